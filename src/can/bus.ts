@@ -1,0 +1,85 @@
+import type { CanFrame } from "../frame/mod.ts";
+
+/** What a bus is doing right now. `message` says why in words for a person. */
+export type BusState =
+  | { type: "closed" }
+  | { type: "up"; controller: ControllerState }
+  /** The interface exists but is switched off, or its controller is bus-off. */
+  | { type: "down"; message: string }
+  /** The interface has gone (unplugged, deleted, driver unloaded); the bus looks for it again by itself. */
+  | { type: "missing"; message: string };
+
+/** Fault confinement of the CAN controller (ISO 11898-1 §12.1.4). Interfaces that cannot tell stay error-active. */
+export type ControllerState = "error-active" | "error-warning" | "error-passive" | "bus-off";
+
+/** Running totals of one bus since it was opened. Nothing that was not delivered is missing here. */
+export interface BusCounters {
+  /** Data frames handed to the sink. */
+  received: number;
+  /** Frames that the kernel threw away because we did not read in time (socket buffer full). */
+  kernelDropped: number;
+  /** Frames that controller or driver lost before the kernel's socket saw them. */
+  interfaceDropped: number;
+  /** Frames that are no NMEA 2000: 11-bit identifiers and remote requests. */
+  ignored: number;
+  /** CAN error frames. */
+  errorFrames: number;
+  /** Frames handed to the kernel. */
+  sent: number;
+  /** Frames given up: bus down, or its queue still full after all tries. */
+  sendFailed: number;
+}
+
+/** Where a bus delivers. Calls never overlap. */
+export interface BusSink {
+  /** One data frame with a 29-bit identifier. The object and its buffer are reused: copy what must live on. */
+  frame(frame: CanFrame): void;
+  /** Called on each change of state. */
+  state(state: BusState): void;
+}
+
+/**
+ * A CAN bus: frames in, frames out. After `open` a bus looks after itself: whatever happens to the interface is told
+ * through `state` and mended without help.
+ */
+export interface CanBus {
+  /** Interface name, for example `can0`. */
+  readonly name: string;
+  readonly state: BusState;
+  readonly counters: Readonly<BusCounters>;
+  /**
+   * Starts delivery to `sink`.
+   *
+   * @throws {BusError} the interface does not exist or cannot be opened; nothing is left open then
+   */
+  open(sink: BusSink): Promise<void>;
+  /**
+   * Queues one frame and resolves when the kernel has taken it. Frames leave in the order of the calls, and come back
+   * through the sink as the kernel echoes them.
+   *
+   * @param id 29-bit identifier
+   * @param data 0 to 8 bytes
+   * @throws {BusError} the bus is not up, or its queue stayed full
+   */
+  send(id: number, data: Uint8Array): Promise<void>;
+  /** Stops delivery and frees the interface. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** A bus could not do what was asked; the message names bus and reason. */
+export class BusError extends Error {
+  override name = "BusError";
+}
+
+/** Counters that start at zero. */
+export function newCounters(): BusCounters {
+  return {
+    received: 0,
+    kernelDropped: 0,
+    interfaceDropped: 0,
+    ignored: 0,
+    errorFrames: 0,
+    sent: 0,
+    sendFailed: 0,
+  };
+}
