@@ -1,0 +1,79 @@
+import { delimiter, join } from "node:path";
+
+/** A permission that a test cannot do without. */
+export type NeededPermission = "env" | "ffi" | "net" | "read" | "run" | "sys" | "write";
+
+/** What a test cannot do without. */
+export interface Needs {
+  /** Deno permissions, in full (`--allow-run`, not `--allow-run=git`). */
+  permissions?: NeededPermission[];
+  /** Programs that must be on PATH. They imply `run` and `read`. */
+  programs?: string[];
+}
+
+/** Value of VBG_TEST_REQUIRE that makes a test that cannot run a failure; for CI, where everything is installed. */
+const REQUIRE_ALL = "all";
+/** Where programs are when PATH may not be read. */
+const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+const told = new Set<string>();
+
+/**
+ * Options for `Deno.test` that skip a test where it cannot run, and say so in one line. With `VBG_TEST_REQUIRE=all` in
+ * the environment, what is missing is a failed test instead. Safe under `deno test --allow-net` alone: looks for a
+ * permission before using it.
+ *
+ * @example
+ * ```ts
+ * Deno.test("candump hears us", needs({ permissions: ["ffi"], programs: ["candump"] }), async () => {});
+ * Deno.test({ name: "same", ...needs({ programs: ["candump"] }), fn: async () => {} });
+ * ```
+ */
+export function needs({ permissions = [], programs = [] }: Needs): { ignore: boolean } {
+  const missing = findMissing({ permissions, programs });
+  if (missing.length === 0) return { ignore: false };
+  const reason = missing.join(", ");
+  if (told.has(reason)) return { ignore: true };
+  told.add(reason);
+  if (environment("VBG_TEST_REQUIRE") === REQUIRE_ALL) {
+    Deno.test(`VBG_TEST_REQUIRE=all: nothing is missing that tests of this file need`, () => {
+      throw new Error(`Cannot run all tests: missing ${reason}`);
+    });
+  } else {
+    // deno-lint-ignore no-console -- the reason belongs beside "ignored" in the test report
+    console.log(`skipping tests: missing ${reason}`);
+  }
+  return { ignore: true };
+}
+
+/** Whether the whole permission is granted. */
+export function allowed(name: NeededPermission): boolean {
+  return Deno.permissions.querySync({ name }).state === "granted";
+}
+
+/** An environment variable, or nothing when it may not be read. */
+export function environment(variable: string): string | undefined {
+  if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return undefined;
+  return Deno.env.get(variable);
+}
+
+/** Full path of a program, or nothing when PATH does not have it. Needs permission `read`. */
+export function findProgram(name: string): string | undefined {
+  for (const folder of (environment("PATH") ?? DEFAULT_PATH).split(delimiter)) {
+    const path = join(folder, name);
+    try {
+      if (Deno.statSync(path).isFile) return path;
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return undefined;
+}
+
+function findMissing({ permissions, programs }: Required<Needs>): string[] {
+  const wanted = new Set(permissions);
+  if (programs.length > 0) wanted.add("run").add("read");
+  const missing = [...wanted].filter((name) => !allowed(name)).map((name) => `--allow-${name}`);
+  if (!allowed("read")) return missing;
+  return [...missing, ...programs.filter((name) => !findProgram(name)).map((name) => `program "${name}"`)];
+}
