@@ -4,5 +4,8 @@
  *
  * @module
  */
+export * from "./assembler.ts";
+export * from "./assembler_drops.ts";
 export * from "./bus.ts";
+export * from "./fast_packet.ts";
 export * from "./loopback.ts";

@@ -1,0 +1,20 @@
+import definitions from "./definitions.gen.json" with { type: "json" };
+import { MANUFACTURER_ALIASES } from "./overlay.ts";
+
+const nameByCode = new Map<number, string>();
+const codeByName = new Map<string, number>(Object.entries(MANUFACTURER_ALIASES));
+for (const [code, name] of definitions.manufacturers) {
+  nameByCode.set(Number(code), String(name));
+  codeByName.set(String(name).toLowerCase(), Number(code));
+}
+
+/** Name of a manufacturer code; `Unknown (123)` when nobody has registered it. */
+export function manufacturerName(code: number): string {
+  return nameByCode.get(code) ?? `Unknown (${code})`;
+}
+
+/** Code of a manufacturer's name, of a well-known other name for it, or of the code in decimal; case does not matter. */
+export function manufacturerCode(text: string): number | undefined {
+  const key = text.trim().toLowerCase();
+  return /^\d{1,4}$/.test(key) ? Number(key) : codeByName.get(key);
+}

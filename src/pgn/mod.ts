@@ -1,0 +1,10 @@
+/**
+ * What is known about PGNs: how they travel (single frame or fast packet), manufacturers, and the few payloads that the
+ * gateway itself must understand. The facts come from the generated definitions with the overlay's corrections.
+ *
+ * @module
+ */
+export * from "./framing.ts";
+export * from "./manufacturers.ts";
+export * from "./numbers.ts";
+export * from "./product_information.ts";

@@ -1,0 +1,24 @@
+import type { Framing } from "./framing.ts";
+
+/** One correction of the definitions, with the evidence for it. */
+export interface FramingCorrection {
+  pgn: number;
+  framing: Framing;
+  reason: string;
+}
+
+/** Where real devices frame a PGN otherwise than the definitions or the ranges say. */
+export const FRAMING_CORRECTIONS: readonly FramingCorrection[] = [
+  { pgn: 127510, framing: "either", reason: "fast packet by canboat; WS500 regulators send one plain frame" },
+  { pgn: 130723, framing: "single", reason: "RV-C charger status 2, sent as one frame by WS500 regulators" },
+  { pgn: 130762, framing: "single", reason: "RV-C diagnostics, sent as one frame by WS500 regulators" },
+  { pgn: 130969, framing: "single", reason: "RV-C equalization status: one frame inside the proprietary fast range" },
+  { pgn: 131015, framing: "single", reason: "RV-C charger status: one frame inside the proprietary fast range" },
+];
+
+/** Names that people and peers use for a manufacturer, beside the one in the definitions. Lower case → code. */
+export const MANUFACTURER_ALIASES: Readonly<Record<string, number>> = {
+  victron: 358,
+  "b&g": 381,
+  volvo: 174,
+};

@@ -1,0 +1,41 @@
+/** What PGN 126996 tells of a device. */
+export interface ProductInformation {
+  productCode: number;
+  modelId: string;
+  softwareVersion: string;
+  modelVersion: string;
+  modelSerial: string;
+}
+
+/** Bytes of a whole product information message: two words, four strings of 32, two bytes. */
+export const PRODUCT_INFORMATION_BYTES = 134;
+
+/** Where the four strings lie on real devices: `[start, length]`. */
+const STRINGS = {
+  modelId: [4, 32],
+  softwareVersion: [36, 32],
+  modelVersion: [68, 32],
+  modelSerial: [100, 32],
+} as const;
+/** Where some software puts the model version instead: the software version 40 bytes long, the model version 24. */
+const LATE_MODEL_VERSION = [76, 24] as const;
+
+const latin1 = new TextDecoder("latin1");
+
+function text(payload: Uint8Array, [start, length]: readonly [number, number]): string {
+  const field = payload.subarray(start, start + length);
+  const end = field.findIndex((byte) => byte === 0x00 || byte === 0xff);
+  return latin1.decode(end < 0 ? field : field.subarray(0, end)).trimEnd();
+}
+
+/** Reads product information; undefined when the payload is too short to be one. */
+export function readProductInformation(payload: Uint8Array): ProductInformation | undefined {
+  if (payload.length < PRODUCT_INFORMATION_BYTES) return undefined;
+  return {
+    productCode: (payload[2] ?? 0) | ((payload[3] ?? 0) << 8),
+    modelId: text(payload, STRINGS.modelId),
+    softwareVersion: text(payload, STRINGS.softwareVersion),
+    modelVersion: text(payload, STRINGS.modelVersion) || text(payload, LATE_MODEL_VERSION),
+    modelSerial: text(payload, STRINGS.modelSerial),
+  };
+}
