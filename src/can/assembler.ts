@@ -1,5 +1,5 @@
 import { type CanFrame, MAX_FAST_PACKET_BYTES, type Message, pgnOfId } from "../frame/mod.ts";
-import { type Framing, framingOf, PGN } from "../pgn/mod.ts";
+import { framingOf, PGN } from "../pgn/mod.ts";
 import { type AssemblerDrops, newDrops } from "./assembler_drops.ts";
 import { FAST_FIRST_BYTES, FAST_NEXT_BYTES, fastPacketFrames } from "./fast_packet.ts";
 import { TransportListener } from "./iso_transport.ts";
@@ -38,8 +38,6 @@ export class Assembler {
   readonly #assemblies = new Map<number, Assembly>();
   readonly #free: Assembly[] = [];
   readonly #transport: TransportListener;
-  /** Framing by PGN, so that the table of definitions is asked once. */
-  readonly #framing = new Map<number, Framing>();
   #nextExpiryMs = 0;
 
   /**
@@ -66,11 +64,7 @@ export class Assembler {
   push(frame: CanFrame): void {
     if (frame.monoMs >= this.#nextExpiryMs) this.expire(frame.monoMs);
     const pgn = pgnOfId(frame.id);
-    let framing = this.#framing.get(pgn);
-    if (framing === undefined) {
-      framing = framingOf(pgn);
-      this.#framing.set(pgn, framing);
-    }
+    const framing = framingOf(pgn);
     if (framing === "single") {
       if (pgn === PGN.transportControl || pgn === PGN.transportData) this.#pushTransport(frame, pgn);
       else this.#pass(frame, pgn);

@@ -1,0 +1,107 @@
+import type { Message } from "../frame/mod.ts";
+import { FrameJson } from "./frame_json.ts";
+import { Registry } from "./registry.ts";
+import { DEFAULT_RING_FRAMES, Ring } from "./ring.ts";
+import { Subscription, type SubscriptionOptions } from "./subscription.ts";
+import { DEFAULT_MAX_VALUES, Values } from "./values.ts";
+
+/** How a broker is made. */
+export interface BrokerOptions {
+  /** Names of the buses, in the order of their indexes. */
+  buses: readonly string[];
+  /** Frames in the ring, a power of two; default {@linkcode DEFAULT_RING_FRAMES}. */
+  ringFrames?: number;
+  /** (Device, PGN) pairs in the store of last values; default {@linkcode DEFAULT_MAX_VALUES}. */
+  maxValues?: number;
+}
+
+/**
+ * The one writer. Every message comes through {@linkcode Broker.publish}, gets its number, and is from then on in the
+ * ring, in the device table, among the last values, and on its way to every subscriber that wants it.
+ */
+export class Broker {
+  readonly buses: readonly string[];
+  readonly ring: Ring;
+  readonly registry: Registry;
+  readonly values: Values;
+  readonly json: FrameJson;
+  #subscriptions: readonly Subscription[] = [];
+  #published = 0;
+  #droppedByGone = 0;
+  /** Monotonic and wall time of the newest frame by bus. */
+  readonly #lastFrames: { monoMs: number; timeUs: number; frames: number }[];
+
+  constructor(
+    { buses, ringFrames = DEFAULT_RING_FRAMES, maxValues = DEFAULT_MAX_VALUES }: BrokerOptions,
+  ) {
+    this.buses = buses;
+    this.ring = new Ring(ringFrames);
+    this.registry = new Registry(buses);
+    this.values = new Values({ buses: buses.length, maxValues });
+    this.json = new FrameJson(this.ring, buses);
+    this.#lastFrames = buses.map(() => ({ monoMs: -Infinity, timeUs: 0, frames: 0 }));
+    this.registry.listen(({ event, device }) => {
+      if (event === "removed") this.values.forget(device.bus, device.src);
+    });
+  }
+
+  /** Newest sequence number; 0 before the first frame. */
+  get head(): number {
+    return this.ring.head;
+  }
+
+  /** Frames published. */
+  get published(): number {
+    return this.#published;
+  }
+
+  /** Subscriptions open. */
+  get subscribers(): number {
+    return this.#subscriptions.length;
+  }
+
+  /** Frames dropped on the way to subscribers, those that have gone included. */
+  get dropped(): number {
+    return this.#subscriptions.reduce((sum, each) => sum + each.droppedTotal, this.#droppedByGone);
+  }
+
+  /** When a bus was heard last, and how many messages it has brought. */
+  lastFrame(bus: number): { readonly monoMs: number; readonly timeUs: number; readonly frames: number } | undefined {
+    return this.#lastFrames[bus];
+  }
+
+  /**
+   * Numbers a message and gives it to everybody. The message object and its buffer stay the caller's.
+   *
+   * @param seq the number of a frame that has one already (a replica's); above the head
+   * @returns the number
+   */
+  publish(message: Message, seq: number = this.ring.head + 1): number {
+    this.#published++;
+    this.ring.push(seq, message);
+    this.registry.note(message);
+    this.values.set(seq, message);
+    const last = this.#lastFrames[message.bus];
+    if (last) {
+      last.monoMs = message.monoMs;
+      last.timeUs = message.timeUs;
+      last.frames++;
+    }
+    for (const subscription of this.#subscriptions) subscription.offer(seq, message);
+    return seq;
+  }
+
+  /** Opens a bounded way out for frames from now on. */
+  subscribe(options: SubscriptionOptions): Subscription {
+    const subscription = new Subscription(options);
+    this.#subscriptions = [...this.#subscriptions, subscription];
+    return subscription;
+  }
+
+  /** Closes a subscription; what waits in it is not delivered. */
+  unsubscribe(subscription: Subscription): void {
+    if (!this.#subscriptions.includes(subscription)) return;
+    this.#subscriptions = this.#subscriptions.filter((each) => each !== subscription);
+    this.#droppedByGone += subscription.droppedTotal;
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * The one writer: numbers every message and keeps it in a packed ring, in the device table and among the last values,
+ * and hands it to subscribers, each bounded and with its drops counted.
+ *
+ * @module
+ */
+export * from "./broker.ts";
+export * from "./frame_json.ts";
+export * from "./registry.ts";
+export * from "./ring.ts";
+export * from "./subscription.ts";
+export * from "./values.ts";

@@ -1,0 +1,226 @@
+import {
+  type CanHeader,
+  type Device,
+  type DeviceEvent,
+  formatName,
+  formatTimeUs,
+  MAX_DEVICE_ADDRESS,
+  type Message,
+  type NameFields,
+  parseName,
+} from "../frame/mod.ts";
+import { manufacturerName, PGN, type ProductInformation, readProductInformation } from "../pgn/mod.ts";
+
+/** Default time after which a device that says nothing is removed (the specification's 5 minutes). */
+export const DEFAULT_DEVICE_IDLE_TIMEOUT_MS = 5 * 60_000;
+/** Bytes of an address claim. */
+const NAME_BYTES = 8;
+
+/** What is known of one source address on one bus. */
+export interface DeviceRecord {
+  /** Index of the bus. */
+  readonly bus: number;
+  readonly src: number;
+  /** 64-bit NAME; undefined until the device has claimed its address. */
+  readonly name: bigint | undefined;
+  readonly fields: NameFields | undefined;
+  readonly product: ProductInformation | undefined;
+  readonly firstUs: number;
+  readonly lastUs: number;
+  /** Monotonic time of the last frame, milliseconds. */
+  readonly lastMonoMs: number;
+  readonly packets: number;
+  readonly bytes: number;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type Entry = Mutable<DeviceRecord>;
+
+/** A change of the device table. `removed` comes before the `added` of whoever took the address. */
+export interface RegistryEvent {
+  event: DeviceEvent["event"];
+  device: DeviceRecord;
+}
+
+/** Claims and product information that could not be used. */
+export interface RegistryCounters {
+  added: number;
+  removed: number;
+  /** Address claims with the wrong length or a NAME of zero. */
+  invalidClaims: number;
+  /** Product information that was cut short. */
+  invalidProducts: number;
+}
+
+/**
+ * Who is on the buses, by (bus, source address). Built from address claims (PGN 60928) and product information
+ * (PGN 126996); entries without a claim are there too and say how much was heard. Pure: times come with the messages.
+ */
+export class Registry {
+  readonly counters: RegistryCounters = { added: 0, removed: 0, invalidClaims: 0, invalidProducts: 0 };
+  readonly #entries: (Entry | undefined)[];
+  readonly #listeners = new Set<(event: RegistryEvent) => void>();
+  readonly #buses: readonly string[];
+  #size = 0;
+
+  /** @param buses names of the buses, in the order of their indexes */
+  constructor(buses: readonly string[]) {
+    this.#buses = buses;
+    this.#entries = Array.from({ length: buses.length * 256 }, () => undefined);
+  }
+
+  /** Number of entries, those without a claim included. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The entry of an address, if there is one. */
+  get(bus: number, src: number): DeviceRecord | undefined {
+    return this.#entries[(bus << 8) | src];
+  }
+
+  /** All entries, by bus and address. */
+  *[Symbol.iterator](): IterableIterator<DeviceRecord> {
+    for (const entry of this.#entries) if (entry) yield entry;
+  }
+
+  /** Calls `listener` on every change. Returns the way to stop. */
+  listen(listener: (event: RegistryEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Takes note of a message: counts it, and learns from it when it is a claim or product information. */
+  note(message: Message): void {
+    const src = message.id & 0xff;
+    if (message.pgn === PGN.addressClaim) this.#claim(message, src);
+    if (src > MAX_DEVICE_ADDRESS) return;
+    let entry = this.#entries[(message.bus << 8) | src];
+    if (!entry) {
+      entry = newEntry(message, src);
+      this.#put(entry);
+      this.#tell("added", entry);
+    }
+    entry.packets++;
+    entry.bytes += message.length;
+    entry.lastUs = message.timeUs;
+    entry.lastMonoMs = message.monoMs;
+    if (message.pgn === PGN.productInformation) this.#product(message, entry);
+  }
+
+  /** Removes every entry that has said nothing for `idleMs`; 0 removes none. */
+  expire(nowMonoMs: number, idleMs: number): void {
+    if (idleMs <= 0) return;
+    for (const entry of this.#entries) {
+      if (entry && nowMonoMs - entry.lastMonoMs > idleMs) this.#remove(entry);
+    }
+  }
+
+  /** An entry as the APIs show it. */
+  describe(entry: DeviceRecord): Device {
+    const { fields, product, name } = entry;
+    const bus = this.#buses.length > 1 ? this.#buses[entry.bus] : undefined;
+    return {
+      src: entry.src,
+      ...(bus !== undefined && { bus }),
+      ...(name !== undefined && { name: formatName(name) }),
+      ...(fields && {
+        manufacturer: manufacturerName(fields.manufacturerCode),
+        manufacturer_code: fields.manufacturerCode,
+        device_class: fields.deviceClass,
+        device_function: fields.deviceFunction,
+        device_instance: fields.deviceInstance,
+        unique_number: fields.uniqueNumber,
+      }),
+      ...(product && {
+        product_code: product.productCode,
+        model_id: product.modelId,
+        software_version: product.softwareVersion,
+        model_version: product.modelVersion,
+        model_serial: product.modelSerial,
+      }),
+      first_seen: formatTimeUs(entry.firstUs),
+      last_seen: formatTimeUs(entry.lastUs),
+      packet_count: entry.packets,
+      byte_count: entry.bytes,
+    };
+  }
+
+  #claim(message: Message, src: number): void {
+    const name = message.length === NAME_BYTES ? readName(message) : 0n;
+    if (name === 0n) {
+      this.counters.invalidClaims++;
+      return;
+    }
+    const here = this.#entries[(message.bus << 8) | src];
+    if (here?.name === name) return;
+    const product = this.#evict(name, message.bus);
+    if (src > MAX_DEVICE_ADDRESS) return;
+    if (here?.name !== undefined) this.#remove(here);
+    const known = here?.name === undefined ? here : undefined;
+    const entry = known ?? newEntry(message, src);
+    entry.name = name;
+    entry.fields = parseName(name);
+    entry.product = product;
+    if (!known) this.#put(entry);
+    this.#tell(known ? "updated" : "added", entry);
+  }
+
+  /** Removes the address that this NAME held on the bus until now; what it had told of itself stays true. */
+  #evict(name: bigint, bus: number): ProductInformation | undefined {
+    for (let at = bus << 8; at < (bus + 1) << 8; at++) {
+      const entry = this.#entries[at];
+      if (entry?.name !== name) continue;
+      this.#remove(entry);
+      return entry.product;
+    }
+    return undefined;
+  }
+
+  #product(message: Message, entry: Entry): void {
+    const product = readProductInformation(message.data.subarray(message.offset, message.offset + message.length));
+    if (!product) {
+      this.counters.invalidProducts++;
+      return;
+    }
+    const known = entry.product;
+    entry.product = product;
+    if (JSON.stringify(known) !== JSON.stringify(product)) this.#tell("updated", entry);
+  }
+
+  #put(entry: Entry): void {
+    this.#entries[(entry.bus << 8) | entry.src] = entry;
+    this.#size++;
+    this.counters.added++;
+  }
+
+  #remove(entry: Entry): void {
+    this.#entries[(entry.bus << 8) | entry.src] = undefined;
+    this.#size--;
+    this.counters.removed++;
+    this.#tell("removed", entry);
+  }
+
+  #tell(event: RegistryEvent["event"], device: DeviceRecord): void {
+    for (const listener of this.#listeners) listener({ event, device });
+  }
+}
+
+function newEntry(message: Message, src: CanHeader["src"]): Entry {
+  return {
+    bus: message.bus,
+    src,
+    name: undefined,
+    fields: undefined,
+    product: undefined,
+    firstUs: message.timeUs,
+    lastUs: message.timeUs,
+    lastMonoMs: message.monoMs,
+    packets: 0,
+    bytes: 0,
+  };
+}
+
+function readName({ data, offset }: Message): bigint {
+  return new DataView(data.buffer, data.byteOffset + offset, NAME_BYTES).getBigUint64(0, true);
+}

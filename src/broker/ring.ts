@@ -1,0 +1,191 @@
+import { type Message, pgnOfId } from "../frame/mod.ts";
+
+/** Frames that a ring holds when nothing else is said. */
+export const DEFAULT_RING_FRAMES = 65_536;
+/** A ring's payload memory may grow to this many bytes a frame; longer traffic pushes the oldest frames out early. */
+const MAX_BYTES_PER_FRAME = 256;
+const FIRST_SLOTS = 1024;
+/** First size of the payload memory; must hold the longest message. */
+const FIRST_ARENA_BYTES = 16_384;
+
+/** A frame read back from the ring. The reader owns the object and reuses it; `data` is the ring's own memory. */
+export interface StoredFrame {
+  seq: number;
+  timeUs: number;
+  id: number;
+  pgn: number;
+  bus: number;
+  data: Uint8Array;
+  offset: number;
+  length: number;
+}
+
+/** An empty frame to read into. */
+export function newStoredFrame(): StoredFrame {
+  return { seq: 0, timeUs: 0, id: 0, pgn: 0, bus: 0, data: new Uint8Array(0), offset: 0, length: 0 };
+}
+
+/**
+ * The newest frames, found by sequence number. Headers lie in typed arrays and payloads in one arena, so that a full
+ * ring costs a few megabytes and no garbage. Both grow on demand.
+ */
+export class Ring {
+  /** Most frames it holds; a power of two. */
+  readonly capacity: number;
+  #slots: number;
+  #seqs: Float64Array<ArrayBuffer>;
+  #times: Float64Array<ArrayBuffer>;
+  #starts: Float64Array<ArrayBuffer>;
+  #ids: Uint32Array<ArrayBuffer>;
+  #buses: Uint8Array<ArrayBuffer>;
+  #lengths: Uint16Array<ArrayBuffer>;
+  #arena: Uint8Array<ArrayBuffer>;
+  /** Bytes ever written to the arena, skipped ones included; modulo its size this is where the next payload goes. */
+  #written = 0;
+  #head = 0;
+  #oldest = 1;
+
+  /** @throws {RangeError} `capacity` is no power of two */
+  constructor(capacity: number = DEFAULT_RING_FRAMES) {
+    if (!Number.isInteger(Math.log2(capacity))) {
+      throw new RangeError(`Cannot make a ring of ${capacity} frames: the size must be a power of two`);
+    }
+    this.capacity = capacity;
+    this.#slots = Math.min(FIRST_SLOTS, capacity);
+    this.#seqs = new Float64Array(this.#slots);
+    this.#times = new Float64Array(this.#slots);
+    this.#starts = new Float64Array(this.#slots);
+    this.#ids = new Uint32Array(this.#slots);
+    this.#buses = new Uint8Array(this.#slots);
+    this.#lengths = new Uint16Array(this.#slots);
+    this.#arena = new Uint8Array(FIRST_ARENA_BYTES);
+  }
+
+  /** Newest sequence number, 0 when empty. */
+  get head(): number {
+    return this.#head;
+  }
+
+  /** Oldest sequence number that may still be here; head + 1 when empty. */
+  get oldest(): number {
+    return this.#oldest;
+  }
+
+  /** Frames between oldest and head. */
+  get size(): number {
+    return this.#head === 0 ? 0 : this.#head - this.#oldest + 1;
+  }
+
+  /** Keeps a copy of a message under `seq`, which must be above the head. */
+  push(seq: number, message: Message): void {
+    if (this.#head === 0) this.#oldest = seq;
+    while (seq - this.#oldest >= this.#slots && this.#slots < this.capacity) this.#growSlots();
+    this.#oldest = Math.max(this.#oldest, seq - this.#slots + 1);
+    const { length } = message;
+    const start = this.#reserve(length);
+    const slot = seq & (this.#slots - 1);
+    this.#seqs[slot] = seq;
+    this.#times[slot] = message.timeUs;
+    this.#starts[slot] = start;
+    this.#ids[slot] = message.id;
+    this.#buses[slot] = message.bus;
+    this.#lengths[slot] = length;
+    const arena = this.#arena;
+    const at = start % arena.length;
+    const { data, offset } = message;
+    for (let i = 0; i < length; i++) arena[at + i] = data[offset + i] ?? 0;
+    this.#head = seq;
+    this.#letGo();
+  }
+
+  /** Reads frame `seq` into `into`; false when it is not here. */
+  read(seq: number, into: StoredFrame): boolean {
+    if (seq < this.#oldest || seq > this.#head) return false;
+    const slot = seq & (this.#slots - 1);
+    if (this.#seqs[slot] !== seq) return false;
+    into.seq = seq;
+    into.timeUs = this.#times[slot] ?? 0;
+    into.id = this.#ids[slot] ?? 0;
+    into.pgn = pgnOfId(into.id);
+    into.bus = this.#buses[slot] ?? 0;
+    into.data = this.#arena;
+    into.offset = (this.#starts[slot] ?? 0) % this.#arena.length;
+    into.length = this.#lengths[slot] ?? 0;
+    return true;
+  }
+
+  /** Finds room for `length` bytes in one piece; grows the arena rather than overwrite a frame that should stay. */
+  #reserve(length: number): number {
+    for (;;) {
+      const size = this.#arena.length;
+      const at = this.#written % size;
+      const start = at + length > size ? this.#written + size - at : this.#written;
+      const overwrites = start + length > (this.#startOf(this.#oldest) ?? Infinity) + size;
+      if (overwrites && size < this.capacity * MAX_BYTES_PER_FRAME) {
+        this.#resizeArena(size * 2);
+        continue;
+      }
+      this.#written = start + length;
+      return start;
+    }
+  }
+
+  #startOf(seq: number): number | undefined {
+    const slot = seq & (this.#slots - 1);
+    return this.#seqs[slot] === seq ? this.#starts[slot] : undefined;
+  }
+
+  /** Moves the oldest end past numbers that were never used and past what the newest frame has overwritten. */
+  #letGo(): void {
+    const floor = this.#written - this.#arena.length;
+    while (this.#oldest < this.#head && (this.#startOf(this.#oldest) ?? -Infinity) < floor) this.#oldest++;
+  }
+
+  #resizeArena(bytes: number): void {
+    const arena = new Uint8Array(bytes);
+    const old = this.#arena;
+    let written = 0;
+    for (let seq = this.#oldest; seq <= this.#head; seq++) {
+      const slot = seq & (this.#slots - 1);
+      if (this.#seqs[slot] !== seq) continue;
+      const at = (this.#starts[slot] ?? 0) % old.length;
+      const length = this.#lengths[slot] ?? 0;
+      arena.set(old.subarray(at, at + length), written);
+      this.#starts[slot] = written;
+      written += length;
+    }
+    this.#arena = arena;
+    this.#written = written;
+  }
+
+  #growSlots(): void {
+    const from = this.#slots;
+    const to = from * 2;
+    const old = {
+      seqs: this.#seqs,
+      times: this.#times,
+      starts: this.#starts,
+      ids: this.#ids,
+      buses: this.#buses,
+      lengths: this.#lengths,
+    };
+    this.#seqs = new Float64Array(to);
+    this.#times = new Float64Array(to);
+    this.#starts = new Float64Array(to);
+    this.#ids = new Uint32Array(to);
+    this.#buses = new Uint8Array(to);
+    this.#lengths = new Uint16Array(to);
+    for (let slot = 0; slot < from; slot++) {
+      const seq = old.seqs[slot] ?? 0;
+      if (seq === 0) continue;
+      const target = seq & (to - 1);
+      this.#seqs[target] = seq;
+      this.#times[target] = old.times[slot] ?? 0;
+      this.#starts[target] = old.starts[slot] ?? 0;
+      this.#ids[target] = old.ids[slot] ?? 0;
+      this.#buses[target] = old.buses[slot] ?? 0;
+      this.#lengths[target] = old.lengths[slot] ?? 0;
+    }
+    this.#slots = to;
+  }
+}

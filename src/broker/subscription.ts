@@ -1,0 +1,98 @@
+import { pgnOfId } from "../frame/mod.ts";
+import type { Message } from "../frame/mod.ts";
+
+/** Decides by bus index, source address and PGN whether a frame is wanted. */
+export type Accept = (bus: number, src: number, pgn: number) => boolean;
+
+/** Frames that could not be delivered. The numbers bound the range; `count` says how many of the wanted were lost. */
+export interface DroppedFrames {
+  from_seq: number;
+  to_seq: number;
+  count: number;
+}
+
+/** How a subscription is made. */
+export interface SubscriptionOptions {
+  /** Most frames that may wait, a power of two. */
+  capacity: number;
+  /** Default: every frame. */
+  accept?: Accept;
+  /** Called when the first frame waits; not again before {@linkcode Subscription.drain}. */
+  wake?: () => void;
+}
+
+/**
+ * One way out of the broker: the numbers of the frames that are wanted and wait to be read from the ring. Bounded: when
+ * full, the newest are dropped, counted and told.
+ */
+export class Subscription {
+  readonly #accept: Accept | undefined;
+  readonly #wake: (() => void) | undefined;
+  readonly #seqs: Float64Array<ArrayBuffer>;
+  #waiting = 0;
+  #first = 0;
+  #dropped: DroppedFrames | undefined;
+  #droppedTotal = 0;
+
+  constructor({ capacity, accept, wake }: SubscriptionOptions) {
+    this.#accept = accept;
+    this.#wake = wake;
+    this.#seqs = new Float64Array(capacity);
+  }
+
+  /** Frames that wait. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Frames ever dropped here. */
+  get droppedTotal(): number {
+    return this.#droppedTotal;
+  }
+
+  /** Called by the broker for each frame. */
+  offer(seq: number, message: Message): void {
+    if (this.#accept && !this.#accept(message.bus, message.id & 0xff, pgnOfId(message.id))) return;
+    const capacity = this.#seqs.length;
+    if (this.#waiting === capacity) {
+      this.drop(seq);
+      return;
+    }
+    this.#seqs[(this.#first + this.#waiting) & (capacity - 1)] = seq;
+    if (this.#waiting++ === 0) this.#wake?.();
+  }
+
+  /** Hands over up to `max` waiting numbers in order. */
+  drain(each: (seq: number) => void, max: number = Infinity): void {
+    const count = Math.min(this.#waiting, max);
+    for (let i = 0; i < count; i++) {
+      const seq = this.#seqs[this.#first] ?? 0;
+      this.#first = (this.#first + 1) & (this.#seqs.length - 1);
+      this.#waiting--;
+      each(seq);
+    }
+  }
+
+  /** Counts a frame as dropped. */
+  drop(seq: number): void {
+    this.#droppedTotal++;
+    this.#dropped = extendDropped(this.#dropped, { from_seq: seq, to_seq: seq, count: 1 });
+  }
+
+  /** What was dropped since the last call. */
+  takeDropped(): DroppedFrames | undefined {
+    const dropped = this.#dropped;
+    this.#dropped = undefined;
+    return dropped;
+  }
+}
+
+/** Two reports of dropped frames as one. */
+export function extendDropped(known: DroppedFrames | undefined, more: DroppedFrames): DroppedFrames {
+  if (!known) return more;
+  return {
+    from_seq: Math.min(known.from_seq, more.from_seq),
+    to_seq: Math.max(known.to_seq, more.to_seq),
+    count: known.count + more.count,
+  };
+}

@@ -1,0 +1,89 @@
+import { readName } from "../frame/mod.ts";
+import { type Filter, FilterError } from "./filter.ts";
+
+/** What a filter must know of a device that has claimed its address. */
+export interface FilterDevice {
+  /** Index of the bus. */
+  bus: number;
+  src: number;
+  name: bigint;
+  manufacturerCode: number;
+  deviceInstance: number;
+}
+
+/** What a filter is compiled against. */
+export interface FilterContext {
+  /** Names of the buses, in the order of their indexes. */
+  buses: readonly string[];
+  /** Code of a manufacturer given by name or number; undefined when there is none. */
+  manufacturerCode: (text: string) => number | undefined;
+}
+
+/** A filter as one predicate. */
+export interface CompiledFilter {
+  /** True when a frame of this bus (by index), source address and PGN is wanted. */
+  accept: (bus: number, src: number, pgn: number) => boolean;
+  /**
+   * Tells of a device that holds an address, now or from now on. What it resolves to is kept for that address until
+   * another NAME claims it.
+   */
+  learn: (device: FilterDevice) => void;
+  /** True when the answer depends on devices: such a filter must be told of every claim, and is not to be shared. */
+  usesDevices: boolean;
+}
+
+interface DeviceCriteria {
+  names: Set<bigint> | undefined;
+  excludedNames: Set<bigint>;
+  codes: Set<number> | undefined;
+  instances: Set<number> | undefined;
+}
+
+/**
+ * Compiles a filter into one predicate.
+ *
+ * @throws {FilterError} a NAME is not hex
+ */
+export function compileFilter(filter: Filter, { buses, manufacturerCode }: FilterContext): CompiledFilter {
+  const pgns = setOf(filter.pgn);
+  const excludedPgns = new Set(filter.exclude_pgn ?? []);
+  const criteria: DeviceCriteria = {
+    names: setOf(readNames("name", filter.name)),
+    excludedNames: new Set(readNames("exclude_name", filter.exclude_name)),
+    codes: setOf(filter.manufacturer?.map((text) => manufacturerCode(text) ?? -1)),
+    instances: setOf(filter.instance),
+  };
+  const includes = Boolean(criteria.names ?? criteria.codes ?? criteria.instances);
+  const usesDevices = includes || criteria.excludedNames.size > 0;
+  const busNames = setOf(filter.bus);
+  const busAllowed = buses.map((bus) => busNames?.has(bus) ?? true);
+  const sourceAllowed = new Uint8Array(buses.length * 256).fill(includes ? 0 : 1);
+  const byPgn = (pgn: number) => (pgns?.has(pgn) ?? true) && !excludedPgns.has(pgn);
+  return {
+    accept: (bus, src, pgn) => byPgn(pgn) && sourceAllowed[(bus << 8) | src] === 1 && busAllowed[bus] === true,
+    learn: (device) => {
+      if (usesDevices) sourceAllowed[(device.bus << 8) | device.src] = matches(device, criteria) ? 1 : 0;
+    },
+    usesDevices,
+  };
+}
+
+function matches(device: FilterDevice, { names, excludedNames, codes, instances }: DeviceCriteria): boolean {
+  return (names?.has(device.name) ?? true) && (codes?.has(device.manufacturerCode) ?? true) &&
+    (instances?.has(device.deviceInstance) ?? true) && !excludedNames.has(device.name);
+}
+
+/** An absent or empty list puts no condition. */
+function setOf<T>(values: T[] | undefined): Set<T> | undefined {
+  return values && values.length > 0 ? new Set(values) : undefined;
+}
+
+function readNames(field: "name" | "exclude_name", texts: string[] = []): bigint[] {
+  return texts.map((text) => {
+    const name = readName(text);
+    if (name === undefined) {
+      throw new FilterError(field, `Cannot read the NAME "${text}" in "${field}": expected 1 to 16 hex digits`);
+    }
+    return name;
+  });
+}

@@ -1,0 +1,8 @@
+/**
+ * Which frames somebody wants: a filter becomes one predicate, used by server, sessions, history, client and command
+ * line alike. Runs in browsers.
+ *
+ * @module
+ */
+export * from "./compile.ts";
+export * from "./filter.ts";

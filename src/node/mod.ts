@@ -1,0 +1,7 @@
+/**
+ * Our own voice on the bus. For now one thing is said: the ISO requests that find out who is there.
+ *
+ * @module
+ */
+export * from "./discovery.ts";
+export * from "./identity_requests.ts";
