@@ -1,0 +1,228 @@
+import { programOptions, type ProgramSettings, serverOptions, type ServerSettings } from "./common_options.ts";
+import {
+  address,
+  boolean,
+  duration,
+  formatAddress,
+  integer,
+  list,
+  type ListenAddress,
+  oneOf,
+  optional,
+  powerOfTwo,
+  size,
+} from "./option_types.ts";
+import type { Check, Options } from "./options.ts";
+
+/** How frames of a CAN interface are read: through libc, or through the npm package `socketcan`. */
+export type CanDriver = "ffi" | "socketcan";
+
+/** Settings of the boat server. */
+export interface BoatSettings extends ProgramSettings, ServerSettings {
+  /** Buses, by the name of their network interface. */
+  interfaces: readonly string[];
+  canDriver: CanDriver;
+  /** Buses in memory instead of the interfaces. */
+  loopback: boolean;
+  /** A simulated boat on a bus in memory. */
+  demo: boolean;
+  /** Whether devices are asked who they are. */
+  discovery: boolean;
+  /** 0: devices never go. */
+  deviceIdleTimeoutMs: number;
+  maxAssemblies: number;
+  /** Use `listenAddress(settings)`, which knows about `port`. */
+  listen: ListenAddress | undefined;
+  port: number;
+  maxStreams: number;
+  streamBufferBytes: number;
+  /** Nothing or 0: silence is no fault. */
+  busSilenceThresholdMs: number | undefined;
+  ringFrames: number;
+  maxValues: number;
+}
+
+/** Name of the file that is looked for without `-config`. */
+export const BOAT_CONFIG_NAME = "vbg-boat.conf";
+
+const MAX_PORT = 65535;
+const MAX_INTERFACES = 8;
+const MIN_RING_FRAMES = 16;
+const MAX_RING_FRAMES = 2 ** 24;
+const DEFAULT_IDLE_TIMEOUT_MS = 5 * 60_000;
+const DEFAULT_STREAM_BUFFER_BYTES = 256 * 1024;
+/** The largest single event must fit. */
+const MIN_STREAM_BUFFER_BYTES = 16 * 1024;
+/** What Linux allows (IFNAMSIZ less the closing zero). */
+const INTERFACE_NAME = /^[^\s/]{1,15}$/;
+
+const BUS = "Bus";
+const NETWORK = "Network";
+const MEMORY = "Memory";
+const HEALTH = "Health";
+
+const busOptions: Options<
+  Pick<
+    BoatSettings,
+    "interfaces" | "canDriver" | "loopback" | "demo" | "discovery" | "deviceIdleTimeoutMs" | "maxAssemblies"
+  >
+> = {
+  interfaces: list({
+    name: "interface",
+    aliases: ["interfaces"],
+    key: ["interface", "interfaces"],
+    commas: true,
+    default: ["can0"],
+    help: "CAN interface to read, such as can0; several by repeating or with commas. -interfaces overrides -interface.",
+    group: BUS,
+    validate: (name) =>
+      INTERFACE_NAME.test(name)
+        ? undefined
+        : `Cannot use the interface "${name}": expected the name of a network interface, at most 15 characters`,
+  }),
+  canDriver: oneOf({
+    name: "can-driver",
+    default: "ffi",
+    choices: ["ffi", "socketcan"],
+    help: "ffi: through libc, nothing to install. socketcan: through the npm package of that name, installed apart.",
+    group: BUS,
+  }),
+  loopback: boolean({
+    name: "loopback",
+    default: false,
+    help: "Buses in memory instead of CAN interfaces: what is sent on one comes back on it.",
+    group: BUS,
+  }),
+  demo: boolean({
+    name: "demo",
+    default: false,
+    help: "A simulated boat under way, on a bus in memory. Needs no CAN interface.",
+    group: BUS,
+  }),
+  discovery: boolean({
+    name: "discovery",
+    default: true,
+    help: "Ask devices who they are. -discovery=false only listens.",
+    group: BUS,
+  }),
+  deviceIdleTimeoutMs: duration({
+    name: "device-idle-timeout",
+    key: "device.idle-timeout",
+    default: DEFAULT_IDLE_TIMEOUT_MS,
+    help: "A device silent for longer is forgotten. 0: never.",
+    group: BUS,
+    reloadable: true,
+  }),
+  maxAssemblies: integer({
+    name: "max-assemblies",
+    default: 4096,
+    min: 1,
+    max: 1_000_000,
+    help: "Most unfinished multi-frame messages kept for each bus.",
+    group: BUS,
+  }),
+};
+
+const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams" | "streamBufferBytes">> = {
+  listen: address({
+    name: "listen",
+    help: "Address of the HTTP server: 127.0.0.1:8089, [::1]:8089, or :8089 for all addresses. Overrides -port.",
+    group: NETWORK,
+  }),
+  port: integer({
+    name: "port",
+    default: 8089,
+    max: MAX_PORT,
+    help: "Port of the HTTP server on all addresses. 0: any free port; the log says which.",
+    group: NETWORK,
+  }),
+  maxStreams: integer({
+    name: "max-streams",
+    default: 1000,
+    min: 1,
+    max: 1_000_000,
+    help: "Most streams (/events and /ws together) open at once.",
+    group: NETWORK,
+    reloadable: true,
+  }),
+  streamBufferBytes: size({
+    name: "stream-buffer-bytes",
+    default: DEFAULT_STREAM_BUFFER_BYTES,
+    minBytes: MIN_STREAM_BUFFER_BYTES,
+    maxBytes: 2 ** 30,
+    help: "Most bytes that wait for one slow client.",
+    group: NETWORK,
+  }),
+};
+
+const memoryOptions: Options<Pick<BoatSettings, "ringFrames" | "maxValues" | "busSilenceThresholdMs">> = {
+  ringFrames: powerOfTwo({
+    name: "ring-size",
+    default: 65536,
+    min: MIN_RING_FRAMES,
+    max: MAX_RING_FRAMES,
+    help: "Frames kept in memory for clients that catch up. A power of two.",
+    group: MEMORY,
+  }),
+  maxValues: integer({
+    name: "max-values",
+    default: 65536,
+    min: 1,
+    max: 2 ** 24,
+    help: "Most last values kept, one for each device and PGN.",
+    group: MEMORY,
+  }),
+  busSilenceThresholdMs: optional(duration({
+    name: "bus-silence-threshold",
+    key: "health.bus-silence-threshold",
+    default: 0,
+    help: "/healthz reports a bus without frames for longer. Not set or 0: silence is no fault.",
+    group: HEALTH,
+    reloadable: true,
+  })),
+};
+
+/** Every setting of the boat server. */
+export const boatOptions: Options<BoatSettings> = {
+  ...busOptions,
+  ...networkOptions,
+  ...memoryOptions,
+  ...serverOptions(),
+  ...programOptions(BOAT_CONFIG_NAME),
+};
+
+/** What settings of the boat server must satisfy together. */
+export const boatChecks: readonly Check<BoatSettings>[] = [
+  {
+    settings: ["interfaces"],
+    severity: "error",
+    test: ({ interfaces }) => interfaces.length === 0 ? "Cannot start without an interface" : undefined,
+  },
+  {
+    settings: ["interfaces"],
+    severity: "error",
+    test: ({ interfaces }) =>
+      interfaces.length > MAX_INTERFACES
+        ? `Cannot read ${interfaces.length} interfaces: expected at most ${MAX_INTERFACES}`
+        : undefined,
+  },
+  {
+    settings: ["interfaces"],
+    severity: "error",
+    test: ({ interfaces }) => {
+      const twice = interfaces.find((name, index) => interfaces.indexOf(name) !== index);
+      return twice === undefined ? undefined : `Cannot read the interface "${twice}" twice`;
+    },
+  },
+  {
+    settings: ["port", "listen"],
+    severity: "warning",
+    test: ({ listen }, isGiven) =>
+      listen !== undefined && isGiven("port") ? `Not used: -listen ${formatAddress(listen)} overrides it` : undefined,
+  },
+];
+
+/** Where the boat server listens: `listen`, else `port` on all addresses. */
+export function listenAddress({ listen, port }: Pick<BoatSettings, "listen" | "port">): ListenAddress {
+  return listen ?? { hostname: "0.0.0.0", port };
+}

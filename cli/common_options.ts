@@ -1,0 +1,117 @@
+import { LOG_LEVELS, type LogFormat, type LogLevel } from "@vessel/gateway/settings";
+import { boolean, oneOf, optional, text } from "./option_types.ts";
+import type { Environment, Options } from "./options.ts";
+
+/** What every program can be asked on its command line. */
+export interface ProgramSettings {
+  /** Path of the configuration file; nothing: the usual places. */
+  config: string | undefined;
+  validateConfig: boolean;
+  version: boolean;
+  help: boolean;
+}
+
+/** Settings of the programs that run until they are told to stop. */
+export interface ServerSettings {
+  logLevel: LogLevel;
+  logFormat: LogFormat;
+  /** Folder of what must survive a restart. */
+  stateDir: string;
+  /** OpenTelemetry collector; nothing: none. */
+  otelEndpoint: string | undefined;
+}
+
+/** State folder of a service without a home directory. */
+const STATE_DIR_WITHOUT_HOME = "/var/lib/vbg";
+
+/** Rows of ProgramSettings. `configName` is the file that is looked for without `-config`. */
+export function programOptions(configName: string): Options<ProgramSettings> {
+  const group = "Program";
+  return {
+    config: optional(text({
+      name: "config",
+      placeholder: "PATH",
+      key: [],
+      default: "",
+      help: `Configuration file (HOCON). Without it: ./${configName}, else /etc/vbg/${configName}, else none.`,
+      group,
+    })),
+    validateConfig: boolean({
+      name: "validate-config",
+      key: [],
+      environment: false,
+      default: false,
+      help: "Check every setting, print what was found and exit: 0 when all is well, 1 when not.",
+      group,
+    }),
+    version: boolean({
+      name: "version",
+      key: [],
+      environment: false,
+      default: false,
+      help: "Print the version and exit.",
+      group,
+    }),
+    help: boolean({
+      name: "help",
+      aliases: ["h"],
+      key: [],
+      environment: false,
+      default: false,
+      help: "Print this page and exit.",
+      group,
+    }),
+  };
+}
+
+/** Rows of ServerSettings. */
+export function serverOptions(): Options<ServerSettings> {
+  const group = "Operation";
+  return {
+    stateDir: text({
+      name: "state-dir",
+      placeholder: "DIR",
+      default: { compute: defaultStateDir, text: "$STATE_DIRECTORY, else ~/.local/state/vbg" },
+      help: "Folder of what must survive a restart. Made when missing; one process at a time may use it.",
+      group,
+      validate: (dir) => dir === "" ? "Cannot use an empty path as the state directory" : undefined,
+    }),
+    logLevel: oneOf({
+      name: "log-level",
+      default: "info",
+      choices: LOG_LEVELS,
+      help: "Least severity of the log lines on standard error.",
+      group,
+      reloadable: true,
+    }),
+    logFormat: oneOf({
+      name: "log-format",
+      default: "json",
+      choices: ["json", "text"],
+      help: "json: one object a line. text: for people.",
+      group,
+    }),
+    otelEndpoint: optional(text({
+      name: "otel-endpoint",
+      placeholder: "URL",
+      key: "otel.endpoint",
+      default: "",
+      help: "OpenTelemetry collector (OTLP over HTTP), such as http://127.0.0.1:4318.",
+      group,
+      validate: checkHttpUrl,
+    })),
+  };
+}
+
+function defaultStateDir({ STATE_DIRECTORY, HOME }: Environment): string {
+  // systemd lists several directories with colons between them.
+  const [managed] = STATE_DIRECTORY?.split(":") ?? [];
+  if (managed) return managed;
+  return HOME ? `${HOME}/.local/state/vbg` : STATE_DIR_WITHOUT_HOME;
+}
+
+function checkHttpUrl(value: string): string | undefined {
+  const protocol = URL.canParse(value) ? new URL(value).protocol : "";
+  if (protocol === "http:" || protocol === "https:") return undefined;
+  return `Cannot read the URL "${value}": expected http:// or https://`;
+}

@@ -1,0 +1,130 @@
+import { configPlaces } from "./config_file.ts";
+import { environmentName, type Option, type Options, settingNames } from "./options.ts";
+
+/** What help must know about a program. */
+export interface HelpSubject<S> {
+  /** Name of the program, such as `vbg-boat`. */
+  name: string;
+  /** One sentence, without a full stop. */
+  summary: string;
+  options: Options<S>;
+  /** Name of its configuration file. */
+  configName: string;
+  /** What other words of the command line are, such as `[FILE ...]`. Default: none allowed. */
+  positionals?: string;
+}
+
+/** Width that help texts are wrapped to, characters. */
+const HELP_COLUMNS = 100;
+const INDENT = " ".repeat(8);
+
+/** Text of `--help`: every option under its group. */
+export function formatHelp<S>(subject: HelpSubject<S>): string {
+  const sections = groupsOf(subject.options).map(([group, options]) =>
+    [`${group}:`, ...options.filter(({ onCommandLine }) => onCommandLine).map(formatOption)].join("\n")
+  );
+  return [
+    `${subject.name}: ${subject.summary}`,
+    usageLine(subject),
+    ...sections,
+    wrap(
+      "A flag is written -name value, -name=value or with two dashes; a switch needs no value, -name=false turns it off. " +
+        `A flag wins over its environment variable (in brackets), that over its key of the configuration file ` +
+        `(${configPlaces(subject.configName).join(", ")}), that over the default. ` +
+        "Durations: 5m, 1h30m, 250ms or PT5M. Sizes: 4096, 10GB or 512KiB.",
+      "",
+    ),
+  ].join("\n\n");
+}
+
+/** What follows the message about a wrong command line. */
+export function formatUsage<S>(subject: HelpSubject<S>): string {
+  return `${usageLine(subject)}\nRun "${subject.name} -help" for the flags`;
+}
+
+/** The reference page (Markdown), printed from the same table as `--help`. */
+export function formatReference<S>(subject: HelpSubject<S>): string {
+  const sections = groupsOf(subject.options).map(([group, options]) =>
+    `## ${group}\n\n${
+      formatTable(["Flag", "Default", "Environment", "Configuration key", "Meaning"], options.map(row))
+    }`
+  );
+  return `${[referenceIntro(subject), ...sections].join("\n\n")}\n`;
+}
+
+function referenceIntro<S>({ name, summary, configName }: HelpSubject<S>): string {
+  const [local, system] = configPlaces(configName);
+  return `<!-- Printed by scripts/docs.ts from the program's own table. Do not edit. -->
+
+# ${name}
+
+${summary}.
+
+A setting is given by a flag, an environment variable or a key of the configuration file; a flag wins over the environment, the environment over the file, the file over the default. An environment variable that is empty counts as not set.
+
+- Flags: \`-name value\`, \`-name=value\`, or with two dashes. A switch needs no value; \`-name=false\` turns it off. A flag given twice: the last one counts. Lists: repeat the flag.
+- Configuration file: HOCON, at the path of \`-config\`, else \`${local}\`, else \`${system}\`. A key that no setting has is an error. Values with \`:\` or other punctuation are written in quotes. A number may be written as text, a list of one as a single value.
+- Durations: \`5m\`, \`1h30m\`, \`250ms\`, or ISO 8601 such as \`PT5M\`. Sizes: bytes, \`10GB\`, or \`512KiB\`.
+- \`${name} -validate-config\` checks everything and says where each value comes from.
+- SIGHUP reads the file again and applies the settings marked "reloads"; a file with an error in it is refused as a whole. SIGTERM and SIGINT stop the program.
+- Exit code: 0 after a stop, 2 for wrong settings, 1 for any other failure to start.`;
+}
+
+function row(option: Option<unknown>): string[] {
+  const flags = option.onCommandLine ? [option.name, ...option.aliases].map((name) => code(`-${name}`)) : [];
+  const meaning = option.reloadable ? `${option.help} Reloads.` : option.help;
+  return [
+    flags.join(", "),
+    option.defaultText === "" ? "" : code(option.defaultText),
+    option.inEnvironment ? code(environmentName(option.name)) : "",
+    option.keys.map(code).join(", "),
+    option.placeholder.includes("|") ? `${option.placeholder.replaceAll("|", ", ")}. ${meaning}` : meaning,
+  ];
+}
+
+function formatOption(option: Option<unknown>): string {
+  const flags = [option.name, ...option.aliases].map((name) => `-${name}`).join(", ");
+  const value = option.placeholder === "" ? "" : ` ${option.placeholder}`;
+  const repeats = option.kind === "list" ? " ..." : "";
+  const known = option.defaultText === "" ? "" : ` (default ${option.defaultText})`;
+  const names = [...option.inEnvironment ? [environmentName(option.name)] : [], ...option.keys.slice(0, 1)];
+  const elsewhere = names.length === 0 ? "" : ` [${names.join(", ")}]`;
+  return `  ${flags}${value}${repeats}\n${wrap(`${option.help}${known}${elsewhere}`, INDENT)}`;
+}
+
+function usageLine<S>({ name, positionals }: HelpSubject<S>): string {
+  return ["Usage:", name, "[flags]", ...positionals === undefined ? [] : [positionals]].join(" ");
+}
+
+/** Options by group, in the order in which the table first names each group. */
+function groupsOf<S>(options: Options<S>): [string, Option<unknown>[]][] {
+  const rows = settingNames(options).map((name): Option<unknown> => options[name]);
+  return [...Map.groupBy(rows, ({ group }) => group)];
+}
+
+function wrap(text: string, indent: string): string {
+  const lines: string[] = [];
+  let line = indent;
+  for (const word of text.split(" ")) {
+    if (line.trim() !== "" && line.length + 1 + word.length > HELP_COLUMNS) {
+      lines.push(line);
+      line = indent;
+    }
+    line += line.trim() === "" ? word : ` ${word}`;
+  }
+  return [...lines, line].join("\n");
+}
+
+/** A table as `deno fmt` would write it. */
+function formatTable(head: string[], rows: string[][]): string {
+  const escaped = rows.map((cells) => cells.map((cell) => cell.replaceAll("|", "\\|")));
+  const widths = head.map((title, column) =>
+    Math.max(...[head, ...escaped].map((cells) => (cells[column] ?? title).length))
+  );
+  const line = (cells: string[]) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...escaped.map(line)].join("\n");
+}
+
+function code(value: string): string {
+  return `\`${value}\``;
+}

@@ -1,0 +1,32 @@
+/** The one of `known` that takes the fewest typing mistakes to become `word`; nothing when `known` is empty. */
+export function nearest(word: string, known: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestMistakes = Infinity;
+  for (const candidate of known) {
+    const count = mistakes(word, candidate);
+    if (count < bestMistakes) [best, bestMistakes] = [candidate, count];
+  }
+  return best;
+}
+
+/** Letters to insert, delete, replace or swap with their neighbour (optimal string alignment). */
+function mistakes(from: string, to: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const replaced = at(last, column - 1) + (from[row - 1] === to[column - 1] ? 0 : 1);
+      let best = Math.min(at(last, column) + 1, at(current, column - 1) + 1, replaced);
+      const swapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      if (row > 1 && column > 1 && swapped) best = Math.min(best, at(beforeLast, column - 2) + 1);
+      current.push(best);
+    }
+    [beforeLast, last] = [last, current];
+  }
+  return at(last, to.length);
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Infinity;
+}

@@ -1,0 +1,179 @@
+import { Logger } from "@vessel/gateway/settings";
+import type { ProgramSettings, ServerSettings } from "./common_options.ts";
+import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
+import { describeProblem, type Environment, parseCommandLine } from "./options.ts";
+import { runInstead, tracedCommand } from "./otel.ts";
+import { type Reload, reloadSettings } from "./reload.ts";
+import { loadSettings, type SettingsSubject } from "./settings.ts";
+import { formatReport } from "./validate.ts";
+
+/** A program: its name, words for help, table and rules. */
+export interface Program<S extends ProgramSettings> extends SettingsSubject<S>, HelpSubject<S> {
+  version: string;
+}
+
+/** What a program is started with. */
+export interface Surroundings {
+  args: readonly string[];
+  environment: Environment;
+  /** Prints a line on standard output. */
+  print(text: string): void;
+  /** Prints a line on standard error. */
+  complain(text: string): void;
+}
+
+/** A program with its settings read, or one that is done already (help, version, wrong settings). */
+export type Prepared<S> =
+  | { kind: "exit"; code: number }
+  | {
+    kind: "ready";
+    settings: S;
+    /** Words of the command line that are no flags. */
+    positionals: readonly string[];
+    /** Reads the settings again and compares with those that run. */
+    reload(current: S): Promise<Reload<S>>;
+  };
+
+/** A started program. */
+export interface Running<S> {
+  /** Applies new values of reloadable settings. */
+  reload(changed: Partial<S>): void | Promise<void>;
+  /** Ends everything in order. */
+  stop(): Promise<void>;
+}
+
+/** Exit codes of all programs. */
+export const EXIT = { ok: 0, failure: 1, settings: 2 } as const;
+
+/** From SIGTERM to the end of the process, whatever hangs; systemd and people were promised 5 seconds. */
+const STOP_DEADLINE_MS = 4500;
+const STOP_SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGTERM", "SIGINT"];
+
+/** Reads the settings of a program from this process's arguments, environment and files. */
+export async function prepare<S extends ProgramSettings>(
+  program: Program<S>,
+  around: Surroundings = processSurroundings(),
+): Promise<Prepared<S>> {
+  const { environment, print, complain } = around;
+  const { flags, positionals, error } = parseCommandLine(around.args, program.options);
+  const reject = (lines: readonly string[]): Prepared<S> => {
+    complain([...lines.map((line) => `${program.name}: ${line}`), "", formatUsage(program)].join("\n"));
+    return { kind: "exit", code: EXIT.settings };
+  };
+  if (error !== undefined) return reject([error]);
+  if (positionals.length > 0 && program.positionals === undefined) {
+    return reject([`Unexpected argument "${positionals[0]}"`]);
+  }
+  const given = { flags, environment };
+  const { file, resolution, problems, settings } = await loadSettings(program, given);
+  const asked = (name: "help" | "version" | "validateConfig") => {
+    const outcome = resolution.outcomes[name];
+    return outcome.ok && outcome.value;
+  };
+  const exit = (text: string, code: number = EXIT.ok): Prepared<S> => {
+    print(text);
+    return { kind: "exit", code };
+  };
+  if (asked("help")) return exit(formatHelp(program));
+  if (asked("version")) return exit(`${program.name} ${program.version}`);
+  if (asked("validateConfig")) {
+    const report = formatReport(program.options, { resolution, file });
+    return exit(report.text, report.exitCode);
+  }
+  const errors = problems.filter(({ severity }) => severity === "error");
+  if (settings === undefined) return reject(errors.map((problem) => inFile(describeProblem(problem), file.path)));
+  for (const warning of problems) complain(`${program.name}: warning: ${describeProblem(warning)}`);
+  const reload = (current: S) => reloadSettings(program, { ...given, current, configPath: file.path });
+  return { kind: "ready", settings, positionals, reload };
+}
+
+/**
+ * Runs a program until SIGTERM or SIGINT; SIGHUP reloads its settings. Answers the exit code.
+ *
+ * @param start starts everything; what it throws is one line on standard error and exit code 1
+ */
+export async function serve<S extends ProgramSettings & ServerSettings>(
+  program: Program<S>,
+  start: (settings: S, log: Logger) => Promise<Running<S>>,
+): Promise<number> {
+  const around = processSurroundings();
+  const prepared = await prepare(program, around);
+  if (prepared.kind === "exit") return prepared.code;
+  const { settings } = prepared;
+  if (settings.otelEndpoint !== undefined) {
+    const { environment } = around;
+    const again = tracedCommand({ endpoint: settings.otelEndpoint, serviceName: program.name, environment });
+    if (again !== undefined) return await runInstead(again);
+  }
+  const log = new Logger({ level: settings.logLevel, format: settings.logFormat });
+  const stopAsked = whenStopped(log);
+  try {
+    const running = await start(settings, log);
+    listenForReload({ running, prepared, log });
+    await stopAsked;
+    await running.stop();
+    return EXIT.ok;
+  } catch (error) {
+    around.complain(`${program.name}: ${error instanceof Error ? error.message : String(error)}`);
+    log.debug("program failed", { stack: error instanceof Error ? error.stack : undefined });
+    return EXIT.failure;
+  }
+}
+
+/** Settles at the first stop signal. From then on the process ends in time, even if starting or stopping hangs. */
+function whenStopped(log: Logger): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let asked = false;
+  const ask = (signal: Deno.Signal) => {
+    if (asked) return;
+    asked = true;
+    log.info("stopping", { signal });
+    setTimeout(() => {
+      log.warn("stopped at the deadline, something did not end in time", { deadlineMs: STOP_DEADLINE_MS });
+      Deno.exit(EXIT.ok);
+    }, STOP_DEADLINE_MS);
+    resolve();
+  };
+  for (const signal of STOP_SIGNALS) Deno.addSignalListener(signal, () => ask(signal));
+  return promise;
+}
+
+function listenForReload<S extends ProgramSettings & ServerSettings>(
+  { running, prepared, log }: { running: Running<S>; prepared: Extract<Prepared<S>, { kind: "ready" }>; log: Logger },
+): void {
+  let current = prepared.settings;
+  const reload = async () => {
+    const result = await prepared.reload(current);
+    if (result.kind === "refused") {
+      for (const error of result.errors) log.error("settings refused, the old ones stay", { error });
+      return;
+    }
+    current = { ...current, ...result.changed };
+    log.level = current.logLevel;
+    await running.reload(result.changed);
+    const needRestart = result.needRestart.join(",");
+    if (needRestart !== "") log.warn("some changed settings need a restart", { settings: needRestart });
+    log.info("settings reloaded", { changed: Object.keys(result.changed).join(",") });
+  };
+  // One after the other: two quick signals must not finish in the wrong order.
+  let last = Promise.resolve();
+  const onSignal = () => {
+    last = last.then(reload).catch((error: unknown) => log.error("reload failed", { error: String(error) }));
+  };
+  if (Deno.build.os !== "windows") Deno.addSignalListener("SIGHUP", onSignal);
+}
+
+function inFile(problem: string, path: string | undefined): string {
+  return path !== undefined && problem.startsWith("config key") ? `${path}: ${problem}` : problem;
+}
+
+function processSurroundings(): Surroundings {
+  return {
+    args: Deno.args,
+    environment: Deno.env.toObject(),
+    // deno-lint-ignore no-console -- what a program answers goes to standard output
+    print: (text) => console.log(text),
+    // deno-lint-ignore no-console -- what a program complains about goes to standard error
+    complain: (text) => console.error(text),
+  };
+}

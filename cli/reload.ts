@@ -1,0 +1,37 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ProgramSettings } from "./common_options.ts";
+import { describeProblem, settingNames } from "./options.ts";
+import { type Given, loadSettings, type SettingsSubject } from "./settings.ts";
+
+/** What came of reading the settings again. */
+export type Reload<S> =
+  | {
+    kind: "accepted";
+    /** New values of reloadable settings. */
+    changed: Partial<S>;
+    /** Names of the other settings whose value is no longer the running one. */
+    needRestart: string[];
+  }
+  | { kind: "refused"; errors: string[] };
+
+/**
+ * Reads the configuration file again; flags and environment keep their precedence. One error refuses the file as a
+ * whole. A file that was there at the start (`configPath`) must still be there.
+ */
+export async function reloadSettings<S extends ProgramSettings>(
+  subject: SettingsSubject<S>,
+  { current, ...given }: Given & { current: S; configPath: string | undefined },
+): Promise<Reload<S>> {
+  const { settings, problems } = await loadSettings(subject, given);
+  if (settings === undefined) {
+    return { kind: "refused", errors: problems.filter(({ severity }) => severity === "error").map(describeProblem) };
+  }
+  const changed: Partial<S> = {};
+  const needRestart: string[] = [];
+  for (const name of settingNames(subject.options)) {
+    if (isDeepStrictEqual(settings[name], current[name])) continue;
+    if (subject.options[name].reloadable) changed[name] = settings[name];
+    else needRestart.push(subject.options[name].name);
+  }
+  return { kind: "accepted", changed, needRestart };
+}

@@ -1,0 +1,49 @@
+import type { ProgramSettings } from "./common_options.ts";
+import { type ConfigFile, configPlaces, loadConfigFile } from "./config_file.ts";
+import {
+  type Check,
+  type Environment,
+  type Options,
+  type Problem,
+  readOption,
+  type Resolution,
+  resolveSettings,
+} from "./options.ts";
+
+/** What settings are made by: a program's table and rules. */
+export interface SettingsSubject<S extends ProgramSettings> {
+  options: Options<S>;
+  checks: readonly Check<S>[];
+  /** Name of the configuration file that is looked for without `-config`. */
+  configName: string;
+}
+
+/** Where settings are read from besides the file. */
+export interface Given {
+  /** Flags by name, as `parseCommandLine` answers them. */
+  flags: ReadonlyMap<string, readonly string[]>;
+  environment: Environment;
+}
+
+/** Settings as read, with everything that is wrong with them. */
+export interface Loaded<S> {
+  file: ConfigFile;
+  resolution: Resolution<S>;
+  /** Of the file and of the settings. */
+  problems: readonly Problem[];
+  /** The settings, when no problem is an error. */
+  settings: S | undefined;
+}
+
+/** Reads the configuration file and every setting. `configPath` is a file that must be there, whatever `-config` says. */
+export async function loadSettings<S extends ProgramSettings>(
+  { options, checks, configName }: SettingsSubject<S>,
+  { flags, environment, configPath }: Given & { configPath?: string | undefined },
+): Promise<Loaded<S>> {
+  const named = readOption(options.config, { flags, environment });
+  const path = configPath ?? (named.ok ? named.value : undefined);
+  const file = await loadConfigFile(options, { path, places: configPlaces(configName) });
+  const resolution = resolveSettings(options, { flags, environment, config: file.values, checks });
+  const settings = file.problems.length === 0 ? resolution.settings : undefined;
+  return { file, resolution, problems: [...file.problems, ...resolution.problems], settings };
+}
