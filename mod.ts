@@ -1,0 +1,10 @@
+/**
+ * Vessel Bus Gateway: a boat server that reads NMEA 2000 from CAN buses and streams it to many clients.
+ *
+ * @module
+ */
+export { type Boat, type BoatLimits, type BoatOptions, startBoat } from "./src/boat.ts";
+export { VERSION } from "./src/version.ts";
+export type { CanBus } from "./src/can/mod.ts";
+export type { Device, DeviceEvent, Frame } from "./src/frame/mod.ts";
+export type { Filter } from "./src/filter/mod.ts";

@@ -8,4 +8,5 @@ export * from "./clock.ts";
 export * from "./duration.ts";
 export * from "./log.ts";
 export * from "./size.ts";
+export * from "./stall_detector.ts";
 export * from "./token_bucket.ts";

@@ -31,7 +31,7 @@ export class IdentityRequests {
   readonly #options: IdentityOptions;
   readonly #discovery: Discovery;
   readonly #stopListening: () => void;
-  readonly #timer: ReturnType<typeof setInterval>;
+  #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(options: IdentityOptions) {
     this.#options = options;
@@ -40,6 +40,10 @@ export class IdentityRequests {
       if (event === "removed") this.#discovery.gone(device.bus, device.src);
       else this.#discovery.known(device, options.clock.monoMs());
     });
+  }
+
+  /** Begins to ask; the buses are open by now. */
+  start(): void {
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
     this.#tick();
   }

@@ -1,0 +1,159 @@
+import { type Clock, type Logger, silentLogger, StallDetector, systemClock } from "./base/mod.ts";
+import { Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAULT_RING_FRAMES } from "./broker/mod.ts";
+import { Assembler, BusError, type BusState, type CanBus, DEFAULT_MAX_ASSEMBLIES } from "./can/mod.ts";
+import { boatRoutes, judgeHealth, listen, type ListenAddress, Metrics, serveRoutes, StreamHub } from "./http/mod.ts";
+import { IdentityRequests } from "./node/mod.ts";
+import { VERSION } from "./version.ts";
+
+/** Settings of a boat server that may change while it runs. */
+export interface BoatLimits {
+  /** A device that says nothing for so long is removed, milliseconds; 0 keeps all. Default 5 minutes. */
+  deviceIdleTimeoutMs: number;
+  /** A bus that is silent for so long degrades health, milliseconds; undefined (the default) never does. */
+  busSilenceThresholdMs: number | undefined;
+  /** Most open streams, default 1000. */
+  maxStreams: number;
+}
+
+/** How a boat server is made. Only `buses` must be given. */
+export interface BoatOptions extends Partial<BoatLimits> {
+  /** The buses to serve, not opened yet. */
+  buses: readonly CanBus[];
+  /** Default all addresses, port 8089. */
+  listen?: ListenAddress;
+  /** Frames kept in the ring, a power of two; default 65536. */
+  ringFrames?: number;
+  /** (Device, PGN) pairs kept as last values; default 65536. */
+  maxValues?: number;
+  /** Unfinished multi-frame messages kept for each bus; default 4096. */
+  maxAssemblies?: number;
+  /** Most bytes that wait for one slow client; default 1 MiB. */
+  streamBufferBytes?: number;
+  /** Ask devices who they are; default true. */
+  discovery?: boolean;
+  log?: Logger;
+  clock?: Clock;
+}
+
+/** A running boat server. */
+export interface Boat {
+  /** Where it listens. */
+  readonly address: ListenAddress;
+  readonly broker: Broker;
+  /** Changes limits while running. */
+  reload: (limits: Partial<BoatLimits>) => void;
+  /** Ends streams, stops listening, closes the buses. Safe to call twice. */
+  stop: () => Promise<void>;
+}
+
+/** Port of the boat server. */
+export const DEFAULT_BOAT_PORT = 8089;
+/** Open streams allowed when nothing else is said. */
+export const DEFAULT_MAX_STREAMS = 1000;
+/** Bytes that may wait for one slow client when nothing else is said: some seconds of a full bus. */
+export const DEFAULT_STREAM_BUFFER_BYTES = 1024 * 1024;
+/** How often idle devices and stale fragments are looked for. */
+const HOUSEKEEPING_MS = 1000;
+
+/**
+ * Starts a boat server: buses → assembler → broker → streams.
+ *
+ * @throws {BusError} a bus cannot be opened
+ * @throws {ListenError} the port cannot be had
+ * @throws {RangeError} the ring's size is no power of two
+ */
+export async function startBoat(options: BoatOptions): Promise<Boat> {
+  const { buses, log = silentLogger, clock = systemClock } = options;
+  const limits = initialLimits(options);
+  const { ringFrames = DEFAULT_RING_FRAMES, maxValues = DEFAULT_MAX_VALUES } = options;
+  const broker = new Broker({ buses: buses.map(({ name }) => name), ringFrames, maxValues });
+  const stall = new StallDetector(log);
+  const hub = new StreamHub({ broker, clock, stall });
+  const { maxAssemblies = DEFAULT_MAX_ASSEMBLIES, streamBufferBytes = DEFAULT_STREAM_BUFFER_BYTES } = options;
+  const assemblers = buses.map((_, bus) => new Assembler((message) => broker.publish(message), { bus, maxAssemblies }));
+  const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
+  const metrics = new Metrics({ broker, buses, assemblers, hub, stall, identity });
+  const startedMs = clock.monoMs();
+  const health = () =>
+    judgeHealth({ broker, buses, busSilenceMs: limits.busSilenceThresholdMs, startedMs, nowMs: clock.monoMs() });
+  const routes = boatRoutes({
+    broker,
+    hub,
+    metrics,
+    clock,
+    health,
+    limits: () => ({ maxStreams: limits.maxStreams, streamBufferBytes }),
+  });
+  const handler = serveRoutes(routes, { title: "Vessel Bus Gateway: boat server", version: VERSION });
+  const housekeeping = setInterval(() => {
+    const now = clock.monoMs();
+    for (const assembler of assemblers) assembler.expire(now);
+    broker.registry.expire(now, limits.deviceIdleTimeoutMs);
+  }, HOUSEKEEPING_MS);
+
+  const stopParts = async () => {
+    clearInterval(housekeeping);
+    identity?.stop();
+    await Promise.all(buses.map((bus) => bus.close()));
+    hub.stop();
+    stall.stop();
+  };
+  try {
+    await openBuses({ buses, assemblers, identity, log, stall });
+    identity?.start();
+    const listener = listen(options.listen ?? { hostname: "0.0.0.0", port: DEFAULT_BOAT_PORT }, { handler, stall });
+    let stopping: Promise<void> | undefined;
+    return {
+      address: listener.address,
+      broker,
+      reload: (changed) => Object.assign(limits, changed),
+      stop: () => stopping ??= stopParts().then(listener.stop),
+    };
+  } catch (error) {
+    await stopParts();
+    throw error;
+  }
+}
+
+function initialLimits(options: BoatOptions): BoatLimits {
+  return {
+    deviceIdleTimeoutMs: options.deviceIdleTimeoutMs ?? DEFAULT_DEVICE_IDLE_TIMEOUT_MS,
+    busSilenceThresholdMs: options.busSilenceThresholdMs,
+    maxStreams: options.maxStreams ?? DEFAULT_MAX_STREAMS,
+  };
+}
+
+interface OpenParts {
+  buses: readonly CanBus[];
+  assemblers: readonly Assembler[];
+  identity: IdentityRequests | undefined;
+  log: Logger;
+  stall: StallDetector;
+}
+
+async function openBuses({ buses, assemblers, identity, log, stall }: OpenParts): Promise<void> {
+  const names = buses.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new BusError(`Cannot open bus "${twice}" twice`);
+  for (const [index, bus] of buses.entries()) {
+    const assembler = assemblers[index];
+    let wasUp = true;
+    await bus.open({
+      frame: (frame) => {
+        stall.mark("frames");
+        assembler?.push(frame);
+      },
+      state: (state) => {
+        logState(log, bus.name, state);
+        if (state.type === "up" && !wasUp) identity?.askAll(index);
+        wasUp = state.type === "up";
+      },
+    });
+  }
+}
+
+function logState(log: Logger, bus: string, state: BusState): void {
+  if (state.type === "up") log.info("bus is up", { bus, controller: state.controller });
+  else if (state.type === "closed") log.info("bus closed", { bus });
+  else log.warn(`bus is ${state.type}`, { bus, reason: state.message });
+}

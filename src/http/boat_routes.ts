@@ -1,0 +1,126 @@
+import { z } from "@hono/zod-openapi";
+import { ApiError, json, overloaded } from "./reply.ts";
+import { eventsQuery, filterOf, filterQuery, noQuery, streamQuery } from "./params.ts";
+import { deviceSchema, frameSchema, healthSchema, problemSchema, valuesSchema } from "./schemas.ts";
+import { route, type RouteTable } from "./routes.ts";
+import type { Clock } from "../base/mod.ts";
+import type { Broker } from "../broker/mod.ts";
+import type { Health } from "./health.ts";
+import type { Metrics } from "./metrics.ts";
+import { listDevices, listValues } from "./reads.ts";
+import { EventStream } from "./sse.ts";
+import type { StreamHub } from "./stream_hub.ts";
+import { upgradeToStream } from "./websocket.ts";
+
+/** Seconds after which a client that found no free stream may try again. */
+const RETRY_AFTER_S = 5;
+
+/** What the boat's API is made of. */
+export interface BoatApi {
+  broker: Broker;
+  hub: StreamHub;
+  metrics: Metrics;
+  clock: Clock;
+  /** Judges the server now. */
+  health: () => Health;
+  /** Limits that may change while running. */
+  limits: () => { maxStreams: number; streamBufferBytes: number };
+}
+
+/** The boat server's API on one page. */
+export function boatRoutes(api: BoatApi): RouteTable {
+  const { broker } = api;
+  return [
+    route({
+      path: "/events",
+      summary: "Live frames as server-sent events, from the current head",
+      query: eventsQuery,
+      replies: { 200: ["text/event-stream", frameSchema] },
+      answer: (request, query) => openEvents(api, request, query),
+    }),
+    route({
+      path: "/ws",
+      summary: "Live frames over a WebSocket, as envelopes {type, data}",
+      query: streamQuery,
+      replies: { 101: ["application/json", z.object({ type: z.string(), data: z.unknown() })] },
+      answer: (request, query) => openSocket(api, request, query),
+    }),
+    route({
+      path: "/devices",
+      summary: "Every device heard on the buses",
+      query: noQuery,
+      replies: { 200: ["application/json", z.array(deviceSchema)] },
+      answer: () => json(listDevices(broker)),
+    }),
+    route({
+      path: "/values",
+      summary: "The newest frame of every (device, PGN) pair",
+      query: filterQuery,
+      replies: { 200: ["application/json", z.array(valuesSchema)] },
+      answer: (_, query) => json(listValues(broker, filterOf(query))),
+    }),
+    ...(["/healthz", "/readyz"] as const).map((path) =>
+      route({
+        path,
+        summary: path === "/healthz" ? "How the server does" : "Whether the server can do its work",
+        query: noQuery,
+        replies: { 200: ["application/json", healthSchema], 503: ["application/json", healthSchema] },
+        answer: () => {
+          const health = api.health();
+          return json(health, health.status === "unhealthy" ? 503 : 200);
+        },
+      })
+    ),
+    route({
+      path: "/livez",
+      summary: "200 while the process runs",
+      query: noQuery,
+      replies: { 200: ["application/json", z.object({ status: z.literal("ok") })] },
+      answer: () => json({ status: "ok" }),
+    }),
+    route({
+      path: "/metrics",
+      summary: "Prometheus metrics",
+      query: noQuery,
+      replies: { 200: ["text/plain", z.string()], 500: ["application/problem+json", problemSchema] },
+      answer: async () =>
+        new Response(await api.metrics.text(), { headers: { "Content-Type": api.metrics.contentType } }),
+    }),
+  ];
+}
+
+function openEvents(api: BoatApi, request: Request, query: z.output<typeof eventsQuery>): Response {
+  if (request.method === "HEAD") return new Response(null, { headers: { "Content-Type": "text/event-stream" } });
+  const { bufferBytes } = roomForStream(api);
+  let leave: () => void = () => {};
+  const stream = new EventStream({
+    clock: api.clock,
+    bufferBytes,
+    devices: query.devices,
+    ended: () => leave(),
+  });
+  leave = api.hub.join(stream, { filter: filterOf(query) });
+  return stream.response();
+}
+
+function openSocket(api: BoatApi, request: Request, query: z.output<typeof streamQuery>): Response {
+  if (request.headers.get("Upgrade")?.toLowerCase() !== "websocket") {
+    throw new ApiError(426, "This path speaks WebSocket only", { headers: { Upgrade: "websocket" } });
+  }
+  const { bufferBytes } = roomForStream(api);
+  const filter = filterOf(query);
+  let leave: () => void = () => {};
+  return upgradeToStream(request, {
+    bufferBytes,
+    opened: (client) => leave = api.hub.join(client, { filter }),
+    closed: () => leave(),
+  });
+}
+
+function roomForStream({ hub, limits }: BoatApi): { bufferBytes: number } {
+  const { maxStreams, streamBufferBytes } = limits();
+  if (hub.clients >= maxStreams) {
+    throw overloaded(`All ${maxStreams} streams are in use: see -max-streams`, RETRY_AFTER_S);
+  }
+  return { bufferBytes: streamBufferBytes };
+}

@@ -1,0 +1,79 @@
+import type { Broker } from "../broker/mod.ts";
+import type { CanBus } from "../can/mod.ts";
+import { formatTimeUs } from "../frame/mod.ts";
+
+/** How a part of the server does. */
+export type HealthStatus = "ok" | "degraded" | "unhealthy";
+
+/** One part of the server. */
+export interface ComponentHealth {
+  status: HealthStatus;
+  /** What is wrong, for a person. */
+  message?: string;
+}
+
+/** Body of `GET /healthz`. */
+export interface Health {
+  status: HealthStatus;
+  broker: {
+    status: HealthStatus;
+    frames_total: number;
+    head_seq: number;
+    device_count: number;
+    ring_entries: number;
+    ring_capacity: number;
+  };
+  /** Time of the newest frame of any bus; null before the first. */
+  last_frame_at: string | null;
+  components: Record<string, ComponentHealth>;
+}
+
+/** What health is judged from. */
+export interface HealthSources {
+  broker: Broker;
+  /** In the order of the broker's bus indexes. */
+  buses: readonly CanBus[];
+  /** Silence of a bus that makes it degraded, milliseconds; undefined never does. */
+  busSilenceMs: number | undefined;
+  /** Monotonic time when the server started. */
+  startedMs: number;
+  nowMs: number;
+}
+
+/** Judges the server: a failed bus degrades it, and when all buses have failed it is unhealthy. */
+export function judgeHealth(sources: HealthSources): Health {
+  const { broker, buses } = sources;
+  const components: Record<string, ComponentHealth> = {};
+  buses.forEach((bus, index) => components[bus.name] = judgeBus(bus, index, sources));
+  const states = Object.values(components).map(({ status }) => status);
+  const failed = states.length > 0 && states.every((status) => status === "unhealthy");
+  const lastUs = Math.max(0, ...buses.map((_, index) => broker.lastFrame(index)?.timeUs ?? 0));
+  return {
+    status: failed ? "unhealthy" : states.every((status) => status === "ok") ? "ok" : "degraded",
+    broker: {
+      status: "ok",
+      frames_total: broker.published,
+      head_seq: broker.head,
+      device_count: broker.registry.size,
+      ring_entries: broker.ring.size,
+      ring_capacity: broker.ring.capacity,
+    },
+    last_frame_at: lastUs > 0 ? formatTimeUs(lastUs) : null,
+    components,
+  };
+}
+
+function judgeBus(bus: CanBus, index: number, sources: HealthSources): ComponentHealth {
+  const { state } = bus;
+  if (state.type !== "up") {
+    return { status: "unhealthy", message: "message" in state ? state.message : "bus is closed" };
+  }
+  if (state.controller === "bus-off") return { status: "unhealthy", message: "controller is bus-off" };
+  if (state.controller === "error-passive") return { status: "degraded", message: "controller is error-passive" };
+  const { busSilenceMs, broker, startedMs, nowMs } = sources;
+  const silentMs = nowMs - Math.max(startedMs, broker.lastFrame(index)?.monoMs ?? 0);
+  if (busSilenceMs !== undefined && silentMs > busSilenceMs) {
+    return { status: "degraded", message: `no frames for ${Math.floor(silentMs / 1000)} s` };
+  }
+  return { status: "ok" };
+}

@@ -1,0 +1,165 @@
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import type { StallDetector } from "../base/mod.ts";
+import type { Broker } from "../broker/mod.ts";
+import type { AssemblerDrops, BusCounters, CanBus } from "../can/mod.ts";
+import type { StreamHub } from "./stream_hub.ts";
+
+/** The assembler's figures of one bus. */
+export interface AssemblerFigures {
+  readonly drops: Readonly<AssemblerDrops>;
+  readonly pending: number;
+}
+
+/** Where the figures come from; read when somebody asks. */
+export interface MetricSources {
+  broker: Broker;
+  /** In the order of the broker's bus indexes. */
+  buses: readonly CanBus[];
+  /** In the same order. */
+  assemblers: readonly AssemblerFigures[];
+  hub: StreamHub;
+  stall: StallDetector;
+  /** Identity requests so far; undefined when discovery is off. */
+  identity: { counters: { sent: number; failed: number }; pending: number } | undefined;
+}
+
+type Labels = Record<string, string>;
+type Reading = readonly [value: number, labels: Labels];
+
+const BUS_STATES = ["error-active", "error-warning", "error-passive", "bus-off", "down", "missing", "closed"];
+
+/** All metrics of the boat server, in Prometheus' text format. */
+export class Metrics {
+  readonly #registry = new Registry();
+
+  constructor(sources: MetricSources) {
+    collectDefaultMetrics({ register: this.#registry });
+    this.#buses(sources);
+    this.#broker(sources);
+    this.#server(sources);
+  }
+
+  /** Type of the text. */
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** The text, read now. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  #buses({ buses, assemblers, broker }: MetricSources): void {
+    const perBus = (read: (counters: Readonly<BusCounters>) => number) => () =>
+      buses.map((bus): Reading => [read(bus.counters), { bus: bus.name }]);
+    const total = (name: string, help: string, read: (counters: Readonly<BusCounters>) => number) =>
+      this.#counter(`vbg_bus_${name}_total`, help, perBus(read));
+    total("frames", "CAN frames received", (c) => c.received);
+    total("kernel_dropped_frames", "CAN frames the kernel dropped because the socket was full", (c) => c.kernelDropped);
+    total("interface_dropped_frames", "CAN frames lost by controller or driver", (c) => c.interfaceDropped);
+    total("ignored_frames", "Frames that are no NMEA 2000: 11-bit or remote", (c) => c.ignored);
+    total("error_frames", "CAN error frames", (c) => c.errorFrames);
+    total("sent_frames", "CAN frames sent", (c) => c.sent);
+    total("send_failed_frames", "CAN frames given up", (c) => c.sendFailed);
+    this.#counter(
+      "vbg_messages_total",
+      "Whole messages published",
+      () => buses.map((bus, index): Reading => [broker.lastFrame(index)?.frames ?? 0, { bus: bus.name }]),
+    );
+    this.#gauge("vbg_bus_state", "1 for the state a bus is in", () =>
+      buses.flatMap((bus) => {
+        const now = bus.state.type === "up" ? bus.state.controller : bus.state.type;
+        return BUS_STATES.map((state): Reading => [state === now ? 1 : 0, { bus: bus.name, state }]);
+      }));
+    this.#counter(
+      "vbg_assembler_dropped_total",
+      "Multi-frame messages or fragments dropped",
+      () =>
+        assemblers.flatMap(({ drops }, index) =>
+          Object.entries(drops).map(([reason, count]): Reading => [count, { bus: buses[index]?.name ?? "", reason }])
+        ),
+    );
+    this.#gauge(
+      "vbg_assembler_pending",
+      "Multi-frame messages begun and not whole yet",
+      () => assemblers.map(({ pending }, index): Reading => [pending, { bus: buses[index]?.name ?? "" }]),
+    );
+  }
+
+  #broker({ broker }: MetricSources): void {
+    const { registry, values, ring } = broker;
+    this.#gauge("vbg_head_seq", "Newest sequence number", () => [[broker.head, {}]]);
+    this.#gauge("vbg_ring_frames", "Frames in the ring", () => [[ring.size, {}]]);
+    this.#gauge("vbg_ring_capacity_frames", "Frames the ring can hold", () => [[ring.capacity, {}]]);
+    this.#gauge("vbg_devices", "Entries of the device table", () => [[registry.size, {}]]);
+    this.#counter("vbg_devices_added_total", "Devices added", () => [[registry.counters.added, {}]]);
+    this.#counter("vbg_devices_removed_total", "Devices removed", () => [[registry.counters.removed, {}]]);
+    this.#counter(
+      "vbg_invalid_identity_messages_total",
+      "Claims and product information that could not be used",
+      () => [
+        [registry.counters.invalidClaims, { kind: "claim" }],
+        [registry.counters.invalidProducts, { kind: "product" }],
+      ],
+    );
+    this.#gauge("vbg_values", "Last values kept", () => [[values.size, {}]]);
+    this.#counter(
+      "vbg_values_refused_total",
+      "Values not kept because the store is full",
+      () => [[values.refused, {}]],
+    );
+  }
+
+  #server({ broker, hub, stall, identity }: MetricSources): void {
+    this.#gauge("vbg_subscriptions", "Subscriptions to the broker", () => [[broker.subscribers, {}]]);
+    this.#gauge("vbg_streams", "Open client streams", () => [
+      [hub.count("sse"), { kind: "sse" }],
+      [hub.count("websocket"), { kind: "websocket" }],
+    ]);
+    this.#counter("vbg_dropped_deliveries_total", "Frames not delivered to a stream client", () => [
+      [hub.dropped, { reason: "client_slow" }],
+      [broker.dropped, { reason: "queue_full" }],
+    ]);
+    this.#counter("vbg_event_loop_stalls_total", "Event loop turns over 10 ms", () => [[stall.stalls, {}]]);
+    this.#gauge("vbg_event_loop_max_lag_seconds", "Longest event loop lag since the last scrape", () => [
+      [stall.takeMaxLagMs() / 1000, {}],
+    ]);
+    if (!identity) return;
+    this.#counter("vbg_identity_requests_total", "ISO requests sent to find out who is there", () => [
+      [identity.counters.sent, { result: "sent" }],
+      [identity.counters.failed, { result: "failed" }],
+    ]);
+    this.#gauge(
+      "vbg_unidentified_devices",
+      "Addresses that have not said who they are",
+      () => [[identity.pending, {}]],
+    );
+  }
+
+  #counter(name: string, help: string, read: () => Reading[]): void {
+    const labelNames = Object.keys(read()[0]?.[1] ?? {});
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      collect(): void {
+        this.reset();
+        for (const [value, labels] of read()) this.inc(labels, value);
+      },
+    });
+  }
+
+  #gauge(name: string, help: string, read: () => Reading[]): void {
+    const labelNames = Object.keys(read()[0]?.[1] ?? {});
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      collect(): void {
+        for (const [value, labels] of read()) this.set(labels, value);
+      },
+    });
+  }
+}

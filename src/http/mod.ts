@@ -1,0 +1,12 @@
+/**
+ * The only place that knows requests: route tables, checked parameters, event streams, WebSockets, health, metrics.
+ *
+ * @module
+ */
+export * from "./boat_routes.ts";
+export * from "./health.ts";
+export * from "./listen.ts";
+export * from "./metrics.ts";
+export * from "./reads.ts";
+export * from "./routes.ts";
+export * from "./stream_hub.ts";

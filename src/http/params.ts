@@ -1,0 +1,90 @@
+import { z } from "@hono/zod-openapi";
+import type { Filter } from "../filter/mod.ts";
+import { badParameter } from "./reply.ts";
+
+/** A query as it is checked: every parameter is a list, in the order given. */
+type RawQuery = Record<string, string[]>;
+
+const MAX_UINT32 = 0xffff_ffff;
+const MAX_DEVICE_INSTANCE = 252;
+
+/** A whole number written in decimal. */
+function uint(maximum: number) {
+  return z.string()
+    .refine((text) => /^\d{1,10}$/.test(text) && Number(text) <= maximum, {
+      error: (issue) => `expected a whole number from 0 to ${maximum}, got "${issue.input}"`,
+    })
+    .transform(Number)
+    .openapi({ type: "integer", minimum: 0, maximum });
+}
+
+const nameText = z.string().refine((text) => /^(0x)?[0-9a-f]{1,16}$/i.test(text), {
+  error: (issue) => `expected a NAME of 1 to 16 hex digits, got "${issue.input}"`,
+}).openapi({ example: "0x00a1b2c3d4e5f607" });
+
+const nonEmpty = z.string().min(1, "must not be empty");
+
+/** A parameter that may be given several times. */
+function repeated<T extends z.ZodType>(item: T, description: string) {
+  return z.array(item).optional().openapi({ param: { explode: true }, description });
+}
+
+/** A switch: `true` or `false`; the last one given counts. */
+function flag(description: string) {
+  return z.array(z.enum(["true", "false"], { error: (issue) => `expected true or false, got "${issue.input}"` }))
+    .optional()
+    .transform((values) => values?.at(-1) === "true")
+    .openapi({ type: "boolean", default: false, description });
+}
+
+/** The parameters of the specification's Filter object. */
+export const filterQuery = z.object({
+  pgn: repeated(uint(MAX_UINT32), "Include these PGNs; repeatable, OR'd"),
+  exclude_pgn: repeated(uint(MAX_UINT32), "Exclude these PGNs; repeatable"),
+  manufacturer: repeated(nonEmpty, "Manufacturer name, in any case, or code; repeatable"),
+  instance: repeated(uint(MAX_DEVICE_INSTANCE), "Device instance; repeatable"),
+  name: repeated(nameText, "Include these NAMEs, hex; repeatable"),
+  exclude_name: repeated(nameText, "Exclude these NAMEs, hex; repeatable"),
+  bus: repeated(nonEmpty, "Name of a bus; repeatable"),
+});
+
+/** The parameters of a stream. */
+export const streamQuery = filterQuery.extend({
+  decode: flag("Add the decoded fields to each frame whose PGN has a decoder"),
+});
+
+/** The parameters of an event stream. */
+export const eventsQuery = streamQuery.extend({
+  devices: flag("Also send `event: device` when the device table changes"),
+});
+
+/** No parameters. */
+export const noQuery = z.object({});
+
+/**
+ * Checks the query of a URL. Parameters that the schema does not know are ignored.
+ *
+ * @throws {ApiError} 400 naming the parameter
+ */
+export function readQuery<T extends z.ZodObject>(url: URL, schema: T): z.output<T> {
+  const raw: RawQuery = {};
+  for (const key of new Set(url.searchParams.keys())) raw[key] = url.searchParams.getAll(key);
+  const result = schema.safeParse(raw);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  throw badParameter(String(issue?.path[0]), issue?.message ?? "cannot be read");
+}
+
+/** The filter among checked parameters: what was not given is left out. */
+export function filterOf(query: z.output<typeof filterQuery>): Filter {
+  const { pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus } = query;
+  return {
+    ...(pgn && { pgn }),
+    ...(exclude_pgn && { exclude_pgn }),
+    ...(manufacturer && { manufacturer }),
+    ...(instance && { instance }),
+    ...(name && { name }),
+    ...(exclude_name && { exclude_name }),
+    ...(bus && { bus }),
+  };
+}

@@ -1,0 +1,94 @@
+import { STATUS_CODES } from "node:http";
+
+/** A request that cannot be answered as asked; becomes an RFC 9457 problem. */
+export class ApiError extends Error {
+  override name = "ApiError";
+  readonly status: number;
+  readonly members: Record<string, unknown>;
+  readonly headers: Record<string, string>;
+
+  /**
+   * @param status HTTP status code
+   * @param detail what is wrong with this request, for a person
+   * @param options.members further members of the problem
+   * @param options.headers further headers of the reply
+   */
+  constructor(
+    status: number,
+    detail: string,
+    { members = {}, headers = {} }: { members?: Record<string, unknown>; headers?: Record<string, string> } = {},
+  ) {
+    super(detail);
+    this.status = status;
+    this.members = members;
+    this.headers = headers;
+  }
+}
+
+/** 400 that names the parameter. */
+export function badParameter(parameter: string, reason: string): ApiError {
+  return new ApiError(400, `Query parameter "${parameter}": ${reason}`, { members: { parameter } });
+}
+
+/** 503 with a word on when to try again, seconds. */
+export function overloaded(detail: string, retryAfterS: number): ApiError {
+  return new ApiError(503, detail, { headers: { "Retry-After": String(retryAfterS) } });
+}
+
+/** A value as JSON. */
+export function json(value: unknown, status = 200): Response {
+  return new Response(JSON.stringify(value), { status, headers: { "Content-Type": "application/json" } });
+}
+
+/** An error as a problem; what is no {@linkcode ApiError} becomes a 500 that tells nothing of the inside. */
+export function problem(error: unknown): Response {
+  const known = error instanceof ApiError ? error : new ApiError(500, "The server failed to answer this request");
+  const { status, message, members, headers } = known;
+  const body = { type: "about:blank", title: STATUS_CODES[status] ?? "Error", status, detail: message, ...members };
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "Content-Type": "application/problem+json", ...headers },
+  });
+}
+
+const CORS_HEADERS = {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Expose-Headers": "*",
+} as const;
+
+/** Answer to a browser's question whether it may ask: yes, on every path. */
+export function preflight(): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...CORS_HEADERS,
+      "Access-Control-Allow-Methods": "GET, HEAD, PUT, POST, DELETE, OPTIONS",
+      "Access-Control-Allow-Headers": "Authorization, X-API-Key, Content-Type",
+      "Access-Control-Max-Age": "86400",
+    },
+  });
+}
+
+/** Adds what every reply has: CORS, and gzip where the client asked for it. */
+export function finish(request: Request, response: Response): Response {
+  for (const [name, value] of Object.entries(CORS_HEADERS)) response.headers.set(name, value);
+  const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream") ?? false;
+  if (isStream || response.status === 204 || response.status === 304) return response;
+  response.headers.append("Vary", "Accept-Encoding");
+  if (!acceptsGzip(request.headers.get("Accept-Encoding") ?? "")) return response;
+  if (!response.body) return response;
+  response.headers.set("Content-Encoding", "gzip");
+  response.headers.delete("Content-Length");
+  return new Response(response.body.pipeThrough(new CompressionStream("gzip")), response);
+}
+
+/** True when `Accept-Encoding` takes gzip, by name or by `*`, with a weight above zero (RFC 9110 §12.5.3). */
+export function acceptsGzip(header: string): boolean {
+  const weights = new Map<string, number>();
+  for (const part of header.toLowerCase().split(",")) {
+    const [coding = "", ...parameters] = part.split(";").map((text) => text.trim());
+    const quality = parameters.find((text) => text.startsWith("q="))?.slice(2);
+    weights.set(coding, quality === undefined ? 1 : Number(quality));
+  }
+  return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0;
+}

@@ -1,0 +1,87 @@
+import { OpenAPIHono, type z } from "@hono/zod-openapi";
+import { noQuery, readQuery } from "./params.ts";
+import { ApiError, finish, json, preflight, problem } from "./reply.ts";
+import { problemSchema } from "./schemas.ts";
+
+/** What a path answers with, by status: media type and shape of the body. */
+type Replies = Record<number, readonly [mediaType: string, schema: z.ZodType]>;
+
+/** One endpoint. */
+interface RouteOptions<Query extends z.ZodObject> {
+  path: string;
+  summary: string;
+  /** Checks the query string, and is what the API description prints. */
+  query: Query;
+  replies: Replies;
+  answer: (request: Request, query: z.output<Query>) => Response | Promise<Response>;
+}
+
+/** One endpoint, ready to be served. */
+export interface Route extends Omit<RouteOptions<z.ZodObject>, "answer"> {
+  handle: (request: Request) => Response | Promise<Response>;
+}
+
+/** All endpoints of a server. */
+export type RouteTable = readonly Route[];
+
+/** Makes a row of the table; the answer gets the query checked. */
+export function route<Query extends z.ZodObject>({ answer, ...rest }: RouteOptions<Query>): Route {
+  return { ...rest, handle: (request) => answer(request, readQuery(new URL(request.url), rest.query)) };
+}
+
+const METHODS = ["GET", "PUT", "POST", "DELETE"] as const;
+
+/** How a server calls itself in its API description. */
+export interface ApiInfo {
+  title: string;
+  version: string;
+}
+
+/** Serves a table of routes: HEAD on every GET, OPTIONS everywhere, errors as problems, `/openapi.json`. */
+export function serveRoutes(table: RouteTable, info: ApiInfo): (request: Request) => Promise<Response> {
+  const app = new OpenAPIHono();
+  const describe = () => json(app.getOpenAPI31Document({ openapi: "3.1.0", info: { ...info } }));
+  const openapi = route({
+    path: "/openapi.json",
+    summary: "This description",
+    query: noQuery,
+    replies: { 200: ["application/json", noQuery] },
+    answer: describe,
+  });
+  for (const { path, summary, query, replies, handle } of [...table, openapi]) {
+    app.get(path, (context) => handle(context.req.raw));
+    app.openAPIRegistry.registerPath({
+      method: "get",
+      path,
+      summary,
+      request: { query },
+      responses: describeReplies(replies),
+    });
+  }
+  app.notFound(({ req }) => problem(missing(app, req.method, req.path)));
+  app.onError((error) => problem(error));
+  return async (request) => {
+    if (request.method === "OPTIONS") return preflight();
+    const response = await app.fetch(request);
+    return response.status === 101 ? response : finish(request, response);
+  };
+}
+
+function describeReplies(replies: Replies) {
+  const all: Replies = { ...replies, 400: ["application/problem+json", problemSchema] };
+  return Object.fromEntries(
+    Object.entries(all).map(([status, [mediaType, schema]]) => [
+      status,
+      { description: Number(status) < 400 ? "Success" : "Failure", content: { [mediaType]: { schema } } },
+    ]),
+  );
+}
+
+/** 404, or 405 when the path exists for another method. */
+function missing(app: OpenAPIHono, method: string, path: string): ApiError {
+  const allowed: string[] = METHODS.filter((each) => app.router.match(each, path)[0].length > 0);
+  if (allowed.length === 0) return new ApiError(404, `There is nothing at "${path}"`);
+  if (allowed.includes("GET")) allowed.push("HEAD");
+  allowed.push("OPTIONS");
+  return new ApiError(405, `"${path}" does not take ${method}`, { headers: { Allow: allowed.join(", ") } });
+}

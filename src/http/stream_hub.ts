@@ -1,0 +1,177 @@
+import type { Clock, StallDetector } from "../base/mod.ts";
+import type { Broker, DroppedFrames, RegistryEvent, Subscription } from "../broker/mod.ts";
+import type { DeviceEvent } from "../frame/mod.ts";
+import type { Filter } from "../filter/mod.ts";
+import { Batch } from "./batch.ts";
+import { openFilter } from "./broker_filter.ts";
+
+/** Frames wait this long for company: one write a tick costs a tenth of one write a frame. */
+const TICK_MS = 5;
+/** How often clients are looked at for silence and for drops to tell. */
+const HOUSEKEEPING_MS = 1000;
+/** Frames that may wait for a tick; more than a full bus brings in eight seconds. A power of two. */
+const WAITING_FRAMES = 16_384;
+/** Most frames in one write. */
+const BATCH_FRAMES = 512;
+
+/** One client's end of a stream. */
+export interface StreamClient {
+  readonly kind: "sse" | "websocket";
+  /** Sends a batch, or counts it as dropped when the client is too slow. Returns the number of frames dropped. */
+  deliver(batch: Batch): number;
+  /** Takes note of frames that were lost before they reached the client. */
+  lost(dropped: DroppedFrames): void;
+  /** Tells of a device, when the client wants to know. */
+  device(event: DeviceEvent): void;
+  /** Called now and then: tells of drops, breaks long silence. */
+  housekeeping(nowMs: number): void;
+  /** Ends the stream because the server stops. */
+  end(): void;
+}
+
+/** What a client joins with. */
+export interface JoinOptions {
+  filter: Filter;
+}
+
+/** Clients that want the same frames share one subscription and the bytes made of it. */
+interface Channel {
+  readonly key: string | undefined;
+  readonly clients: Set<StreamClient>;
+  readonly subscription: Subscription;
+  readonly close: () => void;
+}
+
+/** Carries frames from the broker to all stream clients, a tick's worth at a time. */
+export class StreamHub {
+  readonly #broker: Broker;
+  readonly #clock: Clock;
+  readonly #stall: StallDetector;
+  readonly #channels = new Set<Channel>();
+  readonly #shared = new Map<string, Channel>();
+  readonly #ready = new Set<Channel>();
+  readonly #housekeeping: ReturnType<typeof setInterval>;
+  readonly #stopDevices: () => void;
+  #tick: ReturnType<typeof setTimeout> | undefined;
+  #dropped = 0;
+
+  constructor({ broker, clock, stall }: { broker: Broker; clock: Clock; stall: StallDetector }) {
+    this.#broker = broker;
+    this.#clock = clock;
+    this.#stall = stall;
+    this.#stopDevices = broker.registry.listen((event) => this.#device(event));
+    this.#housekeeping = setInterval(() => this.#keepHouse(), HOUSEKEEPING_MS);
+  }
+
+  /** Clients by kind. */
+  count(kind: StreamClient["kind"]): number {
+    let count = 0;
+    for (const { clients } of this.#channels) for (const client of clients) if (client.kind === kind) count++;
+    return count;
+  }
+
+  /** Clients of all kinds. */
+  get clients(): number {
+    let count = 0;
+    for (const { clients } of this.#channels) count += clients.size;
+    return count;
+  }
+
+  /** Frames not delivered because a client was too slow. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Sends frames to `client` from the current head on. Returns the way to leave. */
+  join(client: StreamClient, { filter }: JoinOptions): () => void {
+    const key = JSON.stringify(filter);
+    const channel = this.#shared.get(key) ?? this.#open(filter, key);
+    this.#flush(channel);
+    channel.clients.add(client);
+    return () => this.#leave(channel, client);
+  }
+
+  /** Ends every stream. */
+  stop(): void {
+    clearTimeout(this.#tick);
+    clearInterval(this.#housekeeping);
+    this.#stopDevices();
+    for (const channel of this.#channels) {
+      this.#flush(channel);
+      for (const client of channel.clients) client.end();
+    }
+  }
+
+  #open(filter: Filter, key: string): Channel {
+    const open = openFilter(filter, this.#broker);
+    const subscription = this.#broker.subscribe({
+      capacity: WAITING_FRAMES,
+      accept: open.accept,
+      wake: () => this.#wake(channel),
+    });
+    const channel: Channel = {
+      key: open.shareable ? key : undefined,
+      clients: new Set(),
+      subscription,
+      close: () => {
+        this.#broker.unsubscribe(subscription);
+        open.close();
+      },
+    };
+    this.#channels.add(channel);
+    if (open.shareable) this.#shared.set(key, channel);
+    return channel;
+  }
+
+  #leave(channel: Channel, client: StreamClient): void {
+    if (!channel.clients.delete(client) || channel.clients.size > 0) return;
+    channel.close();
+    this.#channels.delete(channel);
+    this.#ready.delete(channel);
+    if (channel.key !== undefined) this.#shared.delete(channel.key);
+  }
+
+  #wake(channel: Channel): void {
+    this.#ready.add(channel);
+    this.#tick ??= setTimeout(() => this.#deliverReady(), TICK_MS);
+  }
+
+  #deliverReady(): void {
+    this.#tick = undefined;
+    this.#stall.mark("streams");
+    const ready = [...this.#ready];
+    this.#ready.clear();
+    for (const channel of ready) this.#flush(channel);
+  }
+
+  /** Delivers what waits in a channel. */
+  #flush(channel: Channel): void {
+    const { subscription, clients } = channel;
+    while (subscription.waiting > 0) {
+      const seqs: number[] = [];
+      const texts: string[] = [];
+      subscription.drain((seq) => {
+        const text = this.#broker.json.of(seq);
+        if (text === undefined) return subscription.drop(seq);
+        seqs.push(seq);
+        texts.push(text);
+      }, BATCH_FRAMES);
+      if (seqs.length === 0) continue;
+      const batch = new Batch(seqs, texts);
+      for (const client of clients) this.#dropped += client.deliver(batch);
+    }
+    const dropped = subscription.takeDropped();
+    if (dropped) { for (const client of clients) client.lost(dropped); }
+  }
+
+  #device({ event, device }: RegistryEvent): void {
+    if (this.#channels.size === 0) return;
+    const told: DeviceEvent = { event, device: this.#broker.registry.describe(device) };
+    for (const { clients } of this.#channels) for (const client of clients) client.device(told);
+  }
+
+  #keepHouse(): void {
+    const now = this.#clock.monoMs();
+    for (const { clients } of this.#channels) for (const client of clients) client.housekeeping(now);
+  }
+}

@@ -1,0 +1,102 @@
+import type { DroppedFrames } from "../broker/mod.ts";
+import type { DeviceEvent } from "../frame/mod.ts";
+import { Backlog } from "./backlog.ts";
+import type { Batch } from "./batch.ts";
+import type { StreamClient } from "./stream_hub.ts";
+
+/** A message longer than this closes the connection. */
+const MAX_INBOUND_CHARACTERS = 64 * 1024;
+/** Close code "message too big" (RFC 6455 §7.4.1). */
+const CLOSE_TOO_BIG = 1009;
+/** Close code "going away": the server stops. */
+const CLOSE_GOING_AWAY = 1001;
+/** Interval of the server's pings; a client that does not answer one is closed. */
+const PING_INTERVAL_S = 30;
+
+/** How a WebSocket behaves. */
+export interface WebSocketOptions {
+  /** Most bytes that wait for a client that reads too slowly. */
+  bufferBytes: number;
+  /** Called once when the socket is open. */
+  opened: (client: StreamClient) => void;
+  /** Called once when it has closed. */
+  closed: () => void;
+}
+
+/** Upgrades a request; the client then speaks in envelopes `{type, data}`. */
+export function upgradeToStream(request: Request, options: WebSocketOptions): Response {
+  const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: PING_INTERVAL_S });
+  const client = new SocketStream(socket, options.bufferBytes);
+  socket.onopen = () => options.opened(client);
+  socket.onmessage = ({ data }) => client.receive(data);
+  socket.onclose = () => options.closed();
+  socket.onerror = () => options.closed();
+  return response;
+}
+
+/** A client on a WebSocket. What it cannot take in time is dropped, counted and told. */
+class SocketStream implements StreamClient {
+  readonly kind = "websocket";
+  readonly #socket: WebSocket;
+  readonly #bufferBytes: number;
+  readonly #backlog = new Backlog();
+
+  constructor(socket: WebSocket, bufferBytes: number) {
+    this.#socket = socket;
+    this.#bufferBytes = bufferBytes;
+  }
+
+  deliver(batch: Batch): number {
+    if (!this.#hasRoom()) return this.#backlog.missed(batch);
+    this.#tellBacklog();
+    for (const envelope of batch.envelopes) this.#socket.send(envelope);
+    return 0;
+  }
+
+  lost(dropped: DroppedFrames): void {
+    this.#backlog.dropped(dropped);
+  }
+
+  device(event: DeviceEvent): void {
+    this.#backlog.device(event);
+    this.housekeeping();
+  }
+
+  housekeeping(): void {
+    if (this.#hasRoom()) this.#tellBacklog();
+  }
+
+  end(): void {
+    this.#socket.close(CLOSE_GOING_AWAY, "the server stops");
+  }
+
+  /** Takes a message of the client. */
+  receive(data: unknown): void {
+    if (typeof data !== "string") return this.#send("error", "messages must be JSON text");
+    if (data.length > MAX_INBOUND_CHARACTERS) return this.#socket.close(CLOSE_TOO_BIG, "message too big");
+    const type = envelopeType(data);
+    if (type === "send") this.#send("error", "send is disabled");
+    else this.#send("error", type === undefined ? "messages must be JSON objects with a type" : "unknown message type");
+  }
+
+  #hasRoom(): boolean {
+    return this.#socket.readyState === WebSocket.OPEN && this.#socket.bufferedAmount < this.#bufferBytes;
+  }
+
+  #tellBacklog(): void {
+    for (const { type, data } of this.#backlog.take()) this.#send(type, data);
+  }
+
+  #send(type: string, data: unknown): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ type, data }));
+  }
+}
+
+function envelopeType(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && "type" in value ? value.type : undefined;
+  } catch {
+    return undefined;
+  }
+}

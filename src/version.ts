@@ -1,0 +1,4 @@
+import project from "../deno.json" with { type: "json" };
+
+/** Version of this release. */
+export const VERSION: string = project.version;
