@@ -29,12 +29,7 @@ export async function loadConfigFile<S>(
     return { path: found, ...flattenConfig(await readHocon(found), table) };
   } catch (error) {
     if (!(error instanceof ConfigFileError || error instanceof HoconError)) throw error;
-    const problem: Problem = {
-      severity: "error",
-      name: "config",
-      source: { from: "default" },
-      message: error.message,
-    };
+    const problem: Problem = { severity: "error", name: "config", message: error.message };
     return { path: found, values: new Map(), problems: [problem] };
   }
 }

@@ -24,7 +24,7 @@ export class HoconError extends Error {
 }
 
 /** Openers and closers, as pairs. */
-const CLOSER_OF: Record<string, string> = { "{": "}", "[": "]" };
+const CLOSER_OF: Readonly<Record<string, string>> = { "{": "}", "[": "]" };
 /** One lexical element: comment, triple-quoted text, quoted text, `+=`, number with exponent, bracket, word, or one character. */
 const LEXEME =
   /#[^\n]*|\/\/[^\n]*|"""[\s\S]*?"{3,}|"(?:\\.|[^"\\\n])*"|\+=|-?\d+(?:\.\d+)?e[+-]?\d+(?![^\s"{}[\]:=,+#$])|[{}[\]]|[^\s"{}[\]:=,+#$]+|[\s\S]/gi;
@@ -110,23 +110,27 @@ function explain(message: string, name: string): string {
 
 /**
  * Refuses what the library would read wrongly without a word: a closer too many, several unquoted words after `+=` (the
- * space is lost), a number with an exponent (`1e5` as a name becomes 100000).
+ * space is lost), a number with an exponent (`1e5` as a name becomes 100000). Also a bracket never closed, whose place
+ * the library does not know.
  */
 function checkTraps(text: string, name: string): void {
-  const open: string[] = [];
+  const open: { bracket: string; offset: number }[] = [];
   const fail = (what: string, offset: number): never => {
     const { line, column } = placeOf(text, offset);
     throw new HoconError(`Cannot read config file "${name}": ${what} at line ${line}, column ${column}`);
   };
   for (const { 0: lexeme, index } of text.matchAll(LEXEME)) {
-    const closer = CLOSER_OF[lexeme];
-    if (closer !== undefined) open.push(closer);
+    // A quote that is never closed: the library says so.
+    if (lexeme === '"') return;
+    if (lexeme === "{" || lexeme === "[") open.push({ bracket: lexeme, offset: index });
     else if (lexeme === "}" || lexeme === "]") {
-      if (open.pop() !== lexeme) fail(`Unexpected "${lexeme}"`, index);
+      if (CLOSER_OF[open.pop()?.bracket ?? ""] !== lexeme) fail(`Unexpected "${lexeme}"`, index);
     } else if (lexeme === "+=" && APPENDED_WORDS.test(text.slice(index + lexeme.length))) {
       fail("Several words after += must be written in quotes", index);
     } else if (EXPONENT_NUMBER.test(lexeme)) fail(`The number ${lexeme} must be written in quotes`, index);
   }
+  const last = open.pop();
+  if (last !== undefined) fail(`"${last.bracket}" is never closed`, last.offset);
 }
 
 function placeOf(text: string, offset: number): Place {

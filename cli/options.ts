@@ -66,8 +66,8 @@ export interface Problem {
   severity: "error" | "warning";
   /** Name of the option, or the key that no option has. */
   name: string;
-  /** Where it was given. */
-  source: Source;
+  /** Where it was given; nothing when the configuration file itself is wrong. */
+  source?: Source;
   message: string;
 }
 
@@ -182,6 +182,7 @@ export function describeSource(source: Source): string {
 
 /** One line for people about a problem: where it was given and what is wrong. */
 export function describeProblem({ name, source, message }: Problem): string {
+  if (source === undefined) return message;
   return `${source.from === "default" ? `flag -${name}` : describeSource(source)}: ${message}`;
 }
 

@@ -49,7 +49,7 @@ function valueText<T>(outcome: Extract<Outcome<T>, { ok: true }>, format: (value
 }
 
 function problemLine({ severity, name, source, message }: Problem): string {
-  const where = source.from === "default" ? "" : ` (${describeSource(source)})`;
+  const where = source === undefined || source.from === "default" ? "" : ` (${describeSource(source)})`;
   return settingLine(severity === "error" ? "[FAIL]" : "[WARN]", name, `${message}${where}`);
 }
 

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { boatProgram } from "../../cli/boat.ts";
+import { boatChecks, boatOptions, type BoatSettings, listenAddress } from "../../cli/boat_options.ts";
+import packageFile from "../../cli/deno.json" with { type: "json" };
+import rootFile from "../../deno.json" with { type: "json" };
+import { formatHelp } from "../../cli/help.ts";
+import { environmentName, type Option, parseCommandLine, resolveSettings, settingNames } from "../../cli/options.ts";
+import { pages } from "../../scripts/docs.ts";
+import { needs } from "../support/needs.ts";
+
+const rows = settingNames(boatOptions).map((name): Option<unknown> => boatOptions[name]);
+
+function read(...args: string[]): BoatSettings {
+  const { settings, problems } = resolve(...args);
+  assert.ok(settings, problems.map(({ message }) => message).join("\n"));
+  return settings;
+}
+
+function resolve(...args: string[]) {
+  const { flags, error } = parseCommandLine(args, boatOptions);
+  assert.equal(error, undefined);
+  return resolveSettings(boatOptions, { flags, checks: boatChecks });
+}
+
+function onlyMessage(...args: string[]): string {
+  const { problems } = resolve(...args);
+  assert.equal(problems.length, 1);
+  return problems[0]!.message;
+}
+
+function assertUnique(names: string[]): void {
+  assert.deepEqual(names.filter((name, index) => names.indexOf(name) !== index), []);
+}
+
+Deno.test("names of flags, variables and keys are unique", () => {
+  const flags = rows.flatMap(({ name, aliases }) => [name, ...aliases]);
+  assertUnique(flags);
+  assertUnique(flags.map(environmentName));
+  assertUnique(rows.flatMap(({ keys }) => keys));
+});
+
+Deno.test("every default passes its own row, and is written so that it reads back", () => {
+  for (const row of rows) {
+    const value = row.default({ HOME: "/home/sailor" });
+    const written = row.format(value);
+    if (written !== undefined) assert.deepEqual(row.fromFlags([written]), value, row.name);
+    if (written !== undefined && row.keys.length > 0) assert.deepEqual(row.fromConfig(written), value, row.name);
+  }
+});
+
+Deno.test("every row has words for help and follows the naming rules", () => {
+  for (const { name, aliases, keys, help, group } of rows) {
+    for (const flag of [name, ...aliases]) assert.match(flag, /^[a-z]+(-[a-z]+)*$/);
+    for (const key of keys) assert.match(key, /^[a-z]+([-.][a-z]+)*$/);
+    assert.match(help, /\.$/, name);
+    assert.notEqual(group, "", name);
+  }
+});
+
+Deno.test("the defaults of the boat server", () => {
+  const settings = resolveSettings(boatOptions, { environment: { HOME: "/home/sailor" }, checks: boatChecks }).settings;
+  assert.deepEqual(settings, {
+    interfaces: ["can0"],
+    canDriver: "ffi",
+    loopback: false,
+    demo: false,
+    discovery: true,
+    deviceIdleTimeoutMs: 300_000,
+    maxAssemblies: 4096,
+    listen: undefined,
+    port: 8089,
+    maxStreams: 1000,
+    streamBufferBytes: 262_144,
+    ringFrames: 65536,
+    maxValues: 65536,
+    busSilenceThresholdMs: undefined,
+    stateDir: "/home/sailor/.local/state/vbg",
+    logLevel: "info",
+    logFormat: "json",
+    otelEndpoint: undefined,
+    config: undefined,
+    validateConfig: false,
+    version: false,
+    help: false,
+  });
+});
+
+Deno.test("the state directory is systemd's, else under home, else the system's", () => {
+  const dir = (environment: Record<string, string>) => boatOptions.stateDir.default(environment);
+  assert.equal(dir({ STATE_DIRECTORY: "/var/lib/vbg:/var/lib/other", HOME: "/root" }), "/var/lib/vbg");
+  assert.equal(dir({ HOME: "/root" }), "/root/.local/state/vbg");
+  assert.equal(dir({}), "/var/lib/vbg");
+});
+
+Deno.test("-listen wins over -port, which stands for all addresses", () => {
+  assert.deepEqual(listenAddress(read()), { hostname: "0.0.0.0", port: 8089 });
+  assert.deepEqual(listenAddress(read("-port", "0")), { hostname: "0.0.0.0", port: 0 });
+  assert.deepEqual(listenAddress(read("-listen", "[::1]:8089", "-port", "1")), { hostname: "::1", port: 8089 });
+  assert.deepEqual(
+    resolve("-listen", ":8089", "-port", "1").problems.map(({ severity, message }) => [severity, message]),
+    [
+      ["warning", "Not used: -listen 0.0.0.0:8089 overrides it"],
+    ],
+  );
+  assert.match(onlyMessage("-port", "65536"), /"65536": expected a whole number from 0 to 65535/);
+});
+
+Deno.test("interfaces are few, different, and named as Linux names them", () => {
+  assert.deepEqual(read("-interface", "can0,can1", "-interface", "vcan0").interfaces, ["can0", "can1", "vcan0"]);
+  assert.deepEqual(read("-interface", "can0", "-interfaces", "can1,can2").interfaces, ["can1", "can2"]);
+  assert.match(onlyMessage("-interface", "can0", "-interface", "can0"), /Cannot read the interface "can0" twice/);
+  assert.match(onlyMessage("-interfaces", "a,b,c,d,e,f,g,h,i"), /Cannot read 9 interfaces: expected at most 8/);
+  assert.match(onlyMessage("-interfaces="), /Cannot start without an interface/);
+  assert.match(onlyMessage("-interface", "a/b"), /Cannot use the interface "a\/b"/);
+  assert.match(onlyMessage("-interface", "0123456789abcdef"), /at most 15 characters/);
+  assert.deepEqual(read("-loopback", "-can-driver", "socketcan").canDriver, "socketcan");
+});
+
+Deno.test("the ring is a power of two from 16 frames on", () => {
+  assert.equal(read("-ring-size", "16").ringFrames, 16);
+  assert.equal(read("-ring-size", String(2 ** 24)).ringFrames, 2 ** 24);
+  for (const value of ["0", "8", "100", String(2 ** 25), "-65536"]) {
+    assert.match(onlyMessage("-ring-size", value), /expected a power of two from 16 to 16777216/);
+  }
+});
+
+Deno.test("help shows every flag with its variable, key and default", () => {
+  const help = formatHelp(boatProgram).replace(/\s+/g, " ");
+  for (const { name, aliases, keys, defaultText, inEnvironment } of rows) {
+    for (const flag of [name, ...aliases]) assert.match(help, new RegExp(`[ ,]-${flag}[ ,]`), flag);
+    if (inEnvironment) assert.match(help, new RegExp(`\\b${environmentName(name)}\\b`), name);
+    if (keys.length > 0) assert.ok(help.includes(keys[0]!), name);
+    assert.ok(help.includes(defaultText), name);
+  }
+  assert.ok(formatHelp(boatProgram).split("\n").every((line) => line.length <= 100));
+});
+
+Deno.test("the programs have the version of the gateway", () => {
+  assert.equal(packageFile.version, rootFile.version);
+});
+
+Deno.test("reference pages are those that deno task docs prints", needs({ permissions: ["read"] }), async () => {
+  for (const [path, print] of Object.entries(pages)) {
+    const written = await Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
+    assert.equal(written, print(), `${path} is stale: run deno run -A scripts/docs.ts`);
+  }
+});

@@ -1,0 +1,60 @@
+/** A small program for program_test.ts: what it does when it stops is a setting. */
+import { programOptions, type ProgramSettings, serverOptions, type ServerSettings } from "../../cli/common_options.ts";
+import { integer, oneOf, text } from "../../cli/option_types.ts";
+import { type Program, serve } from "../../cli/program.ts";
+import { openStateDir } from "../../cli/state_dir.ts";
+
+export interface FixtureSettings extends ProgramSettings, ServerSettings {
+  onStop: "end" | "hang" | "throw";
+  onStart: "run" | "throw" | "hang";
+  rate: number;
+  port: number;
+  apiKey: string;
+}
+
+const words = { help: "Help.", group: "Fixture" };
+
+export const fixtureProgram: Program<FixtureSettings> = {
+  name: "vbg-fixture",
+  version: "1.2.3",
+  summary: "does nothing",
+  configName: "vbg-fixture.conf",
+  options: {
+    onStop: oneOf({ ...words, name: "on-stop", default: "end", choices: ["end", "hang", "throw"] }),
+    onStart: oneOf({ ...words, name: "on-start", default: "run", choices: ["run", "throw", "hang"] }),
+    rate: integer({ ...words, name: "rate", key: "send.rate", default: 1, max: 100, reloadable: true }),
+    port: integer({ ...words, name: "port", default: 0, max: 65535 }),
+    apiKey: text({ ...words, name: "api-key", default: "", secret: true }),
+    ...serverOptions(),
+    ...programOptions("vbg-fixture.conf"),
+  },
+  checks: [{
+    settings: ["port", "rate"],
+    severity: "warning",
+    test: ({ port, rate }) => port === 1 && rate === 100 ? "Port 1 is slow" : undefined,
+  }],
+};
+
+if (import.meta.main) {
+  Deno.exit(
+    await serve(fixtureProgram, async (settings, log) => {
+      if (settings.onStart === "throw") throw new Error('Cannot start the fixture "x"');
+      if (settings.onStart === "hang") {
+        log.info("starting");
+        await new Promise(() => {});
+      }
+      const stateDir = await openStateDir(settings.stateDir);
+      log.info("started", { rate: settings.rate, traced: Deno.env.get("OTEL_SERVICE_NAME") });
+      log.debug("a debug line");
+      return {
+        reload: ({ rate }) => log.info("applied", { rate }),
+        stop: async () => {
+          if (settings.onStop === "hang") await new Promise(() => {});
+          if (settings.onStop === "throw") throw new Error("Cannot stop the fixture");
+          stateDir[Symbol.dispose]();
+          log.info("stopped");
+        },
+      };
+    }),
+  );
+}
