@@ -58,7 +58,8 @@ export class Logger {
     if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(this.level)) return;
     const time = this.#now().toISOString();
     if (this.#format === "json") {
-      this.#write(JSON.stringify({ time, level, message, ...fields }));
+      const head = { time, level, message };
+      this.#write(JSON.stringify({ ...head, ...fields, ...head }));
       return;
     }
     const rest = Object.entries(fields).filter(([, value]) => value !== undefined)

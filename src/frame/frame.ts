@@ -16,7 +16,7 @@ export interface Frame {
   data: string;
 }
 
-let lastSecond = -1;
+let lastSecond = NaN;
 let lastSecondText = "";
 
 /** RFC 3339 text of a time in microseconds since 1970, in UTC with exactly three decimals, floored. */

@@ -14,6 +14,9 @@ export const FRAMING_CORRECTIONS: readonly FramingCorrection[] = [
   { pgn: 130762, framing: "single", reason: "RV-C diagnostics, sent as one frame by WS500 regulators" },
   { pgn: 130969, framing: "single", reason: "RV-C equalization status: one frame inside the proprietary fast range" },
   { pgn: 131015, framing: "single", reason: "RV-C charger status: one frame inside the proprietary fast range" },
+  ...[129811, 129812, 129813, 129814, 129815, 129816, 130568, 130575].map((pgn) => (
+    { pgn, framing: "fast" as const, reason: "fast packet by canboat's definitions of 2026-08, newer than the package" }
+  )),
 ];
 
 /** Names that people and peers use for a manufacturer, beside the one in the definitions. Lower case → code. */

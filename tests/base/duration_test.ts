@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { formatDuration, parseDuration } from "../../src/base/mod.ts";
+
+Deno.test("durations are read in ISO 8601", () => {
+  const texts = ["PT5M", "PT0S", "PT1H30M", "PT0.25S", "P1D", "P1DT12H", "P7D", "PT36H", "PT90S"];
+  assert.deepEqual(texts.map(parseDuration), [
+    300_000,
+    0,
+    5_400_000,
+    250,
+    86_400_000,
+    129_600_000,
+    604_800_000,
+    129_600_000,
+    90_000,
+  ]);
+});
+
+Deno.test("weeks are read in ISO 8601 and in the short form alike", () => {
+  assert.equal(parseDuration("P2W"), 14 * 86_400_000);
+  assert.equal(parseDuration("2w"), 14 * 86_400_000);
+});
+
+Deno.test("durations are read in the short form, also composed and with a fraction", () => {
+  const texts = ["5m", "1h30m", "250ms", "10s", "0.5s", "1d", "0", " 5m ", "0s"];
+  assert.deepEqual(texts.map(parseDuration), [300_000, 5_400_000, 250, 10_000, 500, 86_400_000, 0, 300_000, 0]);
+});
+
+Deno.test("a duration that is none is refused with its text quoted", () => {
+  const wrong = [
+    "",
+    "P",
+    "PT",
+    "5",
+    "-5m",
+    "m5",
+    "5 m",
+    "5x",
+    "P1Y",
+    "P1M",
+    "PT5",
+    "-PT5M",
+    "1e3s",
+    "P1DT",
+    "Infinity",
+  ];
+  for (const text of wrong) {
+    assert.throws(() => parseDuration(text), (error: unknown) => {
+      assert.ok(error instanceof RangeError, text);
+      assert.ok(error.message.includes(`"${text}"`), `${text}: ${error.message}`);
+      return true;
+    });
+  }
+});
+
+Deno.test("a formatted duration is read back as the same", () => {
+  assert.equal(formatDuration(5_400_000), "PT1H30M");
+  assert.equal(formatDuration(300_000), "PT5M");
+  assert.equal(formatDuration(0), "PT0S");
+  assert.equal(formatDuration(604_800_000), "PT168H");
+  for (const ms of [0, 1, 250, 999, 1000, 61_001, 86_400_000, 14 * 86_400_000 + 17]) {
+    assert.equal(parseDuration(formatDuration(ms)), ms);
+  }
+});

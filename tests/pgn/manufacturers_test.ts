@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { manufacturerCode, manufacturerName } from "../../src/pgn/mod.ts";
+import definitions from "../../src/pgn/definitions.gen.json" with { type: "json" };
+
+Deno.test("manufacturers have the names of the canboat registry where the peer's table is wrong", () => {
+  const expected = { 69: "ARKS", 137: "Maretron", 174: "Volvo Penta", 275: "Navico", 717: "Yacht Devices" };
+  for (const [code, start] of Object.entries(expected)) {
+    assert.ok(manufacturerName(Number(code)).startsWith(start), `${code}: ${manufacturerName(Number(code))}`);
+  }
+  assert.equal(new Set([1850, 1851, 1852, 1853, 1854, 1855].map(manufacturerName)).size, 6);
+  assert.equal(manufacturerName(1851), "Raymarine");
+  assert.equal(manufacturerName(1855), "Furuno");
+});
+
+Deno.test("a code that nobody has registered is named as unknown with its number", () => {
+  assert.equal(manufacturerName(2047), "Unknown (2047)");
+});
+
+Deno.test("a manufacturer is found by name in any case, by code and by alias", () => {
+  for (const text of ["Garmin", "garmin", "GARMIN", " Garmin ", "229"]) assert.equal(manufacturerCode(text), 229, text);
+  for (const text of ["Victron", "victron", "VICTRON ENERGY", "358"]) assert.equal(manufacturerCode(text), 358, text);
+  assert.equal(manufacturerCode("b&g"), 381);
+  assert.equal(manufacturerCode("0"), 0);
+});
+
+Deno.test("what is no manufacturer has no code", () => {
+  for (const text of ["", "Nobody", "-1", "22.9", "0xe5", "12345", "Garmin Inc", "constructor", "__proto__"]) {
+    assert.equal(manufacturerCode(text), undefined, text);
+  }
+});
+
+Deno.test("every registered manufacturer is found again by the name shown for it", () => {
+  assert.ok(definitions.manufacturers.length > 250);
+  for (const [code] of definitions.manufacturers) assert.equal(manufacturerCode(manufacturerName(Number(code))), code);
+});

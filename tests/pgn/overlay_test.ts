@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { framingOf, manufacturerCode } from "../../src/pgn/mod.ts";
+import { FRAMING_CORRECTIONS, MANUFACTURER_ALIASES } from "../../src/pgn/overlay.ts";
+import definitions from "../../src/pgn/definitions.gen.json" with { type: "json" };
+
+Deno.test("every framing correction is in force, told once and says why", () => {
+  const pgns = FRAMING_CORRECTIONS.map(({ pgn }) => pgn);
+  assert.equal(new Set(pgns).size, pgns.length);
+  for (const { pgn, framing, reason } of FRAMING_CORRECTIONS) {
+    assert.equal(framingOf(pgn), framing, `PGN ${pgn}`);
+    assert.ok(reason.length > 10, `PGN ${pgn}`);
+  }
+});
+
+Deno.test("every manufacturer alias is lower case, no name of another and leads to a registered code", () => {
+  const names = new Map(definitions.manufacturers.map(([code, name]) => [String(name).toLowerCase(), Number(code)]));
+  const codes = new Set(names.values());
+  for (const [alias, code] of Object.entries(MANUFACTURER_ALIASES)) {
+    assert.equal(alias, alias.toLowerCase());
+    assert.ok(codes.has(code), alias);
+    assert.ok(!names.has(alias), `${alias} is a name in the definitions`);
+    assert.equal(manufacturerCode(alias), code);
+  }
+});
