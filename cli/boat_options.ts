@@ -7,8 +7,8 @@ import {
   integer,
   list,
   type ListenAddress,
+  offAtZero,
   oneOf,
-  optional,
   powerOfTwo,
   size,
 } from "./option_types.ts";
@@ -36,7 +36,7 @@ export interface BoatSettings extends ProgramSettings, ServerSettings {
   port: number;
   maxStreams: number;
   streamBufferBytes: number;
-  /** Nothing or 0: silence is no fault. */
+  /** Nothing: silence is no fault. Never 0. */
   busSilenceThresholdMs: number | undefined;
   ringFrames: number;
   maxValues: number;
@@ -172,7 +172,7 @@ const memoryOptions: Options<Pick<BoatSettings, "ringFrames" | "maxValues" | "bu
     help: "Most last values kept, one for each device and PGN.",
     group: MEMORY,
   }),
-  busSilenceThresholdMs: optional(duration({
+  busSilenceThresholdMs: offAtZero(duration({
     name: "bus-silence-threshold",
     key: "health.bus-silence-threshold",
     default: 0,

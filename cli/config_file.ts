@@ -26,7 +26,12 @@ export async function loadConfigFile<S>(
   if (found === undefined) return { path: undefined, values: new Map(), problems: [] };
   try {
     await checkIsFile(found);
-    return { path: found, ...flattenConfig(await readHocon(found), table) };
+    const { values, unknown } = flattenConfig(await readHocon(found), table);
+    const problems = unknown.map(({ key, nearest }): Problem => {
+      const message = `Unknown key "${key}" in ${found}: did you mean "${nearest}"?`;
+      return { severity: "error", name: key, message };
+    });
+    return { path: found, values, problems };
   } catch (error) {
     if (!(error instanceof ConfigFileError || error instanceof HoconError)) throw error;
     const problem: Problem = { severity: "error", name: "config", message: error.message };

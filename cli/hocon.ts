@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { nearest } from "./nearest.ts";
-import { type Options, type Problem, settingNames } from "./options.ts";
+import { type Options, settingNames } from "./options.ts";
 
 /** The part of @pushcorn/hocon-parser that we use; it ships no types. */
 type HoconParser = (options: { text?: string; url?: string; builder: "config"; strict: boolean }) => Promise<unknown>;
@@ -14,8 +14,8 @@ interface Place {
 /** What the configuration file says, by key. */
 export interface FlatConfig {
   values: Map<string, unknown>;
-  /** Keys that no option has. */
-  problems: Problem[];
+  /** Keys that no option has, with the one that each is most like. */
+  unknown: { key: string; nearest: string | undefined }[];
 }
 
 /** The configuration file is no HOCON. The message names the file, line and column. */
@@ -46,10 +46,10 @@ export async function parseHocon(text: string): Promise<unknown> {
   return await parse({ text: plain, builder: "config", strict: true }, "text");
 }
 
-/** Brings a parsed file to one value per key of the table; whatever no option knows is a problem that names the nearest key. */
+/** Brings a parsed file to one value per key of the table; what no option knows comes with the nearest key. */
 export function flattenConfig<S>(tree: unknown, table: Options<S>): FlatConfig {
   const known = new Set(settingNames(table).flatMap((name) => table[name].keys));
-  const flat: FlatConfig = { values: new Map(), problems: [] };
+  const flat: FlatConfig = { values: new Map(), unknown: [] };
   const walk = (value: unknown, path: readonly string[]): void => {
     const key = path.join(".");
     if (known.has(key) && (!isSection(value) || !hasKeysBelow(known, key))) {
@@ -58,8 +58,7 @@ export function flattenConfig<S>(tree: unknown, table: Options<S>): FlatConfig {
     } else if (isSection(value)) {
       for (const [name, child] of Object.entries(value)) walk(child, [...path, name]);
     } else {
-      const message = `Unknown key "${key}": did you mean "${nearest(key, known)}"?`;
-      flat.problems.push({ severity: "error", name: key, source: { from: "config", name: key }, message });
+      flat.unknown.push({ key, nearest: nearest(key, known) });
     }
   };
   walk(tree, []);

@@ -223,6 +223,18 @@ export function optional<T>(option: Option<T>): Option<T | undefined> {
   };
 }
 
+/** The same option where 0, too, means that there is no value: what is off has one form, whichever way it was said. */
+export function offAtZero(option: Option<number>): Option<number | undefined> {
+  const inner = optional(option);
+  const read = (value: number | undefined) => value === 0 ? undefined : value;
+  return {
+    ...inner,
+    fromFlags: (values) => read(inner.fromFlags(values)),
+    fromEnvironment: (value) => read(inner.fromEnvironment(value)),
+    fromConfig: (value) => read(inner.fromConfig(value)),
+  };
+}
+
 /** `host:port` as text, an IPv6 address in brackets. */
 export function formatAddress({ hostname, port }: ListenAddress): string {
   return `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;

@@ -124,6 +124,13 @@ Deno.test("the ring is a power of two from 16 frames on", () => {
   }
 });
 
+Deno.test("a silence threshold of 0 is none", () => {
+  assert.equal(read("-bus-silence-threshold", "30s").busSilenceThresholdMs, 30_000);
+  for (const value of ["0", "PT0S", ""]) {
+    assert.equal(read("-bus-silence-threshold", value).busSilenceThresholdMs, undefined, value);
+  }
+});
+
 Deno.test("help shows every flag with its variable, key and default", () => {
   const help = formatHelp(boatProgram).replace(/\s+/g, " ");
   for (const { name, aliases, keys, defaultText, inEnvironment } of rows) {

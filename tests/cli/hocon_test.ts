@@ -35,15 +35,15 @@ type Sample = { [K in keyof typeof table]: ReturnType<(typeof table)[K]["default
 const options: Options<Sample> = table;
 
 async function read(hocon: string): Promise<Sample> {
-  const { values, problems } = flattenConfig(await parseHocon(hocon), options);
-  assert.deepEqual(problems, []);
+  const { values, unknown } = flattenConfig(await parseHocon(hocon), options);
+  assert.deepEqual(unknown, []);
   const { settings, problems: wrong } = resolveSettings(options, { config: values });
   assert.ok(settings, wrong.map(({ message }) => message).join());
   return settings;
 }
 
 async function unknownKeys(hocon: string): Promise<string[]> {
-  return flattenConfig(await parseHocon(hocon), options).problems.map(({ message }) => message);
+  return flattenConfig(await parseHocon(hocon), options).unknown.map(({ key, nearest }) => `${key}: ${nearest}`);
 }
 
 Deno.test("numbers and texts mean the same, nested and dotted keys too", parser, async () => {
@@ -125,10 +125,10 @@ Deno.test("a key may be a value and a section", parser, async () => {
 });
 
 Deno.test("an unknown key names the nearest known one", parser, async () => {
-  assert.deepEqual(await unknownKeys("prot = 1"), ['Unknown key "prot": did you mean "port"?']);
+  assert.deepEqual(await unknownKeys("prot = 1"), ["prot: port"]);
   assert.deepEqual(await unknownKeys("journal { dri = x, rotate.duraton = 5m }"), [
-    'Unknown key "journal.dri": did you mean "journal.dir"?',
-    'Unknown key "journal.rotate.duraton": did you mean "journal.rotate.duration"?',
+    "journal.dri: journal.dir",
+    "journal.rotate.duraton: journal.rotate.duration",
   ]);
   assert.deepEqual(await unknownKeys("port = 1\ninterface = can0"), []);
 });

@@ -119,7 +119,7 @@ Deno.test("wrong variables and keys are named where they were given", inProcess,
     const { prepared, complained } = await start(["-config", path], { VBG_PORT: "-1" });
     assert.deepEqual(prepared, { kind: "exit", code: 2 });
     assert.deepEqual(complained.split("\n").slice(0, 3), [
-      `vbg-fixture: ${path}: config key "prot": Unknown key "prot": did you mean "port"?`,
+      `vbg-fixture: Unknown key "prot" in ${path}: did you mean "port"?`,
       `vbg-fixture: ${path}: config key "send.rate": Cannot read the number "101": expected a whole number from 0 to 100`,
       'vbg-fixture: environment VBG_PORT: Cannot read the number "-1": expected a whole number from 0 to 65535',
     ]);
@@ -179,7 +179,7 @@ Deno.test("-validate-config reports all errors with code 1", inProcess, () =>
     assert.deepEqual(prepared, { kind: "exit", code: 1 });
     const lines = printed.split("\n");
     assert.deepEqual(lines.filter((line) => line.includes("[FAIL]")), [
-      '  [FAIL] send.raet                           Unknown key "send.raet": did you mean "send.rate"? (config key "send.raet")',
+      `  [FAIL] send.raet                           Unknown key "send.raet" in ${path}: did you mean "send.rate"?`,
       '  [FAIL] on-stop                             Cannot read "never": expected end, hang, throw (flag -on-stop)',
       '  [FAIL] rate                                Cannot read the number "x": expected a whole number from 0 to 100 (config key "send.rate")',
       '  [FAIL] port                                Cannot read the value: expected one value, found a list (config key "port")',
