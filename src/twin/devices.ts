@@ -1,0 +1,99 @@
+import { type DeviceSpec, marineName, type View } from "./device.ts";
+import { batteryHub, engineGateway, switchBank, tankGateway, thermometers } from "./devices_machinery.ts";
+import { compass, gps, transducer, wind } from "./devices_sensors.ts";
+import { autopilot, plotter } from "./devices_steering.ts";
+import { aisReceiver } from "./devices_traffic.ts";
+import { MAKER } from "./payloads_maker.ts";
+import * as weather from "./payloads_weather.ts";
+import { airAt } from "./weather.ts";
+
+/** Cabin air is this much warmer than outside. */
+const CABIN_WARMER_K = 4.5;
+
+/** Barometer with thermometer and hygrometer. */
+export function barometer(): DeviceSpec {
+  const air = ({ passage }: View) => airAt(passage.climate, passage.timeMs / 1000);
+  return {
+    name: marineName({ unique: 77_302, maker: MAKER.maretron, deviceClass: 85, deviceFunction: 130 }),
+    preferredAddress: 56,
+    product: {
+      code: 19_307,
+      model: "WSO200",
+      softwareVersion: "1.2.0.1",
+      modelVersion: "WSO200-01",
+      serial: "1707302",
+      loadEquivalency: 2,
+    },
+    configuration: ["Weather, aft arch", "", "Maretron, LLP"],
+    powerOnMs: 218,
+    receives: [],
+    broadcasts: [
+      {
+        pgn: 130311,
+        prio: 5,
+        intervalMs: 500,
+        pack: (view) => {
+          const { airK, humidityPercent, pressurePa } = air(view);
+          return weather.packEnvironment({
+            sid: view.sid,
+            source: "outside",
+            humiditySource: "outside",
+            temperatureK: airK,
+            humidityPercent,
+            pressurePa,
+          });
+        },
+      },
+      {
+        pgn: 130313,
+        prio: 5,
+        intervalMs: 2000,
+        pack: (view) =>
+          weather.packHumidity({
+            sid: view.sid,
+            instance: 0,
+            source: "outside",
+            actualPercent: air(view).humidityPercent,
+          }),
+      },
+      {
+        pgn: 130314,
+        prio: 5,
+        intervalMs: 2000,
+        pack: (view) => weather.packPressure({ sid: view.sid, instance: 0, pressurePa: air(view).pressurePa }),
+      },
+      {
+        pgn: 130312,
+        prio: 5,
+        intervalMs: 2000,
+        pack: (view) =>
+          weather.packTemperature({
+            sid: view.sid,
+            instance: 2,
+            source: "mainCabin",
+            actualK: air(view).airK + CABIN_WARMER_K,
+          }),
+      },
+    ],
+  };
+}
+
+/** The devices of the simulated boat: a motor-sailing catamaran of 14 m. */
+export function standardBoat(): readonly DeviceSpec[] {
+  return [
+    gps(),
+    compass(),
+    engineGateway("port"),
+    wind(),
+    batteryHub(),
+    plotter(),
+    transducer(),
+    engineGateway("starboard"),
+    autopilot(),
+    tankGateway(),
+    thermometers(),
+    switchBank(),
+    barometer(),
+    aisReceiver(),
+  ];
+}

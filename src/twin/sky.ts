@@ -1,0 +1,43 @@
+import type { Satellite } from "./payloads_navigation.ts";
+import { noiseAt } from "./random.ts";
+import { wrapTurn } from "./navigation.ts";
+
+/** Satellites that the receiver sees. */
+export interface Sky {
+  readonly satellites: readonly Satellite[];
+  readonly hdop: number;
+  readonly vdop: number;
+  readonly pdop: number;
+}
+
+/** Satellites above the horizon: GPS numbers, and GLONASS from 65. */
+const PRNS = [2, 5, 7, 13, 15, 18, 23, 29, 67, 75, 82];
+/** A GPS satellite goes round twice in a sidereal day. */
+const ORBIT_S = 43_082;
+/** Lowest satellite that is used in the fix. */
+const MASK_RAD = 0.17;
+const STATUS_TRACKED = 1;
+const STATUS_USED = 2;
+
+/** The sky over the boat at a time. */
+export function skyAt(seed: number, timeS: number): Sky {
+  const satellites = PRNS.map((prn, i) => {
+    const orbit = 2 * Math.PI * (timeS / ORBIT_S + i * 0.29);
+    const elevationRad = 0.12 + 1.3 * Math.sin(orbit) ** 2;
+    return {
+      prn,
+      elevationRad,
+      azimuthRad: wrapTurn(orbit + 2.4 * i),
+      snrDb: Math.round(26 + 18 * Math.sin(elevationRad) + 1.5 * noiseAt(seed + prn, Math.floor(timeS))),
+      status: elevationRad > MASK_RAD ? STATUS_USED : STATUS_TRACKED,
+    };
+  });
+  const hdop = 0.75 + 0.1 * Math.sin(timeS / 311);
+  const vdop = 1.1 + 0.15 * Math.sin(timeS / 419);
+  return { satellites, hdop, vdop, pdop: Math.hypot(hdop, vdop) };
+}
+
+/** How many of the satellites are used in the fix. */
+export function usedSatellites(sky: Sky): number {
+  return sky.satellites.filter(({ status }) => status === STATUS_USED).length;
+}
