@@ -1,5 +1,3 @@
-// deno-lint-ignore-file no-console -- the one place of the library that prints
-
 /** Severity of a log line, least first. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 /** Severity of a log line. */

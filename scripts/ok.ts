@@ -1,0 +1,31 @@
+// The gate: formatting, lint, types, documentation of the public faces, publishing dry run, generated files, tests.
+// `--static` leaves the tests out. Ends at the first step that fails.
+
+const PUBLIC_FACES = ["mod.ts", "src/frame/mod.ts", "src/base/mod.ts"];
+
+const steps: [name: string, args: string[]][] = [
+  ["format", ["fmt", "--check"]],
+  ["lint", ["lint"]],
+  ["types", ["check", "."]],
+  ["documentation of exports", ["doc", "--lint", ...PUBLIC_FACES]],
+  ["packages", ["publish", "--dry-run", "--allow-dirty"]],
+  ["generated definitions", ["run", "-A", "scripts/definitions.ts", "--check"]],
+  ["generated documentation", ["run", "-A", "scripts/docs.ts", "--check"]],
+];
+if (!Deno.args.includes("--static")) steps.push(["tests", ["task", "test"]]);
+
+for (const [name, args] of steps) {
+  const start = performance.now();
+  const quiet = name !== "tests";
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args,
+    stdout: quiet ? "piped" : "inherit",
+    stderr: quiet ? "piped" : "inherit",
+  }).output().then((output) => quiet ? output : { ...output, stdout: new Uint8Array(), stderr: new Uint8Array() });
+  console.log(`${success ? "ok    " : "FAILED"} ${name} (${Math.round(performance.now() - start)} ms)`);
+  if (!success) {
+    await Deno.stderr.write(stdout);
+    await Deno.stderr.write(stderr);
+    Deno.exit(1);
+  }
+}

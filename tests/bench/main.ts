@@ -1,0 +1,9 @@
+// deno task bench [core|streams|soak]: one JSON line a figure. `soak` takes ten minutes and runs only when named.
+import { coreBench } from "./core_bench.ts";
+import { soakBench, streamBench } from "./stream_bench.ts";
+
+const wanted = Deno.args.length > 0 ? Deno.args : ["core", "streams"];
+if (wanted.includes("core")) coreBench();
+if (wanted.includes("streams")) await streamBench();
+if (wanted.includes("soak")) await soakBench();
+Deno.exit(0);
