@@ -9,3 +9,4 @@ export * from "./assembler_drops.ts";
 export * from "./bus.ts";
 export * from "./fast_packet.ts";
 export * from "./loopback.ts";
+export * from "./socketcan.ts";

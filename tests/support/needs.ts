@@ -9,6 +9,8 @@ export interface Needs {
   permissions?: NeededPermission[];
   /** Programs that must be on PATH. They imply `run` and `read`. */
   programs?: string[];
+  /** Anything else, by the name to tell it by, and whether it is there. */
+  others?: Record<string, boolean>;
 }
 
 /** Value of VBG_TEST_REQUIRE that makes a test that cannot run a failure; for CI, where everything is installed. */
@@ -29,8 +31,9 @@ const told = new Set<string>();
  * Deno.test({ name: "same", ...needs({ programs: ["candump"] }), fn: async () => {} });
  * ```
  */
-export function needs({ permissions = [], programs = [] }: Needs): { ignore: boolean } {
+export function needs({ permissions = [], programs = [], others = {} }: Needs): { ignore: boolean } {
   const missing = findMissing({ permissions, programs });
+  for (const [name, isThere] of Object.entries(others)) if (!isThere) missing.push(name);
   if (missing.length === 0) return { ignore: false };
   const reason = missing.join(", ");
   if (told.has(reason)) return { ignore: true };
@@ -70,7 +73,7 @@ export function findProgram(name: string): string | undefined {
   return undefined;
 }
 
-function findMissing({ permissions, programs }: Required<Needs>): string[] {
+function findMissing({ permissions, programs }: { permissions: NeededPermission[]; programs: string[] }): string[] {
   const wanted = new Set(permissions);
   if (programs.length > 0) wanted.add("run").add("read");
   const missing = [...wanted].filter((name) => !allowed(name)).map((name) => `--allow-${name}`);
