@@ -1,4 +1,4 @@
-import { type CanFrame, MAX_FAST_PACKET_BYTES, type Message, pgnOfId } from "../frame/mod.ts";
+import { type CanFrame, MAX_FAST_PACKET_BYTES, MAX_PGN, type Message, pgnOfId } from "../frame/mod.ts";
 import { framingOf, PGN } from "../pgn/mod.ts";
 import { type AssemblerDrops, newDrops } from "./assembler_drops.ts";
 import { FAST_FIRST_BYTES, FAST_NEXT_BYTES, fastPacketFrames } from "./fast_packet.ts";
@@ -102,7 +102,7 @@ export class Assembler {
   #looksFast(frame: CanFrame, pgn: number): boolean {
     if (frame.length < 2) return false;
     const head = frame.data[frame.offset] ?? 0;
-    if ((head & 0x1f) !== 0) return this.#assemblies.has(assemblyKey(frame.id, pgn, head));
+    if ((head & 0x1f) !== 0) return this.#assemblies.has(assemblyKey(frame.id, head));
     const length = frame.data[frame.offset + 1] ?? 0;
     return length >= 1 && length <= MAX_FAST_PACKET_BYTES;
   }
@@ -115,7 +115,7 @@ export class Assembler {
       this.drops.malformed++;
       return;
     }
-    const key = assemblyKey(frame.id, pgn, head);
+    const key = assemblyKey(frame.id, head);
     let assembly = this.#assemblies.get(key);
     if (assembly && (assembly.mask >>> index) & 1) {
       this.drops.replaced++;
@@ -200,9 +200,9 @@ export class Assembler {
   }
 }
 
-/** Source, PGN and sequence counter in one small integer (29 bits), which a Map finds fastest. */
-function assemblyKey(id: number, pgn: number, head: number): number {
-  return ((id & 0xff) << 21) | (pgn << 3) | (head >>> 5);
+/** Source, PGN, destination and sequence counter in one small integer (29 bits), which a Map finds fastest. */
+function assemblyKey(id: number, head: number): number {
+  return ((id & 0xff) << 21) | (((id >>> 8) & MAX_PGN) << 3) | (head >>> 5);
 }
 
 /** Puts a fragment's bytes in their place; a short frame is filled up with 0xFF. */

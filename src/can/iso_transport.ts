@@ -1,4 +1,12 @@
-import { BROADCAST_ADDRESS, buildCanId, type CanFrame, destinationOfId, MAX_MESSAGE_BYTES } from "../frame/mod.ts";
+import {
+  BROADCAST_ADDRESS,
+  buildCanId,
+  type CanFrame,
+  destinationOfId,
+  MAX_MESSAGE_BYTES,
+  MAX_PGN,
+  pgnOfId,
+} from "../frame/mod.ts";
 import type { AssemblerDrops } from "./assembler_drops.ts";
 
 /** Longest wait for the next packet of a broadcast (T1, ISO 11783-3 §5.13.3). */
@@ -14,6 +22,8 @@ const CONTROL = { rts: 16, cts: 17, endOfMessage: 19, bam: 32, abort: 255 } as c
 /** One multi-packet message under way, from one address to another. */
 interface Session {
   key: number;
+  /** As it was announced; some senders leave an address in its low byte. */
+  announcedPgn: number;
   pgn: number;
   /** CAN identifier as if the message had come in one frame. */
   id: number;
@@ -59,8 +69,9 @@ export class TransportListener {
       const session = this.#sessions.get(sessionKey(destination, source));
       if (session) session.touchedMs = frame.monoMs;
     } else if (kind === CONTROL.abort) {
-      this.#abort(sessionKey(source, destination));
-      this.#abort(sessionKey(destination, source));
+      for (const key of [sessionKey(source, destination), sessionKey(destination, source)]) {
+        if (this.#sessions.get(key)?.announcedPgn === announcedPgn(frame)) this.#abort(key);
+      }
     } else {
       this.#drops.malformed++;
     }
@@ -110,11 +121,13 @@ export class TransportListener {
       if (oldest !== undefined) this.#sessions.delete(oldest);
       this.#drops.overflow++;
     }
-    const pgn = (byteAt(frame, 5) | (byteAt(frame, 6) << 8) | (byteAt(frame, 7) << 16)) & 0x3ffff;
+    const pgn = announcedPgn(frame);
+    const id = buildCanId({ prio: (frame.id >>> 26) & 7, pgn, src: source, dst: destination });
     this.#sessions.set(key, {
       key,
-      pgn,
-      id: buildCanId({ prio: (frame.id >>> 26) & 7, pgn, src: source, dst: destination }),
+      announcedPgn: pgn,
+      pgn: pgnOfId(id),
+      id,
       length,
       packets,
       received: 0,
@@ -127,6 +140,11 @@ export class TransportListener {
   #abort(key: number): void {
     if (this.#sessions.delete(key)) this.#drops.tp_aborted++;
   }
+}
+
+/** PGN of the message that a connection management frame is about. */
+function announcedPgn(frame: CanFrame): number {
+  return (byteAt(frame, 5) | (byteAt(frame, 6) << 8) | (byteAt(frame, 7) << 16)) & MAX_PGN;
 }
 
 function byteAt(frame: CanFrame, index: number): number {
