@@ -4,7 +4,8 @@
  * @module
  */
 export { type Boat, type BoatLimits, type BoatOptions, startBoat } from "./src/boat.ts";
+export { startDemo } from "./src/demo.ts";
 export { VERSION } from "./src/version.ts";
-export type { CanBus } from "./src/can/mod.ts";
+export { type CanBus, createBus } from "./src/can/mod.ts";
 export type { Device, DeviceEvent, Frame } from "./src/frame/mod.ts";
 export type { Filter } from "./src/filter/mod.ts";

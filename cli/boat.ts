@@ -3,27 +3,52 @@
  *
  * @module
  */
+import { type Boat, createBus, startBoat, startDemo, VERSION } from "@vessel/gateway";
 import type { Logger } from "@vessel/gateway/settings";
-import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./boat_options.ts";
-import packageFile from "./deno.json" with { type: "json" };
+import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings, listenAddress } from "./boat_options.ts";
 import { type Program, type Running, serve } from "./program.ts";
 import { openStateDir } from "./state_dir.ts";
 
 /** The boat server's name, words and settings. */
 export const boatProgram: Program<BoatSettings> = {
   name: "vbg-boat",
-  version: packageFile.version,
+  version: VERSION,
   summary: "reads the NMEA 2000 buses of a boat and serves them over HTTP",
   options: boatOptions,
   checks: boatChecks,
   configName: BOAT_CONFIG_NAME,
 };
 
+/** Folder inside the state directory that keeps the demo's state apart from a real boat's. */
+const DEMO_STATE = "demo";
+
 /** Starts the boat server with settings that are known to be right. */
 async function run(settings: BoatSettings, log: Logger): Promise<Running<BoatSettings>> {
-  using stateDir = await openStateDir(settings.stateDir);
-  log.debug("state directory taken", { path: stateDir.path });
-  throw new Error("Cannot start: the gateway has no startBoat");
+  const stateDir = await openStateDir(settings.demo ? `${settings.stateDir}/${DEMO_STATE}` : settings.stateDir);
+  try {
+    const boat = await start(settings, log);
+    const { hostname, port } = boat.address;
+    log.info("listening", { url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}` });
+    return {
+      reload: boat.reload,
+      stop: async () => {
+        await boat.stop();
+        stateDir[Symbol.dispose]();
+      },
+    };
+  } catch (error) {
+    stateDir[Symbol.dispose]();
+    throw error;
+  }
+}
+
+async function start(settings: BoatSettings, log: Logger): Promise<Boat> {
+  const { interfaces, demo, canDriver, loopback } = settings;
+  const options = { ...settings, listen: listenAddress(settings), log };
+  if (demo) return await startDemo(options);
+  const driver = loopback ? "loopback" : canDriver;
+  const buses = await Promise.all(interfaces.map((name) => createBus(name, { driver })));
+  return await startBoat({ ...options, buses });
 }
 
 if (import.meta.main) Deno.exit(await serve(boatProgram, run));

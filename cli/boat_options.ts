@@ -50,7 +50,7 @@ const MAX_INTERFACES = 8;
 const MIN_RING_FRAMES = 16;
 const MAX_RING_FRAMES = 2 ** 24;
 const DEFAULT_IDLE_TIMEOUT_MS = 5 * 60_000;
-const DEFAULT_STREAM_BUFFER_BYTES = 256 * 1024;
+const DEFAULT_STREAM_BUFFER_BYTES = 1024 * 1024;
 /** The largest single event must fit. */
 const MIN_STREAM_BUFFER_BYTES = 16 * 1024;
 /** What Linux allows (IFNAMSIZ less the closing zero). */

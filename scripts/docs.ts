@@ -12,9 +12,18 @@ export const pages: Record<string, () => string> = {
 };
 
 if (import.meta.main) {
+  let stale = false;
   for (const [path, print] of Object.entries(pages)) {
     const place = new URL(`../${path}`, import.meta.url);
-    await Deno.mkdir(new URL(".", place), { recursive: true });
-    await Deno.writeTextFile(place, print());
+    if (Deno.args.includes("--check")) {
+      const committed = await Deno.readTextFile(place).catch(() => "");
+      if (committed === print()) continue;
+      console.error(`${path} is stale: run deno task docs`);
+      stale = true;
+    } else {
+      await Deno.mkdir(new URL(".", place), { recursive: true });
+      await Deno.writeTextFile(place, print());
+    }
   }
+  if (stale) Deno.exit(1);
 }

@@ -16,16 +16,22 @@ if (!Deno.args.includes("--static")) steps.push(["tests", ["task", "test"]]);
 
 for (const [name, args] of steps) {
   const start = performance.now();
-  const quiet = name !== "tests";
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args,
-    stdout: quiet ? "piped" : "inherit",
-    stderr: quiet ? "piped" : "inherit",
-  }).output().then((output) => quiet ? output : { ...output, stdout: new Uint8Array(), stderr: new Uint8Array() });
+  const success = name === "tests" ? await runLoud(args) : await runQuiet(args);
   console.log(`${success ? "ok    " : "FAILED"} ${name} (${Math.round(performance.now() - start)} ms)`);
-  if (!success) {
-    await Deno.stderr.write(stdout);
-    await Deno.stderr.write(stderr);
-    Deno.exit(1);
-  }
+  if (!success) Deno.exit(1);
+}
+
+async function runLoud(args: string[]): Promise<boolean> {
+  const { success } = await new Deno.Command(Deno.execPath(), { args, stdout: "inherit", stderr: "inherit" }).spawn()
+    .status;
+  return success;
+}
+
+/** Shows what a step printed only when it failed. */
+async function runQuiet(args: string[]): Promise<boolean> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
+  if (success) return true;
+  await Deno.stderr.write(stdout);
+  await Deno.stderr.write(stderr);
+  return false;
 }

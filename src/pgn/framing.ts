@@ -1,11 +1,5 @@
 import definitions from "./definitions.gen.json" with { type: "json" };
-import { FRAMING_CORRECTIONS } from "./overlay.ts";
-
-/**
- * How a PGN travels: in one frame (`single`), as an NMEA 2000 fast packet (`fast`), or `either`, when real devices do
- * both and each first frame must be looked at.
- */
-export type Framing = "single" | "fast" | "either";
+import { type Framing, FRAMING_CORRECTIONS } from "./overlay.ts";
 
 const known = new Map<number, Framing>();
 for (const [pgn, type] of definitions.pgns) known.set(Number(pgn), type === "fast" ? "fast" : "single");

@@ -1,4 +1,8 @@
-import type { Framing } from "./framing.ts";
+/**
+ * How a PGN travels: in one frame (`single`), as an NMEA 2000 fast packet (`fast`), or `either`, when real devices do
+ * both and each first frame must be looked at.
+ */
+export type Framing = "single" | "fast" | "either";
 
 /** One correction of the definitions, with the evidence for it. */
 export interface FramingCorrection {
