@@ -9,4 +9,5 @@ export * from "./assembler_drops.ts";
 export * from "./bus.ts";
 export * from "./fast_packet.ts";
 export * from "./loopback.ts";
+export * from "./open_bus.ts";
 export * from "./socketcan.ts";
