@@ -88,9 +88,9 @@ export class PayloadWriter {
     return this;
   }
 
-  /** Adds bits that the definition wants as zeros. */
-  zero(bits: number): this {
-    this.#write(0, bits);
+  /** Adds bits as they are: flags, and what came over radio. None of their values means "not available". */
+  putBits(raw: number, bits: number): this {
+    this.#write(raw, bits);
     return this;
   }
 

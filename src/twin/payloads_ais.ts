@@ -1,5 +1,5 @@
 import { PayloadWriter } from "./bits.ts";
-import * as field from "./fields.ts";
+import { field } from "./fields.ts";
 import type { Position } from "./navigation.ts";
 import { compass, type DateTime } from "./payloads_navigation.ts";
 
@@ -7,6 +7,9 @@ import { compass, type DateTime } from "./payloads_navigation.ts";
 const MESSAGE = { classAPosition: 1, classAStatic: 5, classBPosition: 18, classBStatic: 24 } as const;
 /** Empty characters of AIS text. */
 const AIS_PAD = 0x40;
+/** Bits of the radio link's state. */
+const COMMUNICATION_STATE_BITS = 19;
+const COMMUNICATION_STATE_MASK = 2 ** COMMUNICATION_STATE_BITS - 1;
 /** Second that a station without a clock reports. */
 const NO_TIME_STAMP = 60;
 
@@ -20,6 +23,10 @@ export interface AisPosition {
   readonly courseRad?: number;
   readonly speedMps: number;
   readonly headingRad?: number;
+  /** Better than 10 m; default true. */
+  readonly accurate?: boolean;
+  /** Whether the receiver checks its fix by itself; default false. */
+  readonly raim?: boolean;
   /** Second of the minute. */
   readonly second?: number;
   /** 19 bits of the radio link, as they were received. */
@@ -31,14 +38,14 @@ export interface AisPosition {
 /** The fields that both classes begin with. */
 function positionReport(length: number, on: { report: AisPosition; message: number }): PayloadWriter {
   const { report, message } = on;
-  const channelState = report.communicationState & 0x7ffff;
   return new PayloadWriter(length).put(field.U6, message).put(field.U2, 0).put(field.U32, report.mmsi)
     .put(field.DEGREES, report.position.longitude).put(field.DEGREES, report.position.latitude)
-    .put(field.FLAG, 1).put(field.FLAG, 0).put(field.U6, report.second ?? NO_TIME_STAMP)
+    .putBits(report.accurate ?? true ? 1 : 0, 1).putBits(report.raim ? 1 : 0, 1)
+    .put(field.U6, report.second ?? NO_TIME_STAMP)
     .put(field.ANGLE_RAD, report.courseRad === undefined ? undefined : compass(report.courseRad))
     .put(field.SPEED_MPS, report.speedMps)
-    .put(field.U8, channelState & 0xff).put(field.U8, (channelState >>> 8) & 0xff)
-    .put(field.U3, channelState >>> 16).put(field.U5, report.channel)
+    .putBits(report.communicationState & COMMUNICATION_STATE_MASK, COMMUNICATION_STATE_BITS)
+    .put(field.U5, report.channel)
     .put(field.ANGLE_RAD, report.headingRad === undefined ? undefined : compass(report.headingRad));
 }
 
@@ -48,15 +55,15 @@ export function packClassAPosition(
 ): Uint8Array<ArrayBuffer> {
   return positionReport(27, { report, message: MESSAGE.classAPosition })
     .put(field.SHIP_TURN_RATE_RAD_PER_S, report.turnRateRadPerS)
-    .put(field.U4, report.status).put(field.U2, 0).reserve(2).zero(3).reserve(5).finish();
+    .put(field.U4, report.status).put(field.U2, 0).reserve(2).putBits(0, 3).reserve(5).finish();
 }
 
 /** PGN 129039, class B position report of a carrier-sense unit. */
 export function packClassBPosition(report: AisPosition): Uint8Array<ArrayBuffer> {
   return positionReport(27, { report, message: MESSAGE.classBPosition })
     // Unit type CS, no display, DSC, whole band, message 22, autonomous, ITDMA.
-    .zero(8).zero(2).put(field.FLAG, 1).put(field.FLAG, 0).put(field.FLAG, 1).put(field.FLAG, 1)
-    .put(field.FLAG, 1).put(field.FLAG, 0).put(field.FLAG, 1).reserve(15).finish();
+    .putBits(0, 8).putBits(0, 2).putBits(1, 1).putBits(0, 1).putBits(1, 1).putBits(1, 1)
+    .putBits(1, 1).putBits(0, 1).putBits(1, 1).reserve(15).finish();
 }
 
 /** Size of a ship and where its antenna is, metres. */
@@ -97,7 +104,7 @@ export function packClassAStatic(ship: ClassAStatic): Uint8Array<ArrayBuffer> {
   return putSize(writer, ship.size)
     .put(field.DATE_DAYS, ship.eta?.days).put(field.TIME_S, ship.eta?.secondsOfDay)
     .put(field.DRAUGHT_CM, ship.draughtM).putText(ship.destination, { length: 20, pad: AIS_PAD })
-    .put(field.U2, 1).put(field.U4, ship.fixType).put(field.FLAG, 0).zero(1)
+    .put(field.U2, 1).put(field.U4, ship.fixType).putBits(0, 1).putBits(0, 1)
     .put(field.U5, ship.channel).reserve(3).finish();
 }
 
@@ -125,6 +132,6 @@ export function packClassBStatic(ship: ClassBStatic): Uint8Array<ArrayBuffer> {
   const writer = new PayloadWriter(34).put(field.U6, MESSAGE.classBStatic).put(field.U2, 0)
     .put(field.U32, ship.mmsi).put(field.U8, ship.shipType)
     .putText(ship.vendorId, { length: 7, pad: AIS_PAD }).putText(ship.callsign, { length: 7, pad: AIS_PAD });
-  return putSize(writer, ship.size).put(field.U32, undefined).reserve(2).zero(2).put(field.U4, ship.fixType)
+  return putSize(writer, ship.size).put(field.U32, undefined).reserve(2).putBits(0, 2).put(field.U4, ship.fixType)
     .put(field.U5, ship.channel).reserve(3).finish();
 }

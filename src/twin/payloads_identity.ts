@@ -1,5 +1,5 @@
 import { lauBytes, PayloadWriter } from "./bits.ts";
-import * as field from "./fields.ts";
+import { field } from "./fields.ts";
 
 /** NMEA 2000 version of the network messages: 2.100. */
 const NMEA_2000_VERSION = 2100;

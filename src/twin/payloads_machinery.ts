@@ -1,5 +1,5 @@
 import { PayloadWriter } from "./bits.ts";
-import * as field from "./fields.ts";
+import { field } from "./fields.ts";
 import type { ChargePhase } from "./machinery.ts";
 
 /** PGN 127488, engine parameters, rapid update. */
@@ -31,7 +31,7 @@ export function packEngineDynamic(engine: EngineDynamic): Uint8Array<ArrayBuffer
     .put(field.TEMPERATURE_COARSE_K, engine.oilK).put(field.TEMPERATURE_K, engine.coolantK)
     .put(field.VOLT, engine.alternatorVolt).put(field.FUEL_RATE_LPH, engine.fuelRateLph)
     .put(field.DURATION_S, engine.hoursS).put(field.PRESSURE_HPA_PA, engine.coolantPressurePa)
-    .put(field.PRESSURE_KPA_PA, engine.fuelPressurePa).reserve(8).zero(16).zero(16)
+    .put(field.PRESSURE_KPA_PA, engine.fuelPressurePa).reserve(8).putBits(0, 16).putBits(0, 16)
     .put(field.S8, engine.loadPercent).put(field.S8, engine.torquePercent).finish();
 }
 

@@ -1,6 +1,6 @@
 import { PayloadWriter } from "./bits.ts";
 import { MARINE_INDUSTRY } from "./device.ts";
-import * as field from "./fields.ts";
+import { field } from "./fields.ts";
 import { TEMPERATURE_SOURCE, type TemperatureReading } from "./payloads_weather.ts";
 
 /** Manufacturer codes of the makers on board, as the canboat definitions list them. */

@@ -1,5 +1,5 @@
 import { PayloadWriter } from "./bits.ts";
-import * as field from "./fields.ts";
+import { field } from "./fields.ts";
 import { compass, type DateTime, REFERENCE } from "./payloads_navigation.ts";
 
 /** PGN 127250, vessel heading. */

@@ -1,5 +1,5 @@
 import { lauBytes, PayloadWriter } from "./bits.ts";
-import * as field from "./fields.ts";
+import { field } from "./fields.ts";
 import type { Position } from "./navigation.ts";
 
 /** Direction references of NMEA 2000. */
@@ -109,7 +109,7 @@ export function packSatellites(
 
 /** PGN 129283, cross track error; right of the track is positive. */
 export function packCrossTrack({ sid, crossTrackM }: { sid?: number; crossTrackM: number }): Uint8Array<ArrayBuffer> {
-  return new PayloadWriter(8).put(field.U8, sid).zero(4).zero(2).put(field.U2, 0)
+  return new PayloadWriter(8).put(field.U8, sid).putBits(0, 4).reserve(2).put(field.U2, 0)
     .put(field.SIGNED_LENGTH_CM, crossTrackM).reserve(16).finish();
 }
 

@@ -1,5 +1,5 @@
 import { PayloadWriter } from "./bits.ts";
-import * as field from "./fields.ts";
+import { field } from "./fields.ts";
 import { compass } from "./payloads_navigation.ts";
 
 /** What the angle of PGN 130306 is measured from, and whether the boat's own movement is taken out. */

@@ -54,7 +54,9 @@ type Running = { readonly type: "idle" } | { readonly type: "running"; readonly 
  *
  * @example
  * ```ts
- * const twin = new Twin({ seed: 7, startUs: 1.75e15, clock: systemClock, send: (id, data) => {} });
+ * let frames = 0;
+ * const clock = { wallUs: () => 0, monoMs: () => 0 };
+ * const twin = new Twin({ seed: 7, startUs: 1.75e15, clock, send: () => frames++ });
  * twin.advance(60_000);
  * ```
  */
@@ -100,6 +102,11 @@ export class Twin {
     return this.#startUs + Math.round((this.#nowMs + this.#skippedMs) * 1000);
   }
 
+  /** Whether the boat goes on in real time. */
+  get running(): boolean {
+    return this.#running.type === "running";
+  }
+
   /** What is true about the boat now. */
   get passage(): PassageState {
     return this.#passage;
@@ -107,7 +114,7 @@ export class Twin {
 
   /** Goes on in real time, from where the boat is. */
   start(): void {
-    if (this.#running.type === "running") return;
+    if (this.running) return;
     let originMs = this.#clock.monoMs() - this.#nowMs;
     const tick = () => {
       const behindMs = this.#clock.monoMs() - originMs - this.#nowMs;
@@ -196,12 +203,14 @@ function nameOf(data: Uint8Array): bigint | undefined {
   return data.length < 8 ? undefined : new DataView(data.buffer, data.byteOffset).getBigUint64(0, true);
 }
 
-/** Puts a simulated boat on a loopback bus. It is silent until {@linkcode Twin.start}. */
+/** Puts a simulated boat on a loopback bus. It is silent and deaf until {@linkcode Twin.start}. */
 export function attachTwin(
   bus: LoopbackBus,
   { clock = systemClock, ...options }: Partial<Omit<TwinOptions, "send">> = {},
 ): Twin {
   const twin = new Twin({ ...options, clock, send: (id, data) => bus.inject(id, data) });
-  bus.attach((frame) => twin.receive(frame));
+  bus.attach((frame) => {
+    if (twin.running) twin.receive(frame);
+  });
   return twin;
 }
