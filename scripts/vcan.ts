@@ -18,8 +18,14 @@ import { join } from "node:path";
 const INTERFACES = ["vcan0", "vcan1"];
 /** Name of an interface that is made and removed to see whether this kernel can. */
 const PROBE_INTERFACE = "vbgprobe0";
-/** Modules in the order of their dependencies. */
-const MODULES = ["net/can/can", "net/can/can-raw", "drivers/net/can/dev/can-dev", "drivers/net/can/vcan"];
+/** Modules in the order of their dependencies; the last lets a test slow a bus down with tc(8). */
+const MODULES = [
+  "net/can/can",
+  "net/can/can-raw",
+  "drivers/net/can/dev/can-dev",
+  "drivers/net/can/vcan",
+  "net/sched/sch_tbf",
+];
 /** What the command gets of this environment, besides everything that starts with VBG_. */
 const PASSED_VARIABLES = ["HOME", "PATH", "DENO_DIR", "NODE_PATH", "NO_COLOR", "LANG", "USER"];
 const PASSED_PREFIX = "VBG_";

@@ -61,7 +61,6 @@ export const POLLHUP = 0x10;
 export const POLLNVAL = 0x20;
 
 export const EINTR = 4;
-export const ENXIO = 6;
 export const EAGAIN = 11;
 export const ENODEV = 19;
 export const EAFNOSUPPORT = 97;

@@ -26,7 +26,7 @@ const RECEIVE_BYTES = 4 * 1024 * 1024;
 /** Frames taken by one system call. */
 const BATCH_FRAMES = 64;
 /** After this long with frames still waiting, everybody else gets a turn. */
-const TURN_MS = 5;
+const TURN_MS = 3;
 
 /** Everything that is open while the bus is. */
 interface Opened {

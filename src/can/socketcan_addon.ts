@@ -163,10 +163,10 @@ export class SocketCanAddonBus implements CanBus {
   }
 
   #openChannels(addon: Addon, seen: InterfaceStatus): Channels {
-    const sender = addon.createRawChannelWithOptions(this.name, { non_block_send: true });
+    const sender = openChannel(addon, this.name);
     sender.setRxFilters(HEAR_NOTHING);
     sender.setErrorFilters(0);
-    const reader = new Reader(addon.createRawChannelWithOptions(this.name, { timestamps: true }));
+    const reader = new Reader(openChannel(addon, this.name));
     reader.channel.addListener("onMessage", (message) => {
       if (this.#channels?.reader === reader) this.#take(message);
     });
@@ -259,6 +259,16 @@ export class SocketCanAddonBus implements CanBus {
     const seen = readInterface(this.name);
     if (seen.type === "down" || seen.type === "missing") return { type: "failed", message: `it is ${seen.type}` };
     return BUSY;
+  }
+}
+
+/** The addon says "Error while creating channel" whatever is wrong. */
+function openChannel(addon: Addon, name: string): Channel {
+  try {
+    return addon.createRawChannelWithOptions(name, { timestamps: true, non_block_send: true });
+  } catch (error) {
+    const reason = 'the package "socketcan" cannot open it: it is no CAN interface, or this kernel has no CAN';
+    throw new BusError(reason, { cause: error });
   }
 }
 

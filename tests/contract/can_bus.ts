@@ -288,6 +288,25 @@ function recoverySuite({ test, withBus }: Suite): void {
       await comesBack(bus, sink);
     }));
 
+  test("frames the kernel has no room for are tried again in order, then given up and counted", () =>
+    withInterface(async (bus, sink) => {
+      const count = 300;
+      // Some 40 frames a second, and room for ten.
+      const limits = ["rate", "8kbit", "burst", "64", "limit", "160"];
+      await run("tc", "qdisc", "add", "dev", OWN_INTERFACE, "root", "tbf", ...limits);
+      const sends = Array.from({ length: count }, (_, i) => bus.send(i, new Uint8Array(8)));
+      const results = await Promise.allSettled(sends);
+      const failures = results.filter((result) => result.status === "rejected");
+      assert.ok(failures.length > 0);
+      assert.ok(failures.every((failure) => failure.reason instanceof BusError));
+      assert.equal(bus.counters.sendFailed, failures.length);
+      assert.equal(bus.counters.sent, count - failures.length);
+      await until("what was taken came back", () => sink.frames.length >= bus.counters.sent);
+      const ids = results.flatMap((result, i) => result.status === "fulfilled" ? [i] : []);
+      assert.ok(ids.length > 20);
+      assert.deepEqual(sink.frames.map((frame) => frame.id), ids);
+    }));
+
   test("an interface that is down at opening is no error", async () => {
     await removeInterface();
     await run("ip", "link", "add", "dev", OWN_INTERFACE, "type", "vcan");

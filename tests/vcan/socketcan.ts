@@ -3,25 +3,32 @@ import { SocketCanBus } from "../../src/can/mod.ts";
 import { canBusSuite, Recorder, run, until } from "../contract/can_bus.ts";
 import { needs } from "../support/needs.ts";
 
-const options = needs({ permissions: ["ffi", "read"], programs: ["ip", "cansend", "cangen"] });
+const options = needs({ permissions: ["ffi", "read"], programs: ["ip", "tc", "cansend", "cangen"] });
 
 canBusSuite("SocketCanBus", { create: (name) => new SocketCanBus(name), hasInterfaces: true, options });
 
-Deno.test("SocketCanBus: of 20000 frames flat out every one is delivered or counted as dropped", options, async () => {
-  const count = 20_000;
-  const bus = new SocketCanBus("vcan0");
-  await bus.open(new Recorder());
-  try {
-    await run("cangen", "vcan0", "-g", "0", "-e", "-L", "8", "-n", String(count));
-    const total = () => bus.counters.received + bus.counters.kernelDropped + bus.counters.interfaceDropped;
-    await until("all are accounted for", () => total() >= count);
-    // deno-lint-ignore no-console -- the measurement is worth seeing
-    console.log(JSON.stringify(bus.counters));
-    assert.equal(total(), count);
-  } finally {
-    await bus.close();
-  }
-});
+for (const receiveBytes of [undefined, 64 * 1024]) {
+  const buffer = receiveBytes === undefined ? "the default buffer" : `a buffer of ${receiveBytes} bytes`;
+  Deno.test(
+    `SocketCanBus: with ${buffer} every one of 20000 frames flat out is delivered or counted`,
+    options,
+    async () => {
+      const count = 20_000;
+      const bus = new SocketCanBus("vcan0", receiveBytes === undefined ? {} : { receiveBytes });
+      await bus.open(new Recorder());
+      try {
+        await run("cangen", "vcan0", "-g", "0", "-e", "-L", "8", "-n", String(count));
+        const total = () => bus.counters.received + bus.counters.kernelDropped + bus.counters.interfaceDropped;
+        await until("all are accounted for", () => total() >= count);
+        // deno-lint-ignore no-console -- the measurement is worth seeing
+        console.log(JSON.stringify(bus.counters));
+        assert.equal(total(), count);
+      } finally {
+        await bus.close();
+      }
+    },
+  );
+}
 
 Deno.test("SocketCanBus: with a small buffer, drops after the last frame are counted too", options, async () => {
   const count = 5000;

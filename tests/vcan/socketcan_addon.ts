@@ -7,7 +7,7 @@ import { allowed, needs } from "../support/needs.ts";
 
 const options = needs({
   permissions: ["ffi", "read", "env"],
-  programs: ["ip", "cansend"],
+  programs: ["ip", "tc", "cansend"],
   others: { 'npm package "socketcan"': isInstalled() },
 });
 
