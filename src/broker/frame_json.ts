@@ -9,7 +9,7 @@ export class FrameJson {
   readonly #ring: Ring;
   /** `"bus":"can0",` by index; empty texts with a single bus. */
   readonly #busTexts: readonly string[];
-  readonly #seqs = new Float64Array(CACHED_TEXTS);
+  readonly #seqs = new Float64Array(CACHED_TEXTS).fill(NaN);
   readonly #texts: string[] = Array.from({ length: CACHED_TEXTS }, () => "");
   readonly #stored = newStoredFrame();
 

@@ -1,4 +1,5 @@
 import {
+  BROADCAST_ADDRESS,
   type CanHeader,
   type Device,
   type DeviceEvent,
@@ -46,7 +47,7 @@ export interface RegistryEvent {
 export interface RegistryCounters {
   added: number;
   removed: number;
-  /** Address claims with the wrong length or a NAME of zero. */
+  /** Address claims with the wrong length, a NAME of zero, or from everybody's address. */
   invalidClaims: number;
   /** Product information that was cut short. */
   invalidProducts: number;
@@ -147,7 +148,7 @@ export class Registry {
   }
 
   #claim(message: Message, src: number): void {
-    const name = message.length === NAME_BYTES ? readName(message) : 0n;
+    const name = message.length === NAME_BYTES && src !== BROADCAST_ADDRESS ? readName(message) : 0n;
     if (name === 0n) {
       this.counters.invalidClaims++;
       return;
@@ -161,7 +162,7 @@ export class Registry {
     const entry = known ?? newEntry(message, src);
     entry.name = name;
     entry.fields = parseName(name);
-    entry.product = product;
+    entry.product = product ?? entry.product;
     if (!known) this.#put(entry);
     this.#tell(known ? "updated" : "added", entry);
   }

@@ -47,7 +47,7 @@ export class Ring {
 
   /** @throws {RangeError} `capacity` is no power of two */
   constructor(capacity: number = DEFAULT_RING_FRAMES) {
-    if (!Number.isInteger(Math.log2(capacity))) {
+    if (!(capacity >= 1) || !Number.isInteger(Math.log2(capacity))) {
       throw new RangeError(`Cannot make a ring of ${capacity} frames: the size must be a power of two`);
     }
     this.capacity = capacity;
@@ -117,10 +117,15 @@ export class Ring {
   /** Finds room for `length` bytes in one piece; grows the arena rather than overwrite a frame that should stay. */
   #reserve(length: number): number {
     for (;;) {
+      const oldestStart = this.#startOf(this.#oldest);
+      if (oldestStart === undefined && this.#oldest < this.#head) {
+        this.#letGo();
+        continue;
+      }
       const size = this.#arena.length;
       const at = this.#written % size;
       const start = at + length > size ? this.#written + size - at : this.#written;
-      const overwrites = start + length > (this.#startOf(this.#oldest) ?? Infinity) + size;
+      const overwrites = start + length > (oldestStart ?? Infinity) + size;
       if (overwrites && size < this.capacity * MAX_BYTES_PER_FRAME) {
         this.#resizeArena(size * 2);
         continue;

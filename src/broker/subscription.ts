@@ -34,7 +34,11 @@ export class Subscription {
   #dropped: DroppedFrames | undefined;
   #droppedTotal = 0;
 
+  /** @throws {RangeError} `capacity` is no power of two */
   constructor({ capacity, accept, wake }: SubscriptionOptions) {
+    if (!(capacity >= 1) || !Number.isInteger(Math.log2(capacity))) {
+      throw new RangeError(`Cannot subscribe with room for ${capacity} frames: the size must be a power of two`);
+    }
     this.#accept = accept;
     this.#wake = wake;
     this.#seqs = new Float64Array(capacity);

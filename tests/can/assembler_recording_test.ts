@@ -95,7 +95,7 @@ Deno.test("the assembler makes of real recordings what the naive one makes, mess
   const raymarine = expectSame(framesOf(logForm));
   assert.ok(raymarine.completed > 250, `${raymarine.completed} fast packets`);
   const garmin = expectSame(framesOf(oldForm));
-  assert.ok(garmin.completed > 50, `${garmin.completed} fast packets`);
+  assert.ok(garmin.completed > 40, `${garmin.completed} fast packets`);
 });
 
 Deno.test("the assembler agrees with the naive one when frames of a recording are lost, doubled and swapped", () => {
