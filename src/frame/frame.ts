@@ -31,16 +31,9 @@ export function formatTimeUs(timeUs: number): string {
   return lastSecondText + (rest < 10 ? "00" : rest < 100 ? "0" : "") + rest + "Z";
 }
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-
 /** Lower-case hex of `data`, or of the part from `start` that is `length` bytes long. */
-export function formatHex(
-  data: Uint8Array,
-  part: { start: number; length: number } = { start: 0, length: data.length },
-): string {
-  let text = "";
-  for (let i = part.start; i < part.start + part.length; i++) text += HEX[data[i] ?? 0];
-  return text;
+export function formatHex(data: Uint8Array, part?: { start: number; length: number }): string {
+  return (part ? data.subarray(part.start, part.start + part.length) : data).toHex();
 }
 
 /** Bytes of a hex string in any case; undefined when it is none. */
