@@ -94,11 +94,14 @@ export class Discovery {
       this.#broadcastDue[bus] = false;
       requests.push({ bus, dst: BROADCAST_ADDRESS, pgn: PGN.addressClaim });
     });
-    for (const question of this.#questions.values()) {
+    for (const [key, question] of this.#questions) {
       const { bus, src, pgn } = question;
       if (question.attempts >= MAX_ATTEMPTS || nowMs < question.dueMs || !this.#buckets[bus]?.take(nowMs)) continue;
       question.attempts++;
       question.dueMs = nowMs + backoffMs(question.attempts, RETRY);
+      // To the end of the line: who has never been asked comes before who is asked again.
+      this.#questions.delete(key);
+      this.#questions.set(key, question);
       requests.push({ bus, dst: src, pgn });
     }
     return requests;
