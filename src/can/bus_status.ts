@@ -1,18 +1,9 @@
-import type { Logger } from "../base/mod.ts";
 import type { BusSink, BusState, ControllerState } from "./bus.ts";
 
-/** State of one bus: tells its sink and its log of each change, once. */
+/** State of one bus: tells its sink of each change, once. */
 export class BusStatus {
-  readonly #name: string;
-  readonly #log: Logger;
   #sink: BusSink | undefined;
   #state: BusState = { type: "closed" };
-
-  /** @param options.log gets one line a change */
-  constructor(name: string, { log }: { log: Logger }) {
-    this.#name = name;
-    this.#log = log;
-  }
 
   get state(): BusState {
     return this.#state;
@@ -31,30 +22,24 @@ export class BusStatus {
   /** The interface works, and its controller is in this state. */
   up(controller: ControllerState = "error-active"): void {
     if (this.#state.type === "up" && this.#state.controller === controller) return;
-    const fields = { bus: this.#name, controller };
-    if (controller === "error-active") this.#log.info("bus is up", fields);
-    else this.#log.warn("bus has errors", fields);
     this.#set({ type: "up", controller });
   }
 
   /** The interface is switched off. */
   down(message: string): void {
     if (this.#state.type === "down") return;
-    this.#log.warn("bus is down", { bus: this.#name, reason: message });
     this.#set({ type: "down", message });
   }
 
   /** The interface has gone. */
   missing(message: string): void {
     if (this.#state.type === "missing") return;
-    this.#log.warn("bus is missing", { bus: this.#name, reason: message });
     this.#set({ type: "missing", message });
   }
 
   /** The end: nobody is told anything after. */
   closed(): void {
     if (this.#state.type === "closed") return;
-    this.#log.debug("bus is closed", { bus: this.#name });
     this.#set({ type: "closed" });
     this.#sink = undefined;
   }

@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../base/mod.ts";
+import { type Clock, systemClock } from "../base/mod.ts";
 import { BusError, type CanBus } from "./bus.ts";
 import { LoopbackBus } from "./loopback.ts";
 import { SocketCanBus } from "./socketcan.ts";
@@ -13,18 +13,19 @@ export type BusDriver = (typeof BUS_DRIVERS)[number];
  *
  * @param name interface, for example `can0`
  * @param options.driver default `ffi`
+ * @param options.clock default the machine's
  * @throws {BusError} there is no such driver
  */
 export async function createBus(
   name: string,
-  { driver = "ffi", log, clock }: { driver?: BusDriver; log: Logger; clock: Clock },
+  { driver = "ffi", clock = systemClock }: { driver?: BusDriver; clock?: Clock } = {},
 ): Promise<CanBus> {
   switch (driver) {
     case "ffi":
-      return new SocketCanBus(name, { log, clock });
+      return new SocketCanBus(name, { clock });
     case "socketcan": {
       const { SocketCanAddonBus } = await import("./socketcan_addon.ts");
-      return new SocketCanAddonBus(name, { log, clock });
+      return new SocketCanAddonBus(name, { clock });
     }
     case "loopback":
       return new LoopbackBus(name, { clock });

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, silentLogger, systemClock } from "../base/mod.ts";
+import { type Clock, systemClock } from "../base/mod.ts";
 import { type CanFrame, MAX_CAN_BYTES } from "../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "./bus.ts";
 import { BusStatus } from "./bus_status.ts";
@@ -11,8 +11,6 @@ import { CanSocket, openLibc, probeInterface, SocketCanWaiter, SystemError } fro
 
 /** Options of a {@linkcode SocketCanBus}. */
 export interface SocketCanOptions extends SendLimits {
-  /** Gets one line for each change of state, default silent. */
-  log?: Logger;
   /** Monotonic time of frames, and their time where the kernel gives none; default the machine's. */
   clock?: Clock;
   /**
@@ -48,7 +46,7 @@ export class SocketCanBus implements CanBus {
   readonly #clock: Clock;
   readonly #receiveBytes: number;
   readonly #counters: BusCounters = newCounters();
-  readonly #status: BusStatus;
+  readonly #status = new BusStatus();
   readonly #queue: SendQueue;
   #drops: InterfaceDrops;
   #sink: BusSink | undefined;
@@ -68,11 +66,10 @@ export class SocketCanBus implements CanBus {
    * @param options see {@linkcode SocketCanOptions}
    */
   constructor(name: string, options: SocketCanOptions = {}) {
-    const { log = silentLogger, clock = systemClock, receiveBytes = RECEIVE_BYTES } = options;
+    const { clock = systemClock, receiveBytes = RECEIVE_BYTES } = options;
     this.name = name;
     this.#clock = clock;
     this.#receiveBytes = receiveBytes;
-    this.#status = new BusStatus(name, { log });
     this.#drops = new InterfaceDrops(name, { clock });
     this.#queue = new SendQueue(name, {
       ...options,

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
-import { type Clock, type Logger, silentLogger, systemClock } from "../base/mod.ts";
+import { type Clock, systemClock } from "../base/mod.ts";
 import { type CanFrame, MAX_CAN_BYTES } from "../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "./bus.ts";
 import { BusStatus } from "./bus_status.ts";
@@ -11,8 +11,6 @@ import { BUSY, type SendLimits, type SendOutcome, SendQueue, SENT } from "./send
 
 /** Options of a {@linkcode SocketCanAddonBus}. */
 export interface SocketCanAddonOptions extends SendLimits {
-  /** Gets one line for each change of state, default silent. */
-  log?: Logger;
   /** Monotonic time of frames, and their time where the kernel gives none; default the machine's. */
   clock?: Clock;
 }
@@ -85,7 +83,7 @@ export class SocketCanAddonBus implements CanBus {
   readonly name: string;
   readonly #clock: Clock;
   readonly #counters: BusCounters = newCounters();
-  readonly #status: BusStatus;
+  readonly #status = new BusStatus();
   readonly #queue: SendQueue;
   #drops: InterfaceDrops;
   #sink: BusSink | undefined;
@@ -102,10 +100,9 @@ export class SocketCanAddonBus implements CanBus {
    * @param options see {@linkcode SocketCanAddonOptions}
    */
   constructor(name: string, options: SocketCanAddonOptions = {}) {
-    const { log = silentLogger, clock = systemClock } = options;
+    const { clock = systemClock } = options;
     this.name = name;
     this.#clock = clock;
-    this.#status = new BusStatus(name, { log });
     this.#drops = new InterfaceDrops(name, { clock });
     this.#queue = new SendQueue(name, {
       ...options,
