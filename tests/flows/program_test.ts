@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import type { Device } from "../../src/frame/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { needs } from "../support/needs.ts";
+import { SseClient } from "../support/sse_client.ts";
+
+const PROGRAM = fileURLToPath(new URL("../../cli/boat.ts", import.meta.url));
+const options = needs({ permissions: ["run", "read", "write", "net", "env"] });
+/** What the user was promised between the signal and the end. */
+const STOP_MS = 5000;
+
+/** The real program in a process and a state directory of its own. */
+class BoatProgram implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #stateDir: string;
+  readonly #reading: Promise<void>;
+  #log = "";
+
+  private constructor(child: Deno.ChildProcess, stateDir: string) {
+    this.#child = child;
+    this.#stateDir = stateDir;
+    this.#reading = this.#read();
+  }
+
+  static async start(...flags: string[]): Promise<BoatProgram> {
+    const stateDir = await Deno.makeTempDir();
+    const args = ["run", "-A", "--no-check", PROGRAM, "-state-dir", stateDir, "-log-format", "json", ...flags];
+    const child = new Deno.Command(Deno.execPath(), { args, cwd: stateDir, stdout: "null", stderr: "piped" }).spawn();
+    return new BoatProgram(child, stateDir);
+  }
+
+  /** What the program has written on standard error so far. */
+  get log(): string {
+    return this.#log;
+  }
+
+  get stateDir(): string {
+    return this.#stateDir;
+  }
+
+  /** Address of the API, once it listens. */
+  async url(): Promise<string> {
+    const port = await eventually(
+      "the log line with the address",
+      () => /"url":"http:\/\/[^"]+:(\d+)"/.exec(this.#log)?.[1],
+    );
+    return `http://127.0.0.1:${port}`;
+  }
+
+  signal(name: Deno.Signal): void {
+    this.#child.kill(name);
+  }
+
+  async exitCode(): Promise<number> {
+    const { code } = await this.#child.status;
+    await this.#reading;
+    return code;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.#child.kill("SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
+    await this.exitCode();
+    await Deno.remove(this.#stateDir, { recursive: true });
+  }
+
+  async #read(): Promise<void> {
+    for await (const text of this.#child.stderr.pipeThrough(new TextDecoderStream())) this.#log += text;
+  }
+}
+
+Deno.test("the demo shows at least ten devices with manufacturer and model, and frames", options, async () => {
+  await using program = await BoatProgram.start("-demo", "-listen", "127.0.0.1:0");
+  const url = await program.url();
+  await using client = await SseClient.open(`${url}/events`);
+  await client.atLeast(100);
+  await eventually("ten devices that have told everything", async () => {
+    const devices: Device[] = await (await fetch(`${url}/devices`)).json();
+    return devices.filter(({ manufacturer, model_id }) => manufacturer && model_id).length >= 10;
+  });
+});
+
+Deno.test("SIGTERM ends the program with streams open: exit code 0, in time", options, async () => {
+  await using program = await BoatProgram.start("-demo", "-listen", "127.0.0.1:0");
+  const url = await program.url();
+  await using client = await SseClient.open(`${url}/events`);
+  const socket = new WebSocket(`${url.replace("http", "ws")}/ws`);
+  const closed = new Promise((resolve) => socket.onclose = resolve);
+  await new Promise((resolve) => socket.onopen = resolve);
+  await client.atLeast(1);
+  const start = performance.now();
+  program.signal("SIGTERM");
+  assert.equal(await program.exitCode(), 0);
+  assert.ok(performance.now() - start < STOP_MS, "within 5 s");
+  assert.doesNotMatch(program.log, /deadline/);
+  await closed;
+  await eventually("the end of the stream", () => client.ended);
+});
+
+Deno.test("SIGHUP takes over what can be reloaded, and refuses a bad file as a whole", options, async () => {
+  await using program = await BoatProgram.start("-loopback", "-listen", "127.0.0.1:0");
+  const url = await program.url();
+  const file = `${program.stateDir}/vbg-boat.conf`;
+  const status = async () => (await (await fetch(`${url}/healthz`)).json()).status;
+  assert.equal(await status(), "ok");
+  await Deno.writeTextFile(file, 'health.bus-silence-threshold = 1ms\nlog-level = "shout"\n');
+  program.signal("SIGHUP");
+  await eventually("the refusal", () => program.log.includes("settings refused"));
+  assert.equal(await status(), "ok");
+  await Deno.writeTextFile(file, "health.bus-silence-threshold = 1ms\n");
+  program.signal("SIGHUP");
+  await eventually("silence to be a fault", async () => await status() === "degraded");
+});
+
+const refusals: [why: string, flags: string[], message: RegExp, code: number][] = [
+  ["a ring that is no power of two", ["-loopback", "-ring-size", "1000"], /-ring-size: .*"1000".*power of two/, 2],
+  ["an unknown flag", ["-interfase", "can0"], /Unknown flag -interfase: did you mean -interface\?/, 2],
+  ["a missing interface", ["-interface", "nocan9"], /Cannot open bus "nocan9": /, 1],
+];
+for (const [why, flags, message, code] of refusals) {
+  Deno.test(`${why} is one clear line and exit code ${code}`, options, async () => {
+    await using program = await BoatProgram.start(...flags);
+    assert.equal(await program.exitCode(), code);
+    assert.match(program.log, message);
+    assert.doesNotMatch(program.log, /^\s+at /m);
+  });
+}
+
+Deno.test("a port that is taken is one clear line and exit code 1", options, async () => {
+  const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  try {
+    await using program = await BoatProgram.start("-loopback", "-listen", `127.0.0.1:${taken.addr.port}`);
+    assert.equal(await program.exitCode(), 1);
+    assert.match(program.log, /^vbg-boat: Cannot listen on 127\.0\.0\.1:\d+: the port is taken$/m);
+  } finally {
+    taken.close();
+  }
+});
