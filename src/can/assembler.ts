@@ -68,7 +68,7 @@ export class Assembler {
     if (framing === "single") {
       if (pgn === PGN.transportControl || pgn === PGN.transportData) this.#pushTransport(frame, pgn);
       else this.#pass(frame, pgn);
-    } else if (framing === "either" && !this.#looksFast(frame, pgn)) {
+    } else if (framing === "either" && !this.#looksFast(frame)) {
       this.#pass(frame, pgn);
     } else {
       this.#pushFragment(frame, pgn);
@@ -99,7 +99,7 @@ export class Assembler {
   }
 
   /** For PGNs that travel both ways: a first frame has number 0 and a possible length, a further one continues. */
-  #looksFast(frame: CanFrame, pgn: number): boolean {
+  #looksFast(frame: CanFrame): boolean {
     if (frame.length < 2) return false;
     const head = frame.data[frame.offset] ?? 0;
     if ((head & 0x1f) !== 0) return this.#assemblies.has(assemblyKey(frame.id, head));
