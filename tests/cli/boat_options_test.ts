@@ -70,7 +70,7 @@ Deno.test("the defaults of the boat server", () => {
     listen: undefined,
     port: 8089,
     maxStreams: 1000,
-    streamBufferBytes: 262_144,
+    streamBufferBytes: 1_048_576,
     ringFrames: 65536,
     maxValues: 65536,
     busSilenceThresholdMs: undefined,
