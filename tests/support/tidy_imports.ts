@@ -1,0 +1,126 @@
+import { importsOf, lineAt, type Source } from "./source.ts";
+import type { Finding } from "./tidy_rules.ts";
+
+/** A finding with its file. */
+export interface FileFinding extends Finding {
+  path: string;
+}
+
+const UP_TO_REPLICATION = [
+  ...["base", "frame", "pgn", "can", "broker", "journal", "filter", "node", "stream", "replication"],
+];
+
+/** Who may import whom in src: the table of the architecture. */
+export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  frame: ["base"],
+  pgn: ["base", "frame"],
+  can: ["base", "frame", "pgn"],
+  broker: ["base", "frame", "pgn"],
+  journal: ["base", "frame"],
+  filter: ["base", "frame"],
+  node: ["base", "frame", "pgn", "can", "broker"],
+  stream: ["base", "frame", "filter", "broker", "journal"],
+  replication: ["base", "frame", "journal", "stream"],
+  cloud: ["base", "frame", "broker", "journal", "stream", "replication"],
+  http: [...UP_TO_REPLICATION, "cloud"],
+  outlets: ["base", "frame", "pgn", "filter", "broker", "stream"],
+  client: ["base", "frame", "filter"],
+  web: ["client", "base", "frame", "filter"],
+  twin: ["base", "frame", "pgn", "can"],
+};
+
+/** Path of a relative import from the root of the repository; undefined for packages. */
+export function resolveImport(from: string, specifier: string): string | undefined {
+  if (!specifier.startsWith(".")) return undefined;
+  return new URL(specifier, `file:///${from}`).pathname.slice(1);
+}
+
+/** The folder of src that a path lies in; undefined for wirings and for what is outside. */
+export function folderOf(path: string): string | undefined {
+  return /^src\/([^/]+)\//.exec(path)?.[1];
+}
+
+/** Imports that the table does not allow, or that go past a folder's mod.ts. */
+export function* forbiddenImports(sources: readonly Source[]): Iterable<FileFinding> {
+  for (const source of sources) {
+    for (const { specifier, at } of importsOf(source)) {
+      const target = resolveImport(source.path, specifier);
+      const why = target === undefined ? whyNotPackage(source.path, specifier) : whyNotFile(source.path, target);
+      if (why) yield { path: source.path, line: lineAt(source.text, at), what: `${specifier}: ${why}` };
+    }
+  }
+}
+
+function whyNotPackage(from: string, specifier: string): string | undefined {
+  const ours = specifier.startsWith("@vessel/");
+  return ours && from.startsWith("src/") ? "src does not import itself by its name" : undefined;
+}
+
+function whyNotFile(from: string, target: string): string | undefined {
+  if (from.startsWith("cli/")) return target.startsWith("cli/") ? undefined : "cli imports the root by its exports";
+  if (from === "mod.ts") return isFace(target) ? undefined : "mod.ts imports wirings and mod.ts of folders";
+  if (!from.startsWith("src/")) return undefined;
+  const [folder, other] = [folderOf(from), folderOf(target)];
+  if (folder === undefined && target === "deno.json") return undefined;
+  if (!target.startsWith("src/")) return "outside src";
+  if (folder !== undefined && folder === other) return undefined;
+  if (!isFace(target)) return "past the folder's mod.ts";
+  if (folder === undefined) return undefined;
+  const allowed = IMPORT_TABLE[folder];
+  if (!allowed) return `folder "${folder}" is not in the import table`;
+  return other !== undefined && allowed.includes(other) ? undefined : `${folder} may not import ${other ?? "a wiring"}`;
+}
+
+/** A file that others may import: a wiring, or a folder's mod.ts. */
+function isFace(path: string): boolean {
+  return /^src\/[^/]+\.ts$|^src\/[^/]+\/mod\.ts$/.test(path);
+}
+
+/** Files that import each other in a ring, by value or by type; one finding a ring. */
+export function* importCycles(sources: readonly Source[]): Iterable<FileFinding> {
+  const targets = new Map(sources.map((source) => [
+    source.path,
+    importsOf(source).filter(({ kind }) => kind !== "dynamic")
+      .map(({ specifier }) => resolveImport(source.path, specifier)).filter((path) => path !== undefined),
+  ]));
+  const done = new Set<string>();
+  const trail: string[] = [];
+  function* visit(path: string): Iterable<FileFinding> {
+    if (trail.includes(path)) {
+      yield { path, line: 1, what: [...trail.slice(trail.indexOf(path)), path].join(" → ") };
+      return;
+    }
+    if (done.has(path)) return;
+    done.add(path);
+    trail.push(path);
+    for (const target of targets.get(path) ?? []) yield* visit(target);
+    trail.pop();
+  }
+  for (const { path } of sources) yield* visit(path);
+}
+
+/** Third-party packages that more than one folder imports. Tests and scripts may use what they like. */
+export function* sharedPackages(sources: readonly Source[]): Iterable<FileFinding> {
+  const folders = new Map<string, Map<string, FileFinding>>();
+  for (const source of sources.filter(({ path }) => /^(?:src|cli)\/|^mod\.ts$/.test(path))) {
+    const folder = folderOf(source.path) ?? source.path.replace(/\/[^/]*$/, "");
+    for (const { specifier, at } of importsOf(source)) {
+      if (/^(?:\.|node:|@vessel\/)/.test(specifier)) continue;
+      const name = /^(?:npm:)?((?:@[^/]+\/)?[^/@]+)/.exec(specifier)?.[1] ?? specifier;
+      const users = folders.get(name) ?? new Map<string, FileFinding>();
+      folders.set(name, users);
+      users.set(folder, { path: source.path, line: lineAt(source.text, at), what: `${name} in ${folder}` });
+    }
+  }
+  for (const users of folders.values()) if (users.size > 1) yield* users.values();
+}
+
+/** Folders of src without a mod.ts. */
+export function* foldersWithoutFace(sources: readonly Source[]): Iterable<FileFinding> {
+  const paths = new Set(sources.map(({ path }) => path));
+  for (const folder of new Set(sources.map(({ path }) => folderOf(path)))) {
+    const path = `src/${folder}/mod.ts`;
+    if (folder !== undefined && !paths.has(path)) yield { path, line: 1, what: "missing" };
+  }
+}
