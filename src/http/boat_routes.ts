@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { ApiError, json, overloaded } from "./reply.ts";
+import { json, overloaded } from "./reply.ts";
 import { eventsQuery, filterOf, filterQuery, noQuery, streamQuery } from "./params.ts";
 import { deviceSchema, frameSchema, healthSchema, problemSchema, valuesSchema } from "./schemas.ts";
 import { route, type RouteTable } from "./routes.ts";
@@ -10,7 +10,7 @@ import type { Metrics } from "./metrics.ts";
 import { listDevices, listValues } from "./reads.ts";
 import { EventStream } from "./sse.ts";
 import type { StreamHub } from "./stream_hub.ts";
-import { upgradeToStream } from "./websocket.ts";
+import { checkUpgrade, upgradeToStream } from "./websocket.ts";
 
 /** Seconds after which a client that found no free stream may try again. */
 const RETRY_AFTER_S = 5;
@@ -36,7 +36,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
       summary: "Live frames as server-sent events, from the current head",
       query: eventsQuery,
       replies: { 200: ["text/event-stream", frameSchema] },
-      answer: (request, query) => openEvents(api, request, query),
+      answer: (_, query) => openEvents(api, query),
     }),
     route({
       path: "/ws",
@@ -89,8 +89,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
   ];
 }
 
-function openEvents(api: BoatApi, request: Request, query: z.output<typeof eventsQuery>): Response {
-  if (request.method === "HEAD") return new Response(null, { headers: { "Content-Type": "text/event-stream" } });
+function openEvents(api: BoatApi, query: z.output<typeof eventsQuery>): Response {
   const { bufferBytes } = roomForStream(api);
   let leave: () => void = () => {};
   const stream = new EventStream({
@@ -104,9 +103,7 @@ function openEvents(api: BoatApi, request: Request, query: z.output<typeof event
 }
 
 function openSocket(api: BoatApi, request: Request, query: z.output<typeof streamQuery>): Response {
-  if (request.headers.get("Upgrade")?.toLowerCase() !== "websocket") {
-    throw new ApiError(426, "This path speaks WebSocket only", { headers: { Upgrade: "websocket" } });
-  }
+  checkUpgrade(request.headers);
   const { bufferBytes } = roomForStream(api);
   const filter = filterOf(query);
   let leave: () => void = () => {};

@@ -90,5 +90,5 @@ export function acceptsGzip(header: string): boolean {
     const quality = parameters.find((text) => text.startsWith("q="))?.slice(2);
     weights.set(coding, quality === undefined ? 1 : Number(quality));
   }
-  return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0;
+  return (weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0) > 0;
 }

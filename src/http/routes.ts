@@ -62,9 +62,16 @@ export function serveRoutes(table: RouteTable, info: ApiInfo): (request: Request
   app.onError((error) => problem(error));
   return async (request) => {
     if (request.method === "OPTIONS") return preflight();
-    const response = await app.fetch(request);
+    const response = await app.fetch(request.method === "HEAD" ? asGet(request) : request);
     return response.status === 101 ? response : finish(request, response);
   };
+}
+
+/** HEAD is answered as GET: below us the head alone is sent, and the body cancelled. It opens no WebSocket. */
+function asGet(request: Request): Request {
+  const headers = new Headers(request.headers);
+  headers.delete("Upgrade");
+  return new Request(request.url, { headers });
 }
 
 function describeReplies(replies: Replies) {
@@ -80,7 +87,7 @@ function describeReplies(replies: Replies) {
 /** 404, or 405 when the path exists for another method. */
 function missing(app: OpenAPIHono, method: string, path: string): ApiError {
   const allowed: string[] = METHODS.filter((each) => app.router.match(each, path)[0].length > 0);
-  if (allowed.length === 0) return new ApiError(404, `There is nothing at "${path}"`);
+  if (allowed.length === 0) return new ApiError(404, `There is nothing at "${path}": see /openapi.json`);
   if (allowed.includes("GET")) allowed.push("HEAD");
   allowed.push("OPTIONS");
   return new ApiError(405, `"${path}" does not take ${method}`, { headers: { Allow: allowed.join(", ") } });

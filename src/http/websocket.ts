@@ -2,10 +2,13 @@ import type { DroppedFrames } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
 import { Backlog } from "./backlog.ts";
 import type { Batch } from "./batch.ts";
+import { ApiError } from "./reply.ts";
 import type { StreamClient } from "./stream_hub.ts";
 
 /** A message longer than this closes the connection. */
 const MAX_INBOUND_CHARACTERS = 64 * 1024;
+/** The one version of the protocol (RFC 6455 §4.1). */
+const WEBSOCKET_VERSION = "13";
 /** Close code "message too big" (RFC 6455 §7.4.1). */
 const CLOSE_TOO_BIG = 1009;
 /** Close code "going away": the server stops. */
@@ -21,6 +24,26 @@ export interface WebSocketOptions {
   opened: (client: StreamClient) => void;
   /** Called once when it has closed. */
   closed: () => void;
+}
+
+/**
+ * Checks that a request asks for a WebSocket as RFC 6455 §4.2.1 wants it.
+ *
+ * @throws {ApiError} 426 when it asks for something else, 400 when its key is none
+ */
+export function checkUpgrade(headers: Headers): void {
+  const lists = (name: string, token: string) =>
+    (headers.get(name) ?? "").toLowerCase().split(",").some((part) => part.trim() === token);
+  const asked = lists("Upgrade", "websocket") && lists("Connection", "upgrade") &&
+    headers.get("Sec-WebSocket-Version") === WEBSOCKET_VERSION;
+  if (!asked) {
+    throw new ApiError(426, "This path speaks WebSocket only", {
+      headers: { "Upgrade": "websocket", "Sec-WebSocket-Version": WEBSOCKET_VERSION },
+    });
+  }
+  if (!/^[a-z0-9+/]{22}==$/i.test(headers.get("Sec-WebSocket-Key") ?? "")) {
+    throw new ApiError(400, "The header Sec-WebSocket-Key must be 16 bytes in base64");
+  }
 }
 
 /** Upgrades a request; the client then speaks in envelopes `{type, data}`. */

@@ -1,0 +1,20 @@
+import type { Clock } from "../../src/base/mod.ts";
+import { START_US } from "./messages.ts";
+
+/** A clock that stands still until it is told to move. Begins at {@linkcode START_US}. */
+export class FakeClock implements Clock {
+  #elapsedMs = 0;
+
+  wallUs(): number {
+    return START_US + this.#elapsedMs * 1000;
+  }
+
+  monoMs(): number {
+    return this.#elapsedMs;
+  }
+
+  /** Lets time pass. */
+  advance(ms: number): void {
+    this.#elapsedMs += ms;
+  }
+}
