@@ -16,6 +16,8 @@ export class Logger {
   readonly #now: () => Date;
 
   /**
+   * Makes a logger.
+   *
    * @param options.level least severity written, default `info`
    * @param options.format default `text`
    * @param options.write where a finished line goes, default stderr

@@ -18,6 +18,8 @@ export class StallDetector {
   #maxLagMs = 0;
 
   /**
+   * Begins to look.
+   *
    * @param log gets a warning for each long stall
    * @param options.now monotonic milliseconds, default the machine's
    */

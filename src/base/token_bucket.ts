@@ -6,6 +6,8 @@ export class TokenBucket {
   #lastMs: number | undefined;
 
   /**
+   * Makes a full bucket.
+   *
    * @param options.perSecond refill, tokens a second; 0 or less lets everything through
    * @param options.burst size of the bucket, tokens
    */

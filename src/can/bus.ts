@@ -45,7 +45,9 @@ export interface BusSink {
 export interface CanBus {
   /** Interface name, for example `can0`. */
   readonly name: string;
+  /** What the bus is doing now. */
   readonly state: BusState;
+  /** Totals, as of now. */
   readonly counters: Readonly<BusCounters>;
   /**
    * Starts delivery to `sink`.

@@ -6,7 +6,9 @@ export interface Frame {
   ts: string;
   /** CAN priority 0-7, lower is more urgent. */
   prio: number;
+  /** Parameter Group Number. */
   pgn: number;
+  /** Source address. */
   src: number;
   /** 255 is everybody. */
   dst: number;

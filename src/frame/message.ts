@@ -11,6 +11,7 @@ export interface CanFrame {
   monoMs: number;
   /** Buffer that holds the data bytes at `offset`. */
   data: Uint8Array;
+  /** Where in `data` the first data byte is. */
   offset: number;
   /** Number of data bytes, 0-8. */
   length: number;

@@ -6,12 +6,15 @@ export interface NameFields {
   manufacturerCode: number;
   /** 0-252; lower 3 and upper 5 bits of the NAME taken together. */
   deviceInstance: number;
+  /** 8 bits. */
   deviceFunction: number;
+  /** 7 bits. */
   deviceClass: number;
   /** 0-15. */
   systemInstance: number;
   /** 4 is marine. */
   industryGroup: number;
+  /** True when the device can take another address. */
   arbitraryAddressCapable: boolean;
 }
 
