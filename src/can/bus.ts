@@ -70,6 +70,7 @@ export interface CanBus {
 
 /** A bus could not do what was asked; the message names bus and reason. */
 export class BusError extends Error {
+  /** `BusError`. */
   override name = "BusError";
 }
 

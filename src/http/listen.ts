@@ -2,6 +2,7 @@ import type { StallDetector } from "../base/mod.ts";
 
 /** Where a server listens. */
 export interface ListenAddress {
+  /** Name or address; `0.0.0.0` is all of IPv4, `::` everything. */
   hostname: string;
   /** 0 takes any free port. */
   port: number;
@@ -9,6 +10,7 @@ export interface ListenAddress {
 
 /** The server cannot listen where it was told to. */
 export class ListenError extends Error {
+  /** `ListenError`. */
   override name = "ListenError";
 }
 
