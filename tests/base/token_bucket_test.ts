@@ -23,6 +23,7 @@ Deno.test("token bucket gives nothing when the clock goes back", () => {
   assert.ok(bucket.take(5000));
   assert.equal(bucket.take(4000), false);
   assert.equal(bucket.take(3000), false);
+  assert.equal(bucket.take(3001), true, "and takes none away");
 });
 
 Deno.test("token bucket without a rate lets everything through", () => {

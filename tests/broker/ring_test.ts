@@ -40,6 +40,8 @@ class Model {
     this.ring.push(seq, pushed);
     this.#all.set(seq, textOf(seq, pushed));
     this.#bytes.set(seq, pushed.length);
+    const { oldest } = this.ring;
+    assert.equal(readText(this.ring, oldest), this.#all.get(oldest), `oldest ${oldest} after frame ${seq}`);
   }
 
   /** From `oldest` to `head` everything that was pushed is there, byte for byte, and nothing else anywhere. */
@@ -48,6 +50,9 @@ class Model {
     for (const [seq, text] of this.#all) {
       const expected = seq >= ring.oldest ? text : undefined;
       if (readText(ring, seq) !== expected) assert.equal(readText(ring, seq), expected, `frame ${seq}`);
+    }
+    for (let seq = ring.oldest; seq < ring.head; seq++) {
+      if (!this.#all.has(seq) && readText(ring, seq) !== undefined) assert.fail(`frame ${seq} was never pushed`);
     }
     assert.equal(ring.size, ring.head - ring.oldest + 1);
     assert.ok(this.#all.has(ring.oldest), `oldest ${ring.oldest} was never pushed`);

@@ -4,7 +4,7 @@ import { Broker } from "../../src/broker/mod.ts";
 import { Assembler, LoopbackBus, splitFastPacket } from "../../src/can/mod.ts";
 import { buildCanId, formatHex, parseCanId } from "../../src/frame/mod.ts";
 import { Discovery, IdentityRequests } from "../../src/node/mod.ts";
-import { claim, product } from "../support/messages.ts";
+import { claim, message, product } from "../support/messages.ts";
 
 const CLAIM = 60928;
 const PRODUCT = 126996;
@@ -91,8 +91,12 @@ Deno.test("product information that never comes is asked for with doubling waits
 
 Deno.test("hearing more of the same source does not start its tries afresh", () => {
   const discovery = begun();
-  for (let nowMs = 0; nowMs < 600_000; nowMs += 1000) discovery.known(stranger(9), nowMs);
-  assert.equal(run(discovery, { fromMs: 600_000, toMs: 3_600_000 }).length, 8);
+  let asked = 0;
+  for (let nowMs = 0; nowMs < 3_600_000; nowMs += 1000) {
+    discovery.known(stranger(9), nowMs);
+    asked += discovery.due(nowMs + 500).length;
+  }
+  assert.equal(asked, 8);
 });
 
 Deno.test("a source that is gone is not asked any more, and asked anew when it comes back", () => {
@@ -174,10 +178,27 @@ Deno.test("identity requests find claim and product information of the devices o
     assert.deepEqual(heard, [["255 00ee00", "40 14f001"], ["255 00ee00", "40 14f001"]]);
     assert.equal(requests.pending, 0);
     assert.deepEqual({ ...requests.counters }, { sent: 4, failed: 0 });
+    buses[0]!.inject(buildCanId({ prio: 2, pgn: 127250, src: 99, dst: 255 }), new Uint8Array(8));
+    await Promise.resolve();
+    assert.equal(requests.pending, 1);
+    broker.registry.expire(systemClock.monoMs() + 1e6, 1);
+    assert.equal(requests.pending, 0, "who has gone is not waited for");
   } finally {
     requests.stop();
     for (const bus of buses) await bus.close();
   }
+});
+
+Deno.test("a source is asked for its claim whatever it is heard with first, be it a request or product information", () => {
+  const clock = { wallUs: () => 0, monoMs: () => 0 };
+  const broker = new Broker({ buses: ["can0"], ringFrames: 64 });
+  const requests = new IdentityRequests({ broker, buses: [], clock, log: silentLogger });
+  broker.publish(message({ src: 1, pgn: 59904, data: [0, 0xee, 0] }));
+  broker.publish(product("model", { src: 2 }));
+  broker.publish(message({ src: 3, pgn: 127250 }));
+  broker.publish(message({ src: 254, pgn: 59904, data: [0, 0xee, 0] }));
+  assert.equal(requests.pending, 3);
+  requests.stop();
 });
 
 Deno.test("an identity request that a bus refuses is counted and harms nobody", async () => {
