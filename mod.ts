@@ -6,7 +6,7 @@
 export { type Boat, type BoatLimits, type BoatOptions, startBoat } from "./src/boat.ts";
 export { startDemo } from "./src/demo.ts";
 export { VERSION } from "./src/version.ts";
-export type { Clock, LogFields, LogFormat, Logger, LogLevel } from "./src/base/mod.ts";
+export type { Clock, ListenAddress, LogFields, LogFormat, Logger, LogLevel } from "./src/base/mod.ts";
 export {
   type BusCounters,
   type BusDriver,
@@ -19,4 +19,4 @@ export {
 } from "./src/can/mod.ts";
 export type { CanFrame, Device, DeviceEvent, Frame } from "./src/frame/mod.ts";
 export type { Filter } from "./src/filter/mod.ts";
-export { type ListenAddress, ListenError } from "./src/http/mod.ts";
+export { ListenError } from "./src/http/mod.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Boat, createBus, startBoat, startDemo, VERSION } from "@vessel/gateway";
-import type { Logger } from "@vessel/gateway/settings";
+import { ALL_ADDRESSES, formatAddress, type ListenAddress, type Logger } from "@vessel/gateway/settings";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings, listenAddress } from "./boat_options.ts";
 import { type Program, type Running, serve } from "./program.ts";
 import { openStateDir } from "./state_dir.ts";
@@ -27,8 +27,7 @@ async function run(settings: BoatSettings, log: Logger): Promise<Running<BoatSet
   const stateDir = await openStateDir(settings.demo ? `${settings.stateDir}/${DEMO_STATE}` : settings.stateDir);
   try {
     const boat = await start(settings, log);
-    const { hostname, port } = boat.address;
-    log.info("listening", { url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}` });
+    log.info("listening", { url: urlOf(boat.address) });
     return {
       reload: boat.reload,
       stop: async () => {
@@ -40,6 +39,12 @@ async function run(settings: BoatSettings, log: Logger): Promise<Running<BoatSet
     stateDir[Symbol.dispose]();
     throw error;
   }
+}
+
+/** An address that a person can open: this machine stands for all addresses. */
+function urlOf({ hostname, port }: ListenAddress): string {
+  const isAny = hostname === ALL_ADDRESSES || hostname === "0.0.0.0";
+  return `http://${formatAddress({ hostname: isAny ? "localhost" : hostname, port })}`;
 }
 
 async function start(settings: BoatSettings, log: Logger): Promise<Boat> {

@@ -1,17 +1,6 @@
+import { ALL_ADDRESSES, formatAddress, type ListenAddress } from "@vessel/gateway/settings";
 import { programOptions, type ProgramSettings, serverOptions, type ServerSettings } from "./common_options.ts";
-import {
-  address,
-  boolean,
-  duration,
-  formatAddress,
-  integer,
-  list,
-  type ListenAddress,
-  offAtZero,
-  oneOf,
-  powerOfTwo,
-  size,
-} from "./option_types.ts";
+import { address, boolean, duration, integer, list, offAtZero, oneOf, powerOfTwo, size } from "./option_types.ts";
 import type { Check, Options } from "./options.ts";
 
 /** How frames of a CAN interface are read: through libc, or through the npm package `socketcan`. */
@@ -224,5 +213,5 @@ export const boatChecks: readonly Check<BoatSettings>[] = [
 
 /** Where the boat server listens: `listen`, else `port` on all addresses. */
 export function listenAddress({ listen, port }: Pick<BoatSettings, "listen" | "port">): ListenAddress {
-  return listen ?? { hostname: "0.0.0.0", port };
+  return listen ?? { hostname: ALL_ADDRESSES, port };
 }

@@ -1,4 +1,11 @@
-import { formatDuration, parseDuration, parseSize } from "@vessel/gateway/settings";
+import {
+  formatAddress,
+  formatDuration,
+  type ListenAddress,
+  parseAddress,
+  parseDuration,
+  parseSize,
+} from "@vessel/gateway/settings";
 import type { Environment, Option } from "./options.ts";
 
 /** What every kind of option may say about itself. */
@@ -43,17 +50,8 @@ export interface ComputedDefault<T> {
   text: string;
 }
 
-/** An address to listen on. */
-export interface ListenAddress {
-  /** Host name or IP address, without brackets. */
-  hostname: string;
-  /** 0 to 65535; 0 is any free port. */
-  port: number;
-}
-
 /** Longer durations are taken for mistakes; about 300 years. */
 const MAX_DURATION_MS = 1e13;
-const MAX_PORT = 65535;
 const TRUE_WORDS = ["true", "yes", "on", "1"];
 const FALSE_WORDS = ["false", "no", "off", "0"];
 
@@ -235,11 +233,6 @@ export function offAtZero(option: Option<number>): Option<number | undefined> {
   };
 }
 
-/** `host:port` as text, an IPv6 address in brackets. */
-export function formatAddress({ hostname, port }: ListenAddress): string {
-  return `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
-}
-
 function scalar<T>(words: OptionWords<T> & { default: T | ComputedDefault<T> }, form: Form<T>): Option<T> {
   const read = (value: string) => checked(form.parse(value), words);
   const computed = isComputed(words.default) ? words.default : undefined;
@@ -291,15 +284,6 @@ function scalarText(value: unknown): string {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   const what = Array.isArray(value) ? "a list" : value === null ? "null" : "a section";
   throw new RangeError(`Cannot read the value: expected one value, found ${what}`);
-}
-
-function parseAddress(value: string): ListenAddress {
-  const [, bracketed, plain, digits] = /^(?:\[([^\]\s]+)\]|([^:\s]*)):(\d{1,5})$/.exec(value) ?? [];
-  const port = Number(digits ?? NaN);
-  if (port <= MAX_PORT) return { hostname: bracketed ?? (plain || "0.0.0.0"), port };
-  throw new RangeError(
-    `Cannot read the address "${value}": expected host:port such as 127.0.0.1:8089, [::1]:8089 or :8089, port 0 to ${MAX_PORT}`,
-  );
 }
 
 function formatSize(bytes: number): string {

@@ -1,7 +1,15 @@
-import { type Clock, type Logger, silentLogger, StallDetector, systemClock } from "./base/mod.ts";
+import {
+  ALL_ADDRESSES,
+  type Clock,
+  type ListenAddress,
+  type Logger,
+  silentLogger,
+  StallDetector,
+  systemClock,
+} from "./base/mod.ts";
 import { Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAULT_RING_FRAMES } from "./broker/mod.ts";
 import { Assembler, BusError, type BusState, type CanBus, DEFAULT_MAX_ASSEMBLIES } from "./can/mod.ts";
-import { boatRoutes, judgeHealth, listen, type ListenAddress, Metrics, serveRoutes, StreamHub } from "./http/mod.ts";
+import { boatRoutes, judgeHealth, listen, Metrics, serveRoutes, StreamHub } from "./http/mod.ts";
 import { IdentityRequests } from "./node/mod.ts";
 import { VERSION } from "./version.ts";
 
@@ -31,7 +39,9 @@ export interface BoatOptions extends Partial<BoatLimits> {
   streamBufferBytes?: number;
   /** Ask devices who they are; default true. */
   discovery?: boolean;
+  /** Default silent. */
   log?: Logger;
+  /** Default the machine's. */
   clock?: Clock;
 }
 
@@ -101,7 +111,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   try {
     await openBuses({ buses, assemblers, identity, log, stall });
     identity?.start();
-    const listener = listen(options.listen ?? { hostname: "0.0.0.0", port: DEFAULT_BOAT_PORT }, { handler, stall });
+    const listener = listen(options.listen ?? { hostname: ALL_ADDRESSES, port: DEFAULT_BOAT_PORT }, { handler, stall });
     let stopping: Promise<void> | undefined;
     return {
       address: listener.address,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+export * from "./address.ts";
 export * from "./backoff.ts";
 export * from "./clock.ts";
 export * from "./duration.ts";

@@ -1,12 +1,4 @@
-import type { StallDetector } from "../base/mod.ts";
-
-/** Where a server listens. */
-export interface ListenAddress {
-  /** Name or address; `0.0.0.0` is all of IPv4, `::` everything. */
-  hostname: string;
-  /** 0 takes any free port. */
-  port: number;
-}
+import { ALL_ADDRESSES, formatAddress, type ListenAddress, type StallDetector } from "../base/mod.ts";
 
 /** The server cannot listen where it was told to. */
 export class ListenError extends Error {
@@ -31,15 +23,27 @@ export function listen(
   { hostname, port }: ListenAddress,
   { handler, stall }: { handler: (request: Request) => Promise<Response>; stall: StallDetector },
 ): Listener {
-  try {
-    const server = Deno.serve({ hostname, port, onListen: () => {} }, (request) => {
+  const serve = (host: string) =>
+    Deno.serve({ hostname: host, port, onListen: () => {} }, (request) => {
       stall.mark("request");
       return handler(request);
     });
+  try {
+    const server = hostname === ALL_ADDRESSES ? serveAll(serve) : serve(hostname);
     const { addr } = server;
     return { address: { hostname: addr.hostname, port: addr.port }, stop: () => server.shutdown() };
   } catch (error) {
     const reason = error instanceof Deno.errors.AddrInUse ? "the port is taken" : String(error);
-    throw new ListenError(`Cannot listen on ${hostname}:${port}: ${reason}`);
+    throw new ListenError(`Cannot listen on ${formatAddress({ hostname, port })}: ${reason}`);
+  }
+}
+
+/** Both families; IPv4 alone where the machine has no IPv6. */
+function serveAll<T>(serve: (hostname: string) => T): T {
+  try {
+    return serve(ALL_ADDRESSES);
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) throw error;
+    return serve("0.0.0.0");
   }
 }

@@ -93,13 +93,13 @@ Deno.test("the state directory is systemd's, else under home, else the system's"
 });
 
 Deno.test("-listen wins over -port, which stands for all addresses", () => {
-  assert.deepEqual(listenAddress(read()), { hostname: "0.0.0.0", port: 8089 });
-  assert.deepEqual(listenAddress(read("-port", "0")), { hostname: "0.0.0.0", port: 0 });
+  assert.deepEqual(listenAddress(read()), { hostname: "::", port: 8089 });
+  assert.deepEqual(listenAddress(read("-port", "0")), { hostname: "::", port: 0 });
   assert.deepEqual(listenAddress(read("-listen", "[::1]:8089", "-port", "1")), { hostname: "::1", port: 8089 });
   assert.deepEqual(
     resolve("-listen", ":8089", "-port", "1").problems.map(({ severity, message }) => [severity, message]),
     [
-      ["warning", "Not used: -listen 0.0.0.0:8089 overrides it"],
+      ["warning", "Not used: -listen [::]:8089 overrides it"],
     ],
   );
   assert.match(onlyMessage("-port", "65536"), /"65536": expected a whole number from 0 to 65535/);

@@ -187,7 +187,7 @@ Deno.test("an address is host:port, [ipv6]:port or :port", () => {
   assert.deepEqual(readFlags("-listen", "127.0.0.1:8089").listen, { hostname: "127.0.0.1", port: 8089 });
   assert.deepEqual(readFlags("-listen", "localhost:0").listen, { hostname: "localhost", port: 0 });
   assert.deepEqual(readFlags("-listen", "[::1]:8089").listen, { hostname: "::1", port: 8089 });
-  assert.deepEqual(readFlags("-listen", ":8089").listen, { hostname: "0.0.0.0", port: 8089 });
+  assert.deepEqual(readFlags("-listen", ":8089").listen, { hostname: "::", port: 8089 });
   assert.equal(readFlags("-listen=").listen, undefined);
 });
 
