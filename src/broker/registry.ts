@@ -94,18 +94,19 @@ export class Registry {
   /** Takes note of a message: counts it, and learns from it when it is a claim or product information. */
   note(message: Message): void {
     const src = message.id & 0xff;
-    if (message.pgn === PGN.addressClaim) this.#claim(message, src);
+    let event = message.pgn === PGN.addressClaim ? this.#claim(message, src) : undefined;
     if (src > MAX_DEVICE_ADDRESS) return;
     let entry = this.#entries[(message.bus << 8) | src];
     if (!entry) {
       entry = newEntry(message, src);
       this.#put(entry);
-      this.#tell("added", entry);
+      event = "added";
     }
     entry.packets++;
     entry.bytes += message.length;
     entry.lastUs = message.timeUs;
     entry.lastMonoMs = message.monoMs;
+    if (event) this.#tell(event, entry);
     if (message.pgn === PGN.productInformation) this.#product(message, entry);
   }
 
@@ -147,16 +148,17 @@ export class Registry {
     };
   }
 
-  #claim(message: Message, src: number): void {
+  /** Learns whose address it is; returns what there is to tell of the entry once the message is counted. */
+  #claim(message: Message, src: number): "added" | "updated" | undefined {
     const name = message.length === NAME_BYTES && src !== BROADCAST_ADDRESS ? readName(message) : 0n;
     if (name === 0n) {
       this.counters.invalidClaims++;
-      return;
+      return undefined;
     }
     const here = this.#entries[(message.bus << 8) | src];
-    if (here?.name === name) return;
+    if (here?.name === name) return undefined;
     const product = this.#evict(name, message.bus);
-    if (src > MAX_DEVICE_ADDRESS) return;
+    if (src > MAX_DEVICE_ADDRESS) return undefined;
     if (here?.name !== undefined) this.#remove(here);
     const known = here?.name === undefined ? here : undefined;
     const entry = known ?? newEntry(message, src);
@@ -164,7 +166,7 @@ export class Registry {
     entry.fields = parseName(name);
     entry.product = product ?? entry.product;
     if (!known) this.#put(entry);
-    this.#tell(known ? "updated" : "added", entry);
+    return known ? "updated" : "added";
   }
 
   /** Removes the address that this NAME held on the bus until now; what it had told of itself stays true. */

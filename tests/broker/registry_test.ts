@@ -262,6 +262,19 @@ Deno.test("counts of added and removed always differ by the number of entries", 
   }
 });
 
+Deno.test("an event shows a device with the message that caused it counted", () => {
+  const registry = new Registry(["can0"]);
+  const events: string[] = [];
+  registry.listen(({ event, device }) =>
+    events.push(`${event} ${device.packets} ${device.bytes} ${device.lastMonoMs}`)
+  );
+  registry.note(message({ src: 9, data: [1, 2, 3] }));
+  registry.note(claim(GARMIN, { src: 9, monoMs: 5 }));
+  registry.note(product("model", { src: 9, monoMs: 7 }));
+  registry.note(claim(AIRMAR, { src: 10, monoMs: 9 }));
+  assert.deepEqual(events, ["added 1 3 0", "updated 2 11 5", "updated 3 145 7", "added 1 8 9"]);
+});
+
 Deno.test("who stops listening hears no more", () => {
   const registry = new Registry(["can0"]);
   let heard = 0;
