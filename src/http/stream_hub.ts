@@ -6,7 +6,10 @@ import { Batch } from "./batch.ts";
 import { openFilter } from "./broker_filter.ts";
 
 /** Frames wait this long for company: one write a tick costs a tenth of one write a frame. */
-const TICK_MS = 5;
+const MIN_TICK_MS = 4;
+/** With many clients a tick is longer, because its cost is a write for each of them: one millisecond for so many. */
+const CLIENTS_PER_TICK_MS = 100;
+const MAX_TICK_MS = 12;
 /** How often clients are looked at for silence and for drops to tell. */
 const HOUSEKEEPING_MS = 1000;
 /** Frames that may wait for a tick; more than a full bus brings in eight seconds. A power of two. */
@@ -54,6 +57,7 @@ export class StreamHub {
   readonly #stopDevices: () => void;
   #tick: ReturnType<typeof setTimeout> | undefined;
   #dropped = 0;
+  #clients = 0;
 
   constructor({ broker, clock, stall }: { broker: Broker; clock: Clock; stall: StallDetector }) {
     this.#broker = broker;
@@ -72,9 +76,7 @@ export class StreamHub {
 
   /** Clients of all kinds. */
   get clients(): number {
-    let count = 0;
-    for (const { clients } of this.#channels) count += clients.size;
-    return count;
+    return this.#clients;
   }
 
   /** Frames not delivered because a client was too slow. */
@@ -88,6 +90,7 @@ export class StreamHub {
     const channel = this.#shared.get(key) ?? this.#open(filter, key);
     this.#flush(channel);
     channel.clients.add(client);
+    this.#clients++;
     return () => this.#leave(channel, client);
   }
 
@@ -124,7 +127,9 @@ export class StreamHub {
   }
 
   #leave(channel: Channel, client: StreamClient): void {
-    if (!channel.clients.delete(client) || channel.clients.size > 0) return;
+    if (!channel.clients.delete(client)) return;
+    this.#clients--;
+    if (channel.clients.size > 0) return;
     channel.close();
     this.#channels.delete(channel);
     this.#ready.delete(channel);
@@ -133,7 +138,8 @@ export class StreamHub {
 
   #wake(channel: Channel): void {
     this.#ready.add(channel);
-    this.#tick ??= setTimeout(() => this.#deliverReady(), TICK_MS);
+    const tickMs = Math.min(MAX_TICK_MS, MIN_TICK_MS + this.#clients / CLIENTS_PER_TICK_MS);
+    this.#tick ??= setTimeout(() => this.#deliverReady(), tickMs);
   }
 
   #deliverReady(): void {
