@@ -106,17 +106,20 @@ function openSocket(api: BoatApi, request: Request, query: z.output<typeof strea
   checkUpgrade(request.headers);
   const { bufferBytes } = roomForStream(api);
   const filter = filterOf(query);
-  let leave: () => void = () => {};
+  let leave = api.hub.reserve();
   return upgradeToStream(request, {
     bufferBytes,
-    opened: (client) => leave = api.hub.join(client, { filter }),
+    opened: (client) => {
+      leave();
+      leave = api.hub.join(client, { filter });
+    },
     closed: () => leave(),
   });
 }
 
 function roomForStream({ hub, limits }: BoatApi): { bufferBytes: number } {
   const { maxStreams, streamBufferBytes } = limits();
-  if (hub.clients >= maxStreams) {
+  if (hub.taken >= maxStreams) {
     throw overloaded(`All ${maxStreams} streams are in use: see -max-streams`, RETRY_AFTER_S);
   }
   return { bufferBytes: streamBufferBytes };

@@ -1,5 +1,8 @@
 import { ALL_ADDRESSES, formatAddress, type ListenAddress, type StallDetector } from "../base/mod.ts";
 
+/** A client that reads nothing may hold up the stop for so long. */
+const DRAIN_MS = 2000;
+
 /** The server cannot listen where it was told to. */
 export class ListenError extends Error {
   /** `ListenError`. */
@@ -10,7 +13,7 @@ export class ListenError extends Error {
 export interface Listener {
   /** Where it really listens. */
   readonly address: ListenAddress;
-  /** Takes no more connections and waits for the replies under way; end the streams first. */
+  /** Lets the replies under way end, for a short while, and closes all connections; end the streams first. */
   stop: () => Promise<void>;
 }
 
@@ -23,15 +26,24 @@ export function listen(
   { hostname, port }: ListenAddress,
   { handler, stall }: { handler: (request: Request) => Promise<Response>; stall: StallDetector },
 ): Listener {
+  const abort = new AbortController();
+  const underWay = new Set<Promise<void>>();
   const serve = (host: string) =>
-    Deno.serve({ hostname: host, port, onListen: () => {} }, (request) => {
+    Deno.serve({ hostname: host, port, signal: abort.signal, onListen: () => {} }, (request, { completed }) => {
       stall.mark("request");
+      const done: Promise<void> = completed.catch(() => {}).finally(() => underWay.delete(done));
+      underWay.add(done);
       return handler(request);
     });
   try {
     const server = hostname === ALL_ADDRESSES ? serveAll(serve) : serve(hostname);
     const { addr } = server;
-    return { address: { hostname: addr.hostname, port: addr.port }, stop: () => server.shutdown() };
+    const stop = async () => {
+      await drain(underWay);
+      abort.abort();
+      await server.finished;
+    };
+    return { address: { hostname: addr.hostname, port: addr.port }, stop };
   } catch (error) {
     const reason = error instanceof Deno.errors.AddrInUse ? "the port is taken" : String(error);
     throw new ListenError(`Cannot listen on ${formatAddress({ hostname, port })}: ${reason}`);
@@ -46,4 +58,12 @@ function serveAll<T>(serve: (hostname: string) => T): T {
     if (error instanceof Deno.errors.AddrInUse) throw error;
     return serve("0.0.0.0");
   }
+}
+
+/** Waits until nothing is under way any more, or until the patience is over. */
+async function drain(underWay: ReadonlySet<Promise<void>>): Promise<void> {
+  const patience = Promise.withResolvers<void>();
+  const timer = setTimeout(patience.resolve, DRAIN_MS);
+  await Promise.race([Promise.all(underWay), patience.promise]);
+  clearTimeout(timer);
 }

@@ -73,7 +73,7 @@ export class EventStream implements StreamClient {
   }
 
   end(): void {
-    if (this.#hasRoom()) this.#tellBacklog();
+    this.#tellBacklog();
     this.#controller?.close();
     this.#end();
   }

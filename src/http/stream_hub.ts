@@ -58,6 +58,8 @@ export class StreamHub {
   #tick: ReturnType<typeof setTimeout> | undefined;
   #dropped = 0;
   #clients = 0;
+  #reserved = 0;
+  #stopped = false;
 
   constructor({ broker, clock, stall }: { broker: Broker; clock: Clock; stall: StallDetector }) {
     this.#broker = broker;
@@ -74,9 +76,9 @@ export class StreamHub {
     return count;
   }
 
-  /** Clients of all kinds. */
-  get clients(): number {
-    return this.#clients;
+  /** Places taken: clients of all kinds, and those that are about to join. */
+  get taken(): number {
+    return this.#clients + this.#reserved;
   }
 
   /** Frames not delivered because a client was too slow. */
@@ -84,8 +86,22 @@ export class StreamHub {
     return this.#dropped;
   }
 
-  /** Sends frames to `client` from the current head on. Returns the way to leave. */
+  /** Keeps a place for a client that cannot join yet. Returns the way to give it back; safe to call twice. */
+  reserve(): () => void {
+    this.#reserved++;
+    let held = true;
+    return () => {
+      if (held) this.#reserved--;
+      held = false;
+    };
+  }
+
+  /** Sends frames to `client` from the current head on. Returns the way to leave. After `stop` the client is ended. */
   join(client: StreamClient, { filter }: JoinOptions): () => void {
+    if (this.#stopped) {
+      client.end();
+      return () => {};
+    }
     const key = JSON.stringify(filter);
     const channel = this.#shared.get(key) ?? this.#open(filter, key);
     this.#flush(channel);
@@ -96,6 +112,7 @@ export class StreamHub {
 
   /** Ends every stream. */
   stop(): void {
+    this.#stopped = true;
     clearTimeout(this.#tick);
     clearInterval(this.#housekeeping);
     this.#stopDevices();

@@ -6,11 +6,13 @@ import { ApiError } from "./reply.ts";
 import type { StreamClient } from "./stream_hub.ts";
 
 /** A message longer than this closes the connection. */
-const MAX_INBOUND_CHARACTERS = 64 * 1024;
+const MAX_INBOUND_BYTES = 64 * 1024;
 /** The one version of the protocol (RFC 6455 §4.1). */
 const WEBSOCKET_VERSION = "13";
 /** Close code "message too big" (RFC 6455 §7.4.1). */
 const CLOSE_TOO_BIG = 1009;
+/** Close code "policy violation": the client asks and does not read the answers. */
+const CLOSE_DEAF = 1008;
 /** Close code "going away": the server stops. */
 const CLOSE_GOING_AWAY = 1001;
 /** Interval of the server's pings; a client that does not answer one is closed. */
@@ -50,6 +52,7 @@ export function checkUpgrade(headers: Headers): void {
 export function upgradeToStream(request: Request, options: WebSocketOptions): Response {
   const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: PING_INTERVAL_S });
   const client = new SocketStream(socket, options.bufferBytes);
+  socket.binaryType = "arraybuffer";
   socket.onopen = () => options.opened(client);
   socket.onmessage = ({ data }) => client.receive(data);
   socket.onclose = () => options.closed();
@@ -90,16 +93,23 @@ class SocketStream implements StreamClient {
   }
 
   end(): void {
+    this.#tellBacklog();
     this.#socket.close(CLOSE_GOING_AWAY, "the server stops");
   }
 
   /** Takes a message of the client. */
   receive(data: unknown): void {
-    if (typeof data !== "string") return this.#send("error", "messages must be JSON text");
-    if (data.length > MAX_INBOUND_CHARACTERS) return this.#socket.close(CLOSE_TOO_BIG, "message too big");
+    if (byteLength(data) > MAX_INBOUND_BYTES) return this.#socket.close(CLOSE_TOO_BIG, "message too big");
+    if (typeof data !== "string") return this.#refuse("messages must be JSON text");
     const type = envelopeType(data);
-    if (type === "send") this.#send("error", "send is disabled");
-    else this.#send("error", type === undefined ? "messages must be JSON objects with a type" : "unknown message type");
+    if (type === undefined) return this.#refuse("messages must be JSON objects with a type");
+    this.#refuse(type === "send" ? "send is disabled" : `unknown message type ${JSON.stringify(type)}`);
+  }
+
+  /** Answers a message that cannot be served. Answers have as much room again as frames have, and no more. */
+  #refuse(reason: string): void {
+    if (this.#socket.bufferedAmount < 2 * this.#bufferBytes) return this.#send("error", reason);
+    this.#socket.close(CLOSE_DEAF, "answers are not read");
   }
 
   #hasRoom(): boolean {
@@ -115,10 +125,17 @@ class SocketStream implements StreamClient {
   }
 }
 
-function envelopeType(text: string): unknown {
+function byteLength(data: unknown): number {
+  if (data instanceof ArrayBuffer) return data.byteLength;
+  if (typeof data !== "string") return Infinity;
+  return data.length > MAX_INBOUND_BYTES ? Infinity : new TextEncoder().encode(data).length;
+}
+
+function envelopeType(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && "type" in value ? value.type : undefined;
+    const isEnvelope = typeof value === "object" && value !== null && "type" in value;
+    return isEnvelope && typeof value.type === "string" ? value.type : undefined;
   } catch {
     return undefined;
   }
