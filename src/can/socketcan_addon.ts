@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { type Clock, systemClock } from "../base/mod.ts";
 import { type CanFrame, MAX_CAN_BYTES } from "../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "./bus.ts";
@@ -275,14 +275,12 @@ function isAddon(value: unknown): value is Addon {
 }
 
 /**
- * Loads the package from the current folder's node_modules, NODE_PATH, or where npm installs globally.
+ * Loads the package from the current folder's node_modules, or from where npm installs globally.
  *
  * @throws {BusError} it is not there, or cannot be loaded
  */
 export function loadAddon(): Addon {
-  const nodePath = isEnvAllowed("NODE_PATH") ? Deno.env.get("NODE_PATH")?.split(delimiter) ?? [] : [];
-  const folders = [join(Deno.cwd(), "node_modules"), ...nodePath.filter((path) => path !== ""), ...GLOBAL_FOLDERS];
-  for (const folder of folders) {
+  for (const folder of [join(Deno.cwd(), "node_modules"), ...GLOBAL_FOLDERS]) {
     if (!exists(join(folder, PACKAGE, "package.json"))) continue;
     try {
       const addon: unknown = createRequire(join(folder, "noop.js"))(join(folder, PACKAGE));
@@ -293,10 +291,6 @@ export function loadAddon(): Addon {
     }
   }
   throw new BusError(`the package "${PACKAGE}" is not installed; install it with "${INSTALL_COMMAND}"`);
-}
-
-function isEnvAllowed(variable: string): boolean {
-  return Deno.permissions.querySync({ name: "env", variable }).state === "granted";
 }
 
 function exists(path: string): boolean {

@@ -100,9 +100,11 @@ export function canBusSuite(driver: string, subject: CanBusSubject): void {
     }
   };
   sendingSuite({ test, withBus, subject });
+  closingSuite({ test, withBus, subject });
   if (!subject.hasInterfaces) return;
   foreignFramesSuite({ test, withBus, subject });
   recoverySuite({ test, withBus, subject });
+  pressureSuite({ test, withBus, subject });
 }
 
 interface Suite {
@@ -111,7 +113,7 @@ interface Suite {
   subject: CanBusSubject;
 }
 
-function sendingSuite({ test, withBus, subject }: Suite): void {
+function sendingSuite({ test, withBus }: Suite): void {
   test("what is sent comes back exactly once and in order", () =>
     withBus(BUS, async (bus, sink) => {
       const count = 100;
@@ -161,7 +163,9 @@ function sendingSuite({ test, withBus, subject }: Suite): void {
         assert.deepEqual(sink.frames.map((frame) => frame.data), [[1]]);
         assert.deepEqual(otherSink.frames.map((frame) => frame.data), [[2]]);
       })));
+}
 
+function closingSuite({ test, subject }: Suite): void {
   test("nothing is delivered after close, and closing twice is harmless", async () => {
     const bus = subject.create(BUS);
     const sink = new Recorder();
@@ -236,26 +240,33 @@ function foreignFramesSuite({ test, withBus, subject }: Suite): void {
     }));
 }
 
-function recoverySuite({ test, withBus }: Suite): void {
-  const withInterface = async (body: (bus: CanBus, sink: Recorder) => Promise<void>) => {
+/** Runs a test on an interface of its own. */
+async function withInterface(
+  { withBus }: Suite,
+  body: (bus: CanBus, sink: Recorder) => Promise<void>,
+): Promise<void> {
+  await removeInterface();
+  await addInterface();
+  try {
+    await withBus(OWN_INTERFACE, body);
+  } finally {
     await removeInterface();
-    await addInterface();
-    try {
-      await withBus(OWN_INTERFACE, body);
-    } finally {
-      await removeInterface();
-    }
-  };
-  const comesBack = async (bus: CanBus, sink: Recorder) => {
-    const before = sink.frames.length;
-    await bus.send(ID, Uint8Array.of(7));
-    await until("it came back", () => sink.frames.length > before);
-    await pause(SETTLE_MS);
-    assert.equal(sink.frames.length, before + 1);
-  };
+  }
+}
 
+/** Sends a frame, which must come back once. */
+async function comesBack(bus: CanBus, sink: Recorder): Promise<void> {
+  const before = sink.frames.length;
+  await bus.send(ID, Uint8Array.of(7));
+  await until("it came back", () => sink.frames.length > before);
+  await pause(SETTLE_MS);
+  assert.equal(sink.frames.length, before + 1);
+}
+
+function recoverySuite(suite: Suite): void {
+  const { test, withBus } = suite;
   test("an interface that goes down and up again is told and mended within 2 s", () =>
-    withInterface(async (bus, sink) => {
+    withInterface(suite, async (bus, sink) => {
       await comesBack(bus, sink);
       await run("ip", "link", "set", OWN_INTERFACE, "down");
       await until("down is told", () => bus.state.type === "down", RECOVERY_MS);
@@ -267,7 +278,7 @@ function recoverySuite({ test, withBus }: Suite): void {
     }));
 
   test("an interface that is deleted and made again is told and mended within 2 s", () =>
-    withInterface(async (bus, sink) => {
+    withInterface(suite, async (bus, sink) => {
       await comesBack(bus, sink);
       await removeInterface();
       await until("missing is told", () => bus.state.type === "missing", RECOVERY_MS);
@@ -281,30 +292,11 @@ function recoverySuite({ test, withBus }: Suite): void {
     }));
 
   test("an interface that is replaced at once is noticed within 2 s", () =>
-    withInterface(async (bus, sink) => {
+    withInterface(suite, async (bus, sink) => {
       await run("sh", "-c", `ip link del ${OWN_INTERFACE}; ip link add dev ${OWN_INTERFACE} type vcan`);
       await run("ip", "link", "set", OWN_INTERFACE, "up");
       await until("both are told", () => sink.stateNames.includes("missing") && bus.state.type === "up", RECOVERY_MS);
       await comesBack(bus, sink);
-    }));
-
-  test("frames the kernel has no room for are tried again in order, then given up and counted", () =>
-    withInterface(async (bus, sink) => {
-      const count = 300;
-      // Some 40 frames a second, and room for ten.
-      const limits = ["rate", "8kbit", "burst", "64", "limit", "160"];
-      await run("tc", "qdisc", "add", "dev", OWN_INTERFACE, "root", "tbf", ...limits);
-      const sends = Array.from({ length: count }, (_, i) => bus.send(i, new Uint8Array(8)));
-      const results = await Promise.allSettled(sends);
-      const failures = results.filter((result) => result.status === "rejected");
-      assert.ok(failures.length > 0);
-      assert.ok(failures.every((failure) => failure.reason instanceof BusError));
-      assert.equal(bus.counters.sendFailed, failures.length);
-      assert.equal(bus.counters.sent, count - failures.length);
-      await until("what was taken came back", () => sink.frames.length >= bus.counters.sent);
-      const ids = results.flatMap((result, i) => result.status === "fulfilled" ? [i] : []);
-      assert.ok(ids.length > 20);
-      assert.deepEqual(sink.frames.map((frame) => frame.id), ids);
     }));
 
   test("an interface that is down at opening is no error", async () => {
@@ -321,4 +313,26 @@ function recoverySuite({ test, withBus }: Suite): void {
       await removeInterface();
     }
   });
+}
+
+function pressureSuite(suite: Suite): void {
+  const { test } = suite;
+  test("frames the kernel has no room for are tried again in order, then given up and counted", () =>
+    withInterface(suite, async (bus, sink) => {
+      const count = 300;
+      // Some 40 frames a second, and room for ten.
+      const limits = ["rate", "8kbit", "burst", "64", "limit", "160"];
+      await run("tc", "qdisc", "add", "dev", OWN_INTERFACE, "root", "tbf", ...limits);
+      const sends = Array.from({ length: count }, (_, i) => bus.send(i, new Uint8Array(8)));
+      const results = await Promise.allSettled(sends);
+      const failures = results.filter((result) => result.status === "rejected");
+      assert.ok(failures.length > 0);
+      assert.ok(failures.every((failure) => failure.reason instanceof BusError));
+      assert.equal(bus.counters.sendFailed, failures.length);
+      assert.equal(bus.counters.sent, count - failures.length);
+      await until("what was taken came back", () => sink.frames.length >= bus.counters.sent);
+      const ids = results.flatMap((result, i) => result.status === "fulfilled" ? [i] : []);
+      assert.ok(ids.length > 20);
+      assert.deepEqual(sink.frames.map((frame) => frame.id), ids);
+    }));
 }
