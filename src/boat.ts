@@ -49,6 +49,11 @@ export interface BoatOptions extends Partial<BoatLimits> {
 export interface Boat {
   /** Where it listens. */
   readonly address: ListenAddress;
+  /**
+   * The broker itself, for tests.
+   *
+   * @internal
+   */
   readonly broker: Broker;
   /** Changes limits while running. */
   reload: (limits: Partial<BoatLimits>) => void;
