@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { json, overloaded } from "./reply.ts";
 import { eventsQuery, filterOf, filterQuery, noQuery, streamQuery } from "./params.ts";
-import { deviceSchema, frameSchema, healthSchema, problemSchema, valuesSchema } from "./schemas.ts";
+import { deviceSchema, frameSchema, healthSchema, PROBLEM, valuesSchema } from "./schemas.ts";
 import { route, type RouteTable } from "./routes.ts";
 import type { Clock } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
@@ -35,14 +35,18 @@ export function boatRoutes(api: BoatApi): RouteTable {
       path: "/events",
       summary: "Live frames as server-sent events, from the current head",
       query: eventsQuery,
-      replies: { 200: ["text/event-stream", frameSchema] },
+      replies: { 200: ["text/event-stream", frameSchema], 503: PROBLEM },
       answer: (_, query) => openEvents(api, query),
     }),
     route({
       path: "/ws",
       summary: "Live frames over a WebSocket, as envelopes {type, data}",
       query: streamQuery,
-      replies: { 101: ["application/json", z.object({ type: z.string(), data: z.unknown() })] },
+      replies: {
+        101: ["application/json", z.object({ type: z.string(), data: z.unknown() })],
+        426: PROBLEM,
+        503: PROBLEM,
+      },
       answer: (request, query) => openSocket(api, request, query),
     }),
     route({
@@ -82,7 +86,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
       path: "/metrics",
       summary: "Prometheus metrics",
       query: noQuery,
-      replies: { 200: ["text/plain", z.string()], 500: ["application/problem+json", problemSchema] },
+      replies: { 200: ["text/plain", z.string()] },
       answer: async () =>
         new Response(await api.metrics.text(), { headers: { "Content-Type": api.metrics.contentType } }),
     }),

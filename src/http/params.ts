@@ -18,9 +18,10 @@ function uint(maximum: number) {
     .openapi({ type: "integer", minimum: 0, maximum });
 }
 
-const nameText = z.string().refine((text) => /^(0x)?[0-9a-f]{1,16}$/i.test(text), {
+const NAME_PATTERN = /^(0[xX])?[0-9a-fA-F]{1,16}$/;
+const nameText = z.string().refine((text) => NAME_PATTERN.test(text), {
   error: (issue) => `expected a NAME of 1 to 16 hex digits, got "${issue.input}"`,
-}).openapi({ example: "0x00a1b2c3d4e5f607" });
+}).openapi({ pattern: NAME_PATTERN.source, example: "0x00a1b2c3d4e5f607" });
 
 const nonEmpty = z.string().min(1, "must not be empty");
 

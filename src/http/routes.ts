@@ -1,7 +1,7 @@
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { noQuery, readQuery } from "./params.ts";
 import { ApiError, finish, json, preflight, problem } from "./reply.ts";
-import { problemSchema } from "./schemas.ts";
+import { PROBLEM } from "./schemas.ts";
 
 /** What a path answers with, by status: media type and shape of the body. */
 type Replies = Record<number, readonly [mediaType: string, schema: z.ZodType]>;
@@ -55,7 +55,7 @@ export function serveRoutes(table: RouteTable, info: ApiInfo): (request: Request
       path,
       summary,
       request: { query },
-      responses: describeReplies(replies),
+      responses: describeReplies(Object.keys(query.shape).length > 0 ? { ...replies, 400: PROBLEM } : replies),
     });
   }
   app.notFound(({ req }) => problem(missing(app, req.method, req.path)));
@@ -75,9 +75,8 @@ function asGet(request: Request): Request {
 }
 
 function describeReplies(replies: Replies) {
-  const all: Replies = { ...replies, 400: ["application/problem+json", problemSchema] };
   return Object.fromEntries(
-    Object.entries(all).map(([status, [mediaType, schema]]) => [
+    Object.entries(replies).map(([status, [mediaType, schema]]) => [
       status,
       { description: Number(status) < 400 ? "Success" : "Failure", content: { [mediaType]: { schema } } },
     ]),

@@ -72,3 +72,6 @@ export const problemSchema = z.object({
   detail: z.string(),
   parameter: z.string().optional(),
 }).openapi("Problem");
+
+/** How an error is described in a table of replies. */
+export const PROBLEM = ["application/problem+json", problemSchema] as const;

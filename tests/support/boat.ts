@@ -31,11 +31,14 @@ export class TestBoat implements AsyncDisposable {
   readonly buses: readonly LoopbackBus[];
   /** `http://127.0.0.1:port` */
   readonly url: string;
+  /** All that was said on each bus, since before the start. */
+  readonly heard: readonly Heard[][];
   #sequence = 0;
 
-  private constructor(boat: Boat, buses: readonly LoopbackBus[]) {
+  private constructor(boat: Boat, buses: readonly LoopbackBus[], heard: readonly Heard[][]) {
     this.boat = boat;
     this.buses = buses;
+    this.heard = heard;
     this.url = `http://127.0.0.1:${boat.address.port}`;
   }
 
@@ -43,7 +46,8 @@ export class TestBoat implements AsyncDisposable {
   static async start({ names = ["can0"], discovery = false, ...options }: TestBoatOptions = {}): Promise<TestBoat> {
     const buses = names.map((name) => new LoopbackBus(name, options.clock && { clock: options.clock }));
     const listen = { hostname: "127.0.0.1", port: 0 };
-    return new TestBoat(await startBoat({ buses, listen, discovery, ...options }), buses);
+    const heard = buses.map(listenTo);
+    return new TestBoat(await startBoat({ buses, listen, discovery, ...options }), buses, heard);
   }
 
   /** Says a message on a bus, in as many frames as it takes. */
@@ -79,9 +83,8 @@ export class TestBoat implements AsyncDisposable {
 
   /** Keeps what is said on a bus from now on. */
   listen(bus = 0): Heard[] {
-    const heard: Heard[] = [];
-    this.buses[bus]?.attach((frame) => heard.push(hear(frame)));
-    return heard;
+    const heardOn = this.buses[bus];
+    return heardOn ? listenTo(heardOn) : [];
   }
 
   /** The JSON of a path. */
@@ -125,6 +128,12 @@ export interface Heard {
   dst: number;
   prio: number;
   data: string;
+}
+
+function listenTo(bus: LoopbackBus): Heard[] {
+  const heard: Heard[] = [];
+  bus.attach((frame) => heard.push(hear(frame)));
+  return heard;
 }
 
 function hear({ id, data, offset, length }: CanFrame): Heard {

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { TestBoat } from "../support/boat.ts";
+import { eventually } from "../support/eventually.ts";
+
+interface Family {
+  help: string;
+  type: string;
+  samples: Map<string, number>;
+}
+
+/** Reads the text format (version 0.0.4) strictly. */
+function parse(text: string): Map<string, Family> {
+  const families = new Map<string, Family>();
+  const helps = new Map<string, string>();
+  for (const line of text.split("\n").filter((each) => each !== "")) {
+    const [, help, helped] = /^# HELP (\w+) (.+)$/.exec(line) ?? [];
+    if (help !== undefined) {
+      helps.set(help, helped ?? "");
+      continue;
+    }
+    const [, typed, type] = /^# TYPE (\w+) (counter|gauge|histogram|summary)$/.exec(line) ?? [];
+    if (typed !== undefined) {
+      assert.ok(!families.has(typed), `${typed} is there once`);
+      families.set(typed, { help: helps.get(typed) ?? "", type: type ?? "", samples: new Map() });
+      continue;
+    }
+    const label = String.raw`[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*"`;
+    const sample = new RegExp(`^([a-zA-Z_:][\\w:]*)(\\{${label}(?:,${label})*\\})? (\\S+)$`).exec(line);
+    assert.ok(sample, `a sample: ${line}`);
+    const [, name = "", labels = "", value = ""] = sample;
+    const family = families.get(name);
+    assert.ok(family, `${name} has HELP and TYPE before its samples`);
+    assert.ok(!Number.isNaN(Number(value)) || /^nan$/i.test(value), line);
+    assert.ok(!family.samples.has(labels), `${name}${labels} is there once`);
+    family.samples.set(labels, Number(value));
+  }
+  return families;
+}
+
+async function scrape(boat: TestBoat): Promise<Map<string, Family>> {
+  return parse(await (await boat.raw("/metrics")).text());
+}
+
+Deno.test("metrics are Prometheus text, every one of ours with HELP, TYPE and a value, before and after traffic", async () => {
+  await using boat = await TestBoat.start({ names: ["can0", "can1"], discovery: true });
+  const reply = await boat.raw("/metrics");
+  assert.match(reply.headers.get("Content-Type") ?? "", /^text\/plain; version=0\.0\.4; charset=utf-8$/);
+  const before = await scrape(boat);
+  boat.say();
+  await eventually("a frame", () => boat.boat.broker.head > 0);
+  const after = await scrape(boat);
+  const ours = [...after].filter(([name]) => name.startsWith("vbg_"));
+  assert.ok(ours.length >= 24);
+  for (const [name, { help, type, samples }] of ours) {
+    assert.ok(help.length > 10, `${name} has help`);
+    assert.equal(type, name.endsWith("_total") ? "counter" : "gauge", name);
+    assert.ok(samples.size > 0, `${name} has a sample`);
+    assert.deepEqual([...before.get(name)?.samples.keys() ?? []], [...samples.keys()], `${name} is there from start`);
+    for (const value of samples.values()) assert.ok(Number.isFinite(value) && value >= 0, name);
+  }
+});
+
+Deno.test("metrics tell what was injected, by bus", async () => {
+  await using boat = await TestBoat.start({ names: ["can0", "can1"] });
+  await using _events = await boat.events();
+  await using _same = await boat.events();
+  await using _other = await boat.events("?pgn=1");
+  for (let i = 0; i < 7; i++) boat.say({ src: 1 });
+  boat.claim(2, { uniqueNumber: 5 });
+  boat.product(2, "Model");
+  boat.say({ src: 3, pgn: 60928, data: [1, 2, 3] });
+  boat.say({ src: 4, bus: 1 });
+  await eventually("all messages", () => boat.boat.broker.head === 11);
+  const metrics = await scrape(boat);
+  const value = (name: string, labels = "") => metrics.get(name)?.samples.get(labels);
+  assert.equal(value("vbg_bus_frames_total", `{bus="can0"}`), 7 + 1 + 20 + 1);
+  assert.equal(value("vbg_bus_frames_total", `{bus="can1"}`), 1);
+  assert.equal(value("vbg_messages_total", `{bus="can0"}`), 10);
+  assert.equal(value("vbg_messages_total", `{bus="can1"}`), 1);
+  assert.equal(value("vbg_bus_state", `{bus="can0",state="error-active"}`), 1);
+  assert.equal(value("vbg_bus_state", `{bus="can0",state="down"}`), 0);
+  assert.equal(value("vbg_head_seq"), 11);
+  assert.equal(value("vbg_ring_frames"), 11);
+  assert.equal(value("vbg_ring_capacity_frames"), 65_536);
+  assert.equal(value("vbg_devices"), 4);
+  assert.equal(value("vbg_devices_added_total"), 4);
+  assert.equal(value("vbg_devices_removed_total"), 0);
+  assert.equal(value("vbg_invalid_identity_messages_total", `{kind="claim"}`), 1);
+  assert.equal(value("vbg_values"), 5);
+  assert.equal(value("vbg_streams", `{kind="sse"}`), 3);
+  assert.equal(value("vbg_subscriptions"), 2);
+  await boat.buses[1]?.close();
+  const closed = await scrape(boat);
+  assert.equal(closed.get("vbg_bus_state")?.samples.get(`{bus="can1",state="closed"}`), 1);
+});
+
+Deno.test("what is dropped on the way in is counted by reason (peer weak point 24: silent drops)", async () => {
+  await using boat = await TestBoat.start({ maxValues: 2 });
+  const fast = 0x19f80500 | 1;
+  boat.buses[0]?.inject(fast, Uint8Array.of(0x20, 43, 1, 2, 3, 4, 5, 6));
+  boat.buses[0]?.inject(fast, Uint8Array.of(0x20, 43, 1, 2, 3, 4, 5, 6));
+  boat.buses[0]?.inject(fast, Uint8Array.of(0x40));
+  for (const pgn of [127250, 127245, 127251]) boat.say({ pgn });
+  await eventually("the frames", () => boat.boat.broker.head === 3);
+  const metrics = await scrape(boat);
+  const dropped = metrics.get("vbg_assembler_dropped_total")?.samples;
+  assert.equal(dropped?.get(`{bus="can0",reason="replaced"}`), 1);
+  assert.equal(dropped?.get(`{bus="can0",reason="malformed"}`), 1);
+  assert.equal(metrics.get("vbg_assembler_pending")?.samples.get(`{bus="can0"}`), 1);
+  assert.equal(metrics.get("vbg_values")?.samples.get(""), 2);
+  assert.equal(metrics.get("vbg_values_refused_total")?.samples.get(""), 1);
+  await eventually(
+    "the timeout of the fragment",
+    async () => await boat.metric(`vbg_assembler_dropped_total{bus="can0",reason="timeout"}`) === 1,
+  );
+});
+
+Deno.test("identity requests are counted, and who still owes an answer", async () => {
+  await using boat = await TestBoat.start({ discovery: true });
+  boat.say({ src: 9 });
+  await eventually(
+    "the request",
+    async () => (await boat.metric(`vbg_identity_requests_total{result="sent"}`) ?? 0) >= 2,
+  );
+  assert.equal(await boat.metric("vbg_unidentified_devices"), 1);
+});
+
+Deno.test("two scrapes at once both get whole figures", async () => {
+  await using boat = await TestBoat.start();
+  for (let i = 0; i < 10; i++) boat.say();
+  await eventually("the frames", () => boat.boat.broker.head === 10);
+  for (const metrics of await Promise.all(Array.from({ length: 8 }, () => scrape(boat)))) {
+    assert.equal(metrics.get("vbg_messages_total")?.samples.get(`{bus="can0"}`), 10);
+  }
+});

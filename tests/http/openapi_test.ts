@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { TestBoat } from "../support/boat.ts";
+import { eventually } from "../support/eventually.ts";
+
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: Schema;
+  minimum?: number;
+  maximum?: number;
+  pattern?: string;
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+  explode?: boolean;
+  description?: string;
+  schema: Schema;
+}
+
+interface Operation {
+  summary: string;
+  parameters?: Parameter[];
+  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
+}
+
+interface OpenApi {
+  openapi: string;
+  info: { title: string; version: string };
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+const FILTER = ["pgn", "exclude_pgn", "manufacturer", "instance", "name", "exclude_name", "bus"];
+/** Every path, its query parameters and the codes it may answer with. */
+const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
+  "/events": { query: [...FILTER, "decode", "devices"], codes: ["200", "400", "503"] },
+  "/ws": { query: [...FILTER, "decode"], codes: ["101", "400", "426", "503"] },
+  "/devices": { query: [], codes: ["200"] },
+  "/values": { query: FILTER, codes: ["200", "400"] },
+  "/healthz": { query: [], codes: ["200", "503"] },
+  "/readyz": { query: [], codes: ["200", "503"] },
+  "/livez": { query: [], codes: ["200"] },
+  "/metrics": { query: [], codes: ["200"] },
+  "/openapi.json": { query: [], codes: ["200"] },
+};
+
+Deno.test("the API description lists every route, its parameters and its codes, and nothing else (peer weak point 27)", async () => {
+  await using boat = await TestBoat.start();
+  const { openapi, info, paths } = await boat.get<OpenApi>("/openapi.json");
+  assert.match(openapi, /^3\.1\./);
+  assert.ok(info.title !== "" && /^\d+\.\d+\.\d+/.test(info.version));
+  assert.deepEqual(Object.keys(paths).sort(), Object.keys(ROUTES).sort());
+  for (const [path, methods] of Object.entries(paths)) {
+    assert.deepEqual(Object.keys(methods), ["get"], path);
+    const { summary, parameters = [], responses } = methods.get ?? { summary: "", responses: {} };
+    assert.ok(summary.length > 5, path);
+    assert.deepEqual(parameters.map(({ name }) => name).sort(), ROUTES[path]?.query.toSorted(), path);
+    assert.deepEqual(Object.keys(responses).sort(), ROUTES[path]?.codes, path);
+    for (const [code, { description, content = {} }] of Object.entries(responses)) {
+      assert.ok(description !== "");
+      const problem = Number(code) >= 400 && !(path.endsWith("z") && code === "503");
+      assert.equal("application/problem+json" in content, problem, `${path} ${code}`);
+    }
+  }
+});
+
+Deno.test("every query parameter is optional, of the right type, and says what it is for", async () => {
+  await using boat = await TestBoat.start();
+  const { paths } = await boat.get<OpenApi>("/openapi.json");
+  const items: Record<string, Schema> = {
+    pgn: { type: "integer", minimum: 0, maximum: 4294967295 },
+    exclude_pgn: { type: "integer", minimum: 0, maximum: 4294967295 },
+    instance: { type: "integer", minimum: 0, maximum: 252 },
+    manufacturer: { type: "string" },
+    bus: { type: "string" },
+    name: { type: "string" },
+    exclude_name: { type: "string" },
+  };
+  for (const { get } of Object.values(paths)) {
+    for (const { name, in: where, required, explode, description, schema } of get?.parameters ?? []) {
+      assert.equal(where, "query");
+      assert.equal(required ?? false, false, name);
+      assert.ok(description, name);
+      const item = items[name];
+      assert.equal(schema.type, item ? "array" : "boolean", name);
+      if (!item) continue;
+      assert.equal(explode, true);
+      for (const [key, value] of Object.entries(item)) {
+        assert.deepEqual(Object.entries({ ...schema.items }).find(([k]) => k === key)?.[1], value, name);
+      }
+    }
+  }
+  const name = paths["/values"]?.get?.parameters?.find((each) => each.name === "name")?.schema.items;
+  const pattern = new RegExp(name?.pattern ?? "(?!)");
+  for (const good of ["0x00A1b2c3d4e5f607", "1"]) assert.match(good, pattern);
+  for (const bad of ["", "xyz", "0x", "12345678901234567"]) assert.doesNotMatch(bad, pattern);
+});
+
+Deno.test("every reference in the API description leads somewhere", async () => {
+  await using boat = await TestBoat.start();
+  const api = await boat.get<OpenApi>("/openapi.json");
+  const refs = JSON.stringify(api).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g);
+  for (const [, name = ""] of refs) assert.ok(api.components.schemas[name], name);
+  assert.ok(api.components.schemas.Frame && api.components.schemas.Device && api.components.schemas.Problem);
+});
+
+/** What is wrong with a value by its schema; enough of JSON Schema for what we print. */
+function faults(value: unknown, schema: Schema, api: OpenApi, at = "$"): string[] {
+  if (schema.$ref) return faults(value, api.components.schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {}, api, at);
+  const actual = value === null
+    ? "null"
+    : Array.isArray(value)
+    ? "array"
+    : Number.isInteger(value)
+    ? "integer"
+    : typeof value;
+  const types = [schema.type ?? []].flat();
+  if (types.length > 0 && !types.includes(actual)) return [`${at}: ${actual} is no ${types}`];
+  if (schema.enum && !schema.enum.includes(value)) return [`${at}: ${value} is none of ${schema.enum}`];
+  if (Array.isArray(value)) return value.flatMap((each, i) => faults(each, schema.items ?? {}, api, `${at}[${i}]`));
+  if (typeof value !== "object" || value === null) return [];
+  const entries = Object.entries(value);
+  const missing = (schema.required ?? []).filter((key) => !(key in value)).map((key) => `${at}: "${key}" is missing`);
+  return [
+    ...missing,
+    ...entries.flatMap(([key, each]) => {
+      const inner = schema.properties?.[key] ?? schema.additionalProperties;
+      return inner ? faults(each, inner, api, `${at}.${key}`) : [`${at}: "${key}" is not described`];
+    }),
+  ];
+}
+
+Deno.test("what the server answers is what its description says, with everything known and with nothing known", async () => {
+  await using boat = await TestBoat.start({ names: ["can0", "can1"] });
+  const api = await boat.get<OpenApi>("/openapi.json");
+  const check = async (path: string) => {
+    const reply = await boat.raw(path);
+    const response = api.paths[path.split("?")[0] ?? ""]?.get?.responses[reply.status];
+    const schema = response?.content?.[reply.headers.get("Content-Type") ?? ""]?.schema;
+    assert.ok(schema, `${path} ${reply.status} is described`);
+    assert.deepEqual(faults(JSON.parse(await reply.text()), schema, api), [], path);
+  };
+  const paths = ["/devices", "/values", "/healthz", "/readyz", "/livez", "/values?pgn=x", "/ws"];
+  for (const path of paths) await check(path);
+  boat.say({ src: 1 });
+  boat.claim(2, { uniqueNumber: 1, manufacturerCode: 229 });
+  boat.product(2, "Model");
+  await eventually("both devices", () => boat.boat.broker.head === 3);
+  for (const path of paths) await check(path);
+  await using events = await boat.events();
+  boat.say();
+  await events.atLeast(1);
+  assert.deepEqual(faults(events.frames[0], { $ref: "#/components/schemas/Frame" }, api), []);
+  await boat.buses[0]?.close();
+  await boat.buses[1]?.close();
+  await check("/healthz");
+});
