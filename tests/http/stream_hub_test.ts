@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { silentLogger, StallDetector, systemClock } from "../../src/base/mod.ts";
+import { Broker } from "../../src/broker/mod.ts";
+import { type StreamClient, StreamHub } from "../../src/http/mod.ts";
+import { message } from "../support/messages.ts";
+
+function client(): StreamClient & { seen: string[] } {
+  const seen: string[] = [];
+  return {
+    kind: "sse",
+    seen,
+    deliver: ({ firstSeq, lastSeq }) => seen.push(`${firstSeq}-${lastSeq}`) * 0,
+    lost: ({ count }) => seen.push(`lost ${count}`),
+    device: () => seen.push("device"),
+    housekeeping: () => {},
+    end: () => seen.push("end"),
+  };
+}
+
+function hubOnBroker() {
+  const broker = new Broker({ buses: ["can0"] });
+  const stall = new StallDetector(silentLogger);
+  const hub = new StreamHub({ broker, clock: systemClock, stall });
+  const stop = () => {
+    hub.stop();
+    stall.stop();
+  };
+  return { broker, hub, stop };
+}
+
+Deno.test("a client that joins a hub that has stopped is ended at once", () => {
+  const { broker, hub, stop } = hubOnBroker();
+  stop();
+  const late = client();
+  hub.join(late, { filter: {} })();
+  assert.deepEqual(late.seen, ["end"]);
+  assert.equal(hub.taken, 0);
+  assert.equal(broker.subscribers, 0);
+});
+
+Deno.test("a hub that stops delivers what waits, then ends its clients", () => {
+  const { broker, hub, stop } = hubOnBroker();
+  const waiting = client();
+  const leave = hub.join(waiting, { filter: { pgn: [127250] } });
+  broker.publish(message());
+  broker.publish(message());
+  stop();
+  assert.deepEqual(waiting.seen, ["device", "1-2", "end"]);
+  leave();
+  leave();
+  assert.equal(hub.taken, 0);
+  assert.equal(broker.subscribers, 0);
+});
+
+Deno.test("a reserved place counts until it is given back, once", () => {
+  const { hub, stop } = hubOnBroker();
+  const release = hub.reserve();
+  assert.equal(hub.taken, 1);
+  release();
+  release();
+  assert.equal(hub.taken, 0);
+  stop();
+});
