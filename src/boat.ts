@@ -99,7 +99,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     health,
     limits: () => ({ maxStreams: limits.maxStreams, streamBufferBytes }),
   });
-  const handler = serveRoutes(routes, { title: "Vessel Bus Gateway: boat server", version: VERSION });
+  const handler = serveRoutes(routes, { title: "Vessel Bus Gateway: boat server", version: VERSION, log });
   const housekeeping = setInterval(() => {
     const now = clock.monoMs();
     for (const assembler of assemblers) assembler.expire(now);

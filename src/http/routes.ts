@@ -1,3 +1,4 @@
+import type { Logger } from "../base/mod.ts";
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { noQuery, readQuery } from "./params.ts";
 import { ApiError, finish, json, preflight, problem } from "./reply.ts";
@@ -31,16 +32,23 @@ export function route<Query extends z.ZodObject>({ answer, ...rest }: RouteOptio
 
 const METHODS = ["GET", "PUT", "POST", "DELETE"] as const;
 
-/** How a server calls itself in its API description. */
-export interface ApiInfo {
+/** How a table of routes is served. */
+export interface ServeOptions {
+  /** What the server calls itself in its API description. */
   title: string;
+  /** Version of the server. */
   version: string;
+  /** Gets what made a request fail that should not have. */
+  log: Logger;
 }
 
 /** Serves a table of routes: HEAD on every GET, OPTIONS everywhere, errors as problems, `/openapi.json`. */
-export function serveRoutes(table: RouteTable, info: ApiInfo): (request: Request) => Promise<Response> {
+export function serveRoutes(
+  table: RouteTable,
+  { title, version, log }: ServeOptions,
+): (request: Request) => Promise<Response> {
   const app = new OpenAPIHono();
-  const describe = () => json(app.getOpenAPI31Document({ openapi: "3.1.0", info: { ...info } }));
+  const describe = () => json(app.getOpenAPI31Document({ openapi: "3.1.0", info: { title, version } }));
   const openapi = route({
     path: "/openapi.json",
     summary: "This description",
@@ -59,7 +67,12 @@ export function serveRoutes(table: RouteTable, info: ApiInfo): (request: Request
     });
   }
   app.notFound(({ req }) => problem(missing(app, req.method, req.path)));
-  app.onError((error) => problem(error));
+  app.onError((error, { req }) => {
+    if (!(error instanceof ApiError)) {
+      log.error("request failed", { method: req.method, path: req.path, error: error.stack ?? String(error) });
+    }
+    return problem(error);
+  });
   return async (request) => {
     if (request.method === "OPTIONS") return preflight();
     const response = await app.fetch(request.method === "HEAD" ? asGet(request) : request);
