@@ -75,6 +75,7 @@ export function serveRoutes(
   });
   return async (request) => {
     if (request.method === "OPTIONS") return preflight();
+    if (!URL.canParse(request.url)) return finish(request, problem(new ApiError(400, "The Host header is not valid")));
     const response = await app.fetch(request.method === "HEAD" ? asGet(request) : request);
     return response.status === 101 ? response : finish(request, response);
   };

@@ -78,6 +78,18 @@ Deno.test("a browser may ask with PUT and with the headers that carry a key (pee
   assert.deepEqual(allowed, ["Authorization", "X-API-Key", "Content-Type"]);
 });
 
+Deno.test("a Host header that makes no URL is the client's error, not the server's", async () => {
+  await using boat = await TestBoat.start();
+  for (const Host of ["a b", "[::1", "x:99999", "%"]) {
+    const reply = await boat.raw("/livez", { headers: { Host } });
+    assert.equal(reply.status, 400, Host);
+    assert.equal(JSON.parse(await reply.text()).detail, "The Host header is not valid");
+  }
+  for (const Host of ["", "boat.local", "[::1]:8089"]) {
+    assert.equal((await boat.raw("/livez", { headers: { Host } })).status, 200, Host);
+  }
+});
+
 const BAD_UPGRADES: [what: string, status: number, headers: Record<string, string>][] = [
   ["without a key", 400, { ...UPGRADE, "Sec-WebSocket-Key": "" }],
   ["without Connection: Upgrade", 426, { ...UPGRADE, Connection: "close" }],
