@@ -109,7 +109,10 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const stopParts = async () => {
     clearInterval(housekeeping);
     identity?.stop();
-    await Promise.all(buses.map((bus) => bus.close()));
+    const closed = await Promise.allSettled(buses.map((bus) => bus.close()));
+    for (const each of closed) {
+      if (each.status === "rejected") log.error("bus not closed", { error: String(each.reason) });
+    }
     hub.stop();
     stall.stop();
   };

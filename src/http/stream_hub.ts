@@ -16,6 +16,8 @@ const HOUSEKEEPING_MS = 1000;
 const WAITING_FRAMES = 16_384;
 /** Most frames in one write. */
 const BATCH_FRAMES = 512;
+/** Most writes to one client in a row: a burst must not hold the event loop. */
+const BATCHES_PER_TURN = 4;
 
 /** One client's end of a stream. */
 export interface StreamClient {
@@ -164,13 +166,16 @@ export class StreamHub {
     this.#stall.mark("streams");
     const ready = [...this.#ready];
     this.#ready.clear();
-    for (const channel of ready) this.#flush(channel);
+    for (const channel of ready) {
+      this.#flush(channel, BATCHES_PER_TURN);
+      if (channel.subscription.waiting > 0) this.#wake(channel);
+    }
   }
 
-  /** Delivers what waits in a channel. */
-  #flush(channel: Channel): void {
+  /** Delivers what waits in a channel, or as much of it as `batches` hold. */
+  #flush(channel: Channel, batches: number = Infinity): void {
     const { subscription, clients } = channel;
-    while (subscription.waiting > 0) {
+    for (let turn = 0; turn < batches && subscription.waiting > 0; turn++) {
       const seqs: number[] = [];
       const texts: string[] = [];
       subscription.drain((seq) => {

@@ -13,8 +13,11 @@ export function manufacturerName(code: number): string {
   return nameByCode.get(code) ?? `Unknown (${code})`;
 }
 
-/** Code of a manufacturer's name, of a well-known other name for it, or of the code in decimal; case does not matter. */
+/**
+ * Code of a manufacturer given by name, by a well-known other name, or by the code in decimal; case does not matter.
+ * What {@linkcode manufacturerName} says of a code nobody has registered is read too.
+ */
 export function manufacturerCode(text: string): number | undefined {
-  const key = text.trim().toLowerCase();
+  const key = text.trim().toLowerCase().replace(/^unknown \((\d+)\)$/, "$1");
   return /^\d{1,4}$/.test(key) ? Number(key) : codeByName.get(key);
 }

@@ -21,6 +21,7 @@ Deno.test("a manufacturer is found by name in any case, by code and by alias", (
   for (const text of ["Victron", "victron", "VICTRON ENERGY", "358"]) assert.equal(manufacturerCode(text), 358, text);
   assert.equal(manufacturerCode("b&g"), 381);
   assert.equal(manufacturerCode("0"), 0);
+  assert.equal(manufacturerCode(manufacturerName(2047)), 2047);
 });
 
 Deno.test("what is no manufacturer has no code", () => {
