@@ -32,12 +32,18 @@ const MAX_ATTEMPTS = 8;
 const REQUESTS_PER_SECOND = 10;
 const REQUEST_BURST = 5;
 
+/** What one address was asked, and how often. Outlives the address for a while, so that coming and going resets nothing. */
 interface Question {
   readonly bus: number;
   readonly src: number;
-  pgn: IdentityPgn;
+  /** What it still has to tell; undefined when all is known. */
+  pgn: IdentityPgn | undefined;
   attempts: number;
   dueMs: number;
+  /** When the address went, while it is away. */
+  goneMs: number | undefined;
+  /** It went and came back: two devices may be fighting over a NAME, and progress does not count. */
+  flapping: boolean;
 }
 
 /**
@@ -59,43 +65,66 @@ export class Discovery {
 
   /** Addresses that still owe an answer. */
   get pending(): number {
-    return this.#questions.size;
+    let count = 0;
+    for (const { pgn, goneMs } of this.#questions.values()) if (pgn !== undefined && goneMs === undefined) count++;
+    return count;
   }
 
-  /** Asks everybody on a bus again: it has just come up. */
+  /** Asks everybody on a bus again: it has just come up. Tries made before do not count. */
   askAll(bus: number): void {
     this.#broadcastDue[bus] = true;
+    for (const question of this.#questions.values()) {
+      if (question.bus !== bus) continue;
+      question.attempts = 0;
+      question.dueMs = -Infinity;
+    }
   }
 
   /** Takes note of what is known of an address now. */
   known({ bus, src, name, product }: DiscoveryTarget, nowMs: number): void {
     const key = (bus << 8) | src;
-    if (name !== undefined && product !== undefined) {
-      this.#questions.delete(key);
+    const pgn = name === undefined ? PGN.addressClaim : product === undefined ? PGN.productInformation : undefined;
+    const known = this.#questions.get(key);
+    if (!known || (known.goneMs !== undefined && nowMs - known.goneMs > RETRY.capMs)) {
+      const dueMs = pgn === PGN.addressClaim ? nowMs + FIRST_ASK_MS : nowMs;
+      this.#questions.set(key, { bus, src, pgn, attempts: 0, dueMs, goneMs: undefined, flapping: false });
       return;
     }
-    const pgn = name === undefined ? PGN.addressClaim : PGN.productInformation;
-    const question = this.#questions.get(key);
-    if (question?.pgn === pgn) return;
-    const dueMs = pgn === PGN.addressClaim ? nowMs + FIRST_ASK_MS : nowMs;
-    this.#questions.set(key, { bus, src, pgn, attempts: 0, dueMs });
+    if (known.goneMs !== undefined) {
+      known.goneMs = undefined;
+      known.flapping = true;
+      known.dueMs = Math.max(known.dueMs, nowMs + FIRST_ASK_MS);
+    } else if (known.pgn !== pgn && !known.flapping) {
+      known.attempts = 0;
+      known.dueMs = nowMs;
+    }
+    known.pgn = pgn;
   }
 
-  /** Forgets an address. */
-  gone(bus: number, src: number): void {
-    this.#questions.delete((bus << 8) | src);
+  /** An address has gone. */
+  gone({ bus, src }: { bus: number; src: number }, nowMs: number): void {
+    const question = this.#questions.get((bus << 8) | src);
+    if (question) question.goneMs = nowMs;
   }
 
-  /** The requests that are due now. */
-  due(nowMs: number): IdentityRequest[] {
+  /** A request could not be sent: that was no try. */
+  notSent({ bus, dst }: IdentityRequest): void {
+    const question = this.#questions.get((bus << 8) | dst);
+    if (question && question.attempts > 0) question.attempts--;
+    if (dst === BROADCAST_ADDRESS) this.#broadcastDue[bus] = true;
+  }
+
+  /** The requests that are due now, on the buses that can carry them. */
+  due(nowMs: number, isUp: (bus: number) => boolean = () => true): IdentityRequest[] {
     const requests: IdentityRequest[] = [];
     this.#broadcastDue.forEach((due, bus) => {
-      if (!due || !this.#buckets[bus]?.take(nowMs)) return;
+      if (!due || !isUp(bus) || !this.#buckets[bus]?.take(nowMs)) return;
       this.#broadcastDue[bus] = false;
       requests.push({ bus, dst: BROADCAST_ADDRESS, pgn: PGN.addressClaim });
     });
     for (const [key, question] of this.#questions) {
       const { bus, src, pgn } = question;
+      if (pgn === undefined || question.goneMs !== undefined || !isUp(bus)) continue;
       if (question.attempts >= MAX_ATTEMPTS || nowMs < question.dueMs || !this.#buckets[bus]?.take(nowMs)) continue;
       question.attempts++;
       question.dueMs = nowMs + backoffMs(question.attempts, RETRY);

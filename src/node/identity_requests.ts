@@ -37,8 +37,9 @@ export class IdentityRequests {
     this.#options = options;
     this.#discovery = new Discovery(options.buses.length);
     this.#stopListening = options.broker.registry.listen(({ event, device }) => {
-      if (event === "removed") this.#discovery.gone(device.bus, device.src);
-      else this.#discovery.known(device, options.clock.monoMs());
+      const nowMs = options.clock.monoMs();
+      if (event === "removed") this.#discovery.gone(device, nowMs);
+      else this.#discovery.known(device, nowMs);
     });
   }
 
@@ -66,18 +67,20 @@ export class IdentityRequests {
 
   #tick(): void {
     const { buses, clock } = this.#options;
-    for (const request of this.#discovery.due(clock.monoMs())) {
+    for (const request of this.#discovery.due(clock.monoMs(), (bus) => buses[bus]?.state.type === "up")) {
       const bus = buses[request.bus];
       if (bus) this.#send(bus, request);
     }
   }
 
-  #send(bus: CanBus, { dst, pgn }: IdentityRequest): void {
+  #send(bus: CanBus, request: IdentityRequest): void {
+    const { dst, pgn } = request;
     const id = buildCanId({ prio: REQUEST_PRIORITY, pgn: PGN.isoRequest, src: NULL_ADDRESS, dst });
     bus.send(id, isoRequestPayload(pgn)).then(
       () => this.counters.sent++,
       (error: unknown) => {
         this.counters.failed++;
+        this.#discovery.notSent(request);
         this.#options.log.debug("identity request not sent", { bus: bus.name, dst, pgn, error: String(error) });
       },
     );
