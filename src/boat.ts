@@ -9,7 +9,7 @@ import {
 } from "./base/mod.ts";
 import { Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAULT_RING_FRAMES } from "./broker/mod.ts";
 import { Assembler, BusError, type BusState, type CanBus, DEFAULT_MAX_ASSEMBLIES } from "./can/mod.ts";
-import { boatRoutes, judgeHealth, listen, Metrics, serveRoutes, StreamHub } from "./http/mod.ts";
+import { boatRoutes, type FrameFault, judgeHealth, listen, Metrics, serveRoutes, StreamHub } from "./http/mod.ts";
 import { IdentityRequests } from "./node/mod.ts";
 import { VERSION } from "./version.ts";
 
@@ -87,10 +87,18 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const { maxAssemblies = DEFAULT_MAX_ASSEMBLIES, streamBufferBytes = DEFAULT_STREAM_BUFFER_BYTES } = options;
   const assemblers = buses.map((_, bus) => new Assembler((message) => broker.publish(message), { bus, maxAssemblies }));
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
-  const metrics = new Metrics({ broker, buses, assemblers, hub, stall, identity });
+  const faults = buses.map(() => ({ count: 0, message: "" }));
+  const metrics = new Metrics({ version: VERSION, broker, buses, assemblers, faults, hub, stall, identity });
   const startedMs = clock.monoMs();
   const health = () =>
-    judgeHealth({ broker, buses, busSilenceMs: limits.busSilenceThresholdMs, startedMs, nowMs: clock.monoMs() });
+    judgeHealth({
+      broker,
+      buses,
+      faults,
+      busSilenceMs: limits.busSilenceThresholdMs,
+      startedMs,
+      nowMs: clock.monoMs(),
+    });
   const routes = boatRoutes({
     broker,
     hub,
@@ -100,11 +108,15 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     limits: () => ({ maxStreams: limits.maxStreams, streamBufferBytes }),
   });
   const handler = serveRoutes(routes, { title: "Vessel Bus Gateway: boat server", version: VERSION, log });
-  const housekeeping = setInterval(() => {
-    const now = clock.monoMs();
-    for (const assembler of assemblers) assembler.expire(now);
-    broker.registry.expire(now, limits.deviceIdleTimeoutMs);
-  }, HOUSEKEEPING_MS);
+  let lastRoundMs = startedMs;
+  const keepHouse = () => {
+    const nowMs = clock.monoMs();
+    // By now everything is read that had come by the last round, even if the process stood still in between.
+    for (const assembler of assemblers) assembler.expire(lastRoundMs);
+    broker.registry.expire(lastRoundMs, limits.deviceIdleTimeoutMs);
+    lastRoundMs = nowMs;
+  };
+  const housekeeping = setInterval(() => stall.run("housekeeping", keepHouse), HOUSEKEEPING_MS);
 
   const stopParts = async () => {
     clearInterval(housekeeping);
@@ -117,7 +129,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     stall.stop();
   };
   try {
-    await openBuses({ buses, assemblers, identity, log, stall });
+    await openBuses({ buses, assemblers, faults, identity, log, stall });
     identity?.start();
     const listener = listen(options.listen ?? { hostname: ALL_ADDRESSES, port: DEFAULT_BOAT_PORT }, { handler, stall });
     let stopping: Promise<void> | undefined;
@@ -144,12 +156,13 @@ function initialLimits(options: BoatOptions): BoatLimits {
 interface OpenParts {
   buses: readonly CanBus[];
   assemblers: readonly Assembler[];
+  faults: readonly FrameFault[];
   identity: IdentityRequests | undefined;
   log: Logger;
   stall: StallDetector;
 }
 
-async function openBuses({ buses, assemblers, identity, log, stall }: OpenParts): Promise<void> {
+async function openBuses({ buses, assemblers, faults, identity, log, stall }: OpenParts): Promise<void> {
   const names = buses.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new BusError(`Cannot open bus "${twice}" twice`);
@@ -159,19 +172,35 @@ async function openBuses({ buses, assemblers, identity, log, stall }: OpenParts)
     await bus.open({
       frame: (frame) => {
         stall.mark("frames");
-        assembler?.push(frame);
+        try {
+          assembler?.push(frame);
+        } catch (error) {
+          noteFault(faults[index], { error, bus: bus.name, log });
+        }
       },
       state: (state) => {
         logState(log, bus.name, state);
-        if (state.type === "up" && !wasUp) identity?.askAll(index);
-        wasUp = state.type === "up";
+        const isUp = state.type === "up" && state.controller !== "bus-off";
+        if (isUp && !wasUp) identity?.askAll(index);
+        wasUp = isUp;
       },
     });
   }
 }
 
+/** A fault of ours costs a frame, never the server: it is counted, told by health, and logged the first time. */
+function noteFault(fault: FrameFault | undefined, { error, bus, log }: { error: unknown; bus: string; log: Logger }) {
+  if (!fault) return;
+  fault.count++;
+  fault.message = String(error);
+  const stack = error instanceof Error ? error.stack : undefined;
+  if (fault.count === 1) log.error("a frame is lost by a fault of the server", { bus, error: fault.message, stack });
+}
+
 function logState(log: Logger, bus: string, state: BusState): void {
-  if (state.type === "up") log.info("bus is up", { bus, controller: state.controller });
-  else if (state.type === "closed") log.info("bus closed", { bus });
-  else log.warn(`bus is ${state.type}`, { bus, reason: state.message });
+  if (state.type === "closed") log.info("bus closed", { bus });
+  else if (state.type !== "up") log.warn(`bus is ${state.type}`, { bus, reason: state.message });
+  else if (state.controller === "bus-off") log.warn("bus is off", { bus, controller: state.controller });
+  else if (state.controller === "error-active") log.info("bus is up", { bus, controller: state.controller });
+  else log.warn("bus has errors", { bus, controller: state.controller });
 }

@@ -1,8 +1,8 @@
 import { destinationOfId, formatHex, formatTimeUs } from "../frame/mod.ts";
 import { newStoredFrame, type Ring } from "./ring.ts";
 
-/** JSON texts kept for whoever wants the same frame next; a power of two. */
-const CACHED_TEXTS = 8192;
+/** JSON texts kept for whoever wants the same frame next, some ticks' worth; a power of two. */
+const CACHED_TEXTS = 1024;
 
 /** JSON of frames in the ring: made once, on first demand, and shared by all who ask. */
 export class FrameJson {

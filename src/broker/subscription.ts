@@ -84,6 +84,11 @@ export class Subscription {
     this.#dropped = extendDropped(this.#dropped, { from_seq: seq, to_seq: seq, count: 1 });
   }
 
+  /** Whether something was dropped that nobody has been told of. */
+  get hasDropped(): boolean {
+    return this.#dropped !== undefined;
+  }
+
   /** What was dropped since the last call. */
   takeDropped(): DroppedFrames | undefined {
     const dropped = this.#dropped;

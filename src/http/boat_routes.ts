@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { json, overloaded } from "./reply.ts";
+import { json, jsonList, overloaded } from "./reply.ts";
 import { eventsQuery, filterOf, filterQuery, noQuery, streamQuery } from "./params.ts";
 import { deviceSchema, frameSchema, healthSchema, PROBLEM, valuesSchema } from "./schemas.ts";
 import { route, type RouteTable } from "./routes.ts";
@@ -61,7 +61,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
       summary: "The newest frame of every (device, PGN) pair",
       query: filterQuery,
       replies: { 200: ["application/json", z.array(valuesSchema)] },
-      answer: (_, query) => json(listValues(broker, filterOf(query))),
+      answer: (_, query) => jsonList(listValues(broker, filterOf(query))),
     }),
     ...(["/healthz", "/readyz"] as const).map((path) =>
       route({
@@ -95,12 +95,16 @@ export function boatRoutes(api: BoatApi): RouteTable {
 
 function openEvents(api: BoatApi, query: z.output<typeof eventsQuery>): Response {
   const { bufferBytes } = roomForStream(api);
+  const release = api.hub.take();
   let leave: () => void = () => {};
   const stream = new EventStream({
     clock: api.clock,
     bufferBytes,
     devices: query.devices,
-    ended: () => leave(),
+    ended: () => {
+      leave();
+      release();
+    },
   });
   leave = api.hub.join(stream, { filter: filterOf(query) });
   return stream.response();
@@ -110,14 +114,16 @@ function openSocket(api: BoatApi, request: Request, query: z.output<typeof strea
   checkUpgrade(request.headers);
   const { bufferBytes } = roomForStream(api);
   const filter = filterOf(query);
-  let leave = api.hub.reserve();
+  const release = api.hub.take();
+  let leave: () => void = () => {};
   return upgradeToStream(request, {
     bufferBytes,
-    opened: (client) => {
+    opened: (client) => leave = api.hub.join(client, { filter }),
+    refused: () => leave(),
+    closed: () => {
       leave();
-      leave = api.hub.join(client, { filter });
+      release();
     },
-    closed: () => leave(),
   });
 }
 

@@ -28,11 +28,20 @@ export interface Health {
   components: Record<string, ComponentHealth>;
 }
 
+/** Frames of one bus that a fault of ours lost. */
+export interface FrameFault {
+  count: number;
+  /** The newest fault, in words. */
+  message: string;
+}
+
 /** What health is judged from. */
 export interface HealthSources {
   broker: Broker;
   /** In the order of the broker's bus indexes. */
   buses: readonly CanBus[];
+  /** In the same order. */
+  faults: readonly FrameFault[];
   /** Silence of a bus that makes it degraded, milliseconds; undefined never does. */
   busSilenceMs: number | undefined;
   /** Monotonic time when the server started. */
@@ -71,6 +80,10 @@ function judgeBus(bus: CanBus, index: number, sources: HealthSources): Component
   if (state.controller === "bus-off") return { status: "unhealthy", message: "controller is bus-off" };
   if (state.controller === "error-passive") return { status: "degraded", message: "controller is error-passive" };
   const { busSilenceMs, broker, startedMs, nowMs } = sources;
+  const fault = sources.faults[index];
+  if (fault && fault.count > 0) {
+    return { status: "degraded", message: `${fault.count} frames lost by a fault: ${fault.message}` };
+  }
   const silentMs = nowMs - Math.max(startedMs, broker.lastFrame(index)?.monoMs ?? 0);
   if (busSilenceMs !== undefined && silentMs > busSilenceMs) {
     return { status: "degraded", message: `no frames for ${Math.floor(silentMs / 1000)} s` };

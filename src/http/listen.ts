@@ -30,10 +30,9 @@ export function listen(
   const underWay = new Set<Promise<void>>();
   const serve = (host: string) =>
     Deno.serve({ hostname: host, port, signal: abort.signal, onListen: () => {} }, (request, { completed }) => {
-      stall.mark("request");
       const done: Promise<void> = completed.catch(() => {}).finally(() => underWay.delete(done));
       underWay.add(done);
-      return handler(request);
+      return stall.run("request", () => handler(request));
     });
   try {
     const server = hostname === ALL_ADDRESSES ? serveAll(serve) : serve(hostname);
@@ -45,7 +44,11 @@ export function listen(
     };
     return { address: { hostname: addr.hostname, port: addr.port }, stop };
   } catch (error) {
-    const reason = error instanceof Deno.errors.AddrInUse ? "the port is taken" : String(error);
+    const reason = error instanceof Deno.errors.AddrInUse
+      ? "the port is taken"
+      : error instanceof Error
+      ? error.message
+      : String(error);
     throw new ListenError(`Cannot listen on ${formatAddress({ hostname, port })}: ${reason}`);
   }
 }

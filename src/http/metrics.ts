@@ -1,7 +1,9 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import process from "node:process";
+import { Counter, Gauge, Registry } from "prom-client";
 import type { StallDetector } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
 import type { AssemblerDrops, BusCounters, CanBus } from "../can/mod.ts";
+import type { FrameFault } from "./health.ts";
 import type { StreamHub } from "./stream_hub.ts";
 
 /** The assembler's figures of one bus. */
@@ -19,9 +21,15 @@ export interface MetricSources {
   assemblers: readonly AssemblerFigures[];
   hub: StreamHub;
   stall: StallDetector;
+  /** Version of the server. */
+  version: string;
+  /** Frames that could not be taken because of a fault of ours, by bus. */
+  faults: readonly FrameFault[];
   /** Identity requests so far; undefined when discovery is off. */
   identity: { counters: { sent: number; failed: number }; pending: number } | undefined;
 }
+
+const startedS = Date.now() / 1000;
 
 type Labels = Record<string, string>;
 type Reading = readonly [value: number, labels: Labels];
@@ -33,7 +41,7 @@ export class Metrics {
   readonly #registry = new Registry();
 
   constructor(sources: MetricSources) {
-    collectDefaultMetrics({ register: this.#registry });
+    this.#process(sources);
     this.#buses(sources);
     this.#broker(sources);
     this.#server(sources);
@@ -49,7 +57,17 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  #buses({ buses, assemblers, broker }: MetricSources): void {
+  #process({ version }: MetricSources): void {
+    this.#gauge("vbg_build_info", "Always 1; the label says which version runs", () => [[1, { version }]]);
+    this.#gauge("process_start_time_seconds", "Start of the process, seconds since 1970", () => [[startedS, {}]]);
+    this.#gauge("process_resident_memory_bytes", "Resident memory", () => [[Deno.memoryUsage().rss, {}]]);
+    this.#counter("process_cpu_seconds_total", "CPU time of user and system", () => {
+      const { user, system } = process.cpuUsage();
+      return [[(user + system) / 1e6, {}]];
+    });
+  }
+
+  #buses({ buses, assemblers, broker, faults }: MetricSources): void {
     const perBus = (read: (counters: Readonly<BusCounters>) => number) => () =>
       buses.map((bus): Reading => [read(bus.counters), { bus: bus.name }]);
     const total = (name: string, help: string, read: (counters: Readonly<BusCounters>) => number) =>
@@ -61,6 +79,11 @@ export class Metrics {
     total("error_frames", "CAN error frames", (c) => c.errorFrames);
     total("sent_frames", "CAN frames sent", (c) => c.sent);
     total("send_failed_frames", "CAN frames given up", (c) => c.sendFailed);
+    this.#counter(
+      "vbg_bus_faulty_frames_total",
+      "Frames lost by a fault of the server",
+      () => faults.map(({ count }, index): Reading => [count, { bus: buses[index]?.name ?? "" }]),
+    );
     this.#counter(
       "vbg_messages_total",
       "Whole messages published",
@@ -120,9 +143,11 @@ export class Metrics {
       [hub.dropped, { reason: "client_slow" }],
       [broker.dropped, { reason: "queue_full" }],
     ]);
-    this.#counter("vbg_event_loop_stalls_total", "Event loop turns over 10 ms", () => [[stall.stalls, {}]]);
-    this.#gauge("vbg_event_loop_max_lag_seconds", "Longest event loop lag since the last scrape", () => [
-      [stall.takeMaxLagMs() / 1000, {}],
+    this.#counter("vbg_event_loop_stalls_total", "Times that something held the event loop for more than 10 ms", () => [
+      [stall.stalls, {}],
+    ]);
+    this.#gauge("vbg_event_loop_longest_stall_seconds", "Longest stall of the last one to two minutes", () => [
+      [stall.longestMs / 1000, {}],
     ]);
     if (!identity) return;
     this.#counter("vbg_identity_requests_total", "ISO requests sent to find out who is there", () => [

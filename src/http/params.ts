@@ -12,7 +12,9 @@ const MAX_DEVICE_INSTANCE = 252;
 function uint(maximum: number) {
   return z.string()
     .refine((text) => /^\d{1,10}$/.test(text) && Number(text) <= maximum, {
-      error: (issue) => `expected a whole number from 0 to ${maximum}, got "${issue.input}"`,
+      error: ({ input }) =>
+        `expected a whole number from 0 to ${maximum}, got "${input}"` +
+        (String(input).includes(",") ? ": for several, repeat the parameter" : ""),
     })
     .transform(Number)
     .openapi({ type: "integer", minimum: 0, maximum });
@@ -51,7 +53,7 @@ export const filterQuery = z.object({
 
 /** The parameters of a stream. */
 export const streamQuery = filterQuery.extend({
-  decode: flag("Add the decoded fields to each frame whose PGN has a decoder"),
+  decode: flag("Add `decoded` to each frame whose PGN has a decoder; this version has none"),
 });
 
 /** The parameters of an event stream. */
@@ -63,13 +65,18 @@ export const eventsQuery = streamQuery.extend({
 export const noQuery = z.object({});
 
 /**
- * Checks the query of a URL. Parameters that the schema does not know are ignored.
+ * Checks the query of a URL. A parameter that the schema does not know is refused: a filter with a slip of the pen would
+ * let everything through. Where there are no parameters at all, what is given is ignored.
  *
  * @throws {ApiError} 400 naming the parameter
  */
 export function readQuery<T extends z.ZodObject>(url: URL, schema: T): z.output<T> {
   const raw: RawQuery = {};
-  for (const key of new Set(url.searchParams.keys())) raw[key] = url.searchParams.getAll(key);
+  const known = Object.keys(schema.shape);
+  for (const key of new Set(url.searchParams.keys())) {
+    if (known.includes(key)) raw[key] = url.searchParams.getAll(key);
+    else if (known.length > 0 && key !== "") throw badParameter(key, `not known here: known are ${known.join(", ")}`);
+  }
   const result = schema.safeParse(raw);
   if (result.success) return result.data;
   const issue = result.error.issues[0];

@@ -22,15 +22,14 @@ export function listDevices({ registry }: Broker): Device[] {
 }
 
 /** The newest frame of every (device, PGN) pair that the filter wants; devices without one are left out. */
-export function listValues(broker: Broker, filter: Filter): DeviceValues[] {
+export function* listValues(broker: Broker, filter: Filter): Generator<DeviceValues> {
   const open = openFilter(filter, broker);
   open.close();
-  const devices: DeviceValues[] = [];
   for (const { bus, src, name, fields, product } of broker.registry) {
     const values = broker.values.of(bus, src).filter(({ pgn }) => open.accept(bus, src, pgn));
     if (values.length === 0) continue;
     const busName = broker.buses.length > 1 ? broker.buses[bus] : undefined;
-    devices.push({
+    yield {
       name: name === undefined ? "" : formatName(name),
       src,
       ...(busName !== undefined && { bus: busName }),
@@ -42,7 +41,6 @@ export function listValues(broker: Broker, filter: Filter): DeviceValues[] {
         data: formatHex(data, { start: 0, length }),
         seq,
       })),
-    });
+    };
   }
-  return devices;
 }

@@ -40,6 +40,39 @@ export function json(value: unknown, status = 200): Response {
   return new Response(JSON.stringify(value), { status, headers: { "Content-Type": "application/json" } });
 }
 
+/** JSON made in one go; a long list is made and sent in slices of this many characters. */
+const SLICE_CHARACTERS = 65_536;
+const encoder = new TextEncoder();
+
+/** A list as JSON, made while it is sent, so that a long one holds neither the event loop nor the memory. */
+export function jsonList(items: Iterable<unknown>): Response {
+  const texts = jsonTexts(items);
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      let slice = "";
+      while (slice.length < SLICE_CHARACTERS) {
+        const { value, done } = texts.next();
+        if (done) {
+          controller.enqueue(encoder.encode(slice));
+          return controller.close();
+        }
+        slice += value;
+      }
+      controller.enqueue(encoder.encode(slice));
+    },
+  }, { highWaterMark: 0 });
+  return new Response(body, { headers: { "Content-Type": "application/json" } });
+}
+
+function* jsonTexts(items: Iterable<unknown>): Generator<string, void> {
+  let before = "[";
+  for (const item of items) {
+    yield before + JSON.stringify(item);
+    before = ",";
+  }
+  yield before === "[" ? "[]" : "]";
+}
+
 /** An error as a problem; what is no {@linkcode ApiError} becomes a 500 that tells nothing of the inside. */
 export function problem(error: unknown): Response {
   const known = error instanceof ApiError ? error : new ApiError(500, "The server failed to answer this request");

@@ -48,7 +48,8 @@ export function serveRoutes(
   { title, version, log }: ServeOptions,
 ): (request: Request) => Promise<Response> {
   const app = new OpenAPIHono();
-  const describe = () => json(app.getOpenAPI31Document({ openapi: "3.1.0", info: { title, version } }));
+  let description: unknown;
+  const describe = () => json(description ??= app.getOpenAPI31Document({ openapi: "3.1.0", info: { title, version } }));
   const openapi = route({
     path: "/openapi.json",
     summary: "This description",

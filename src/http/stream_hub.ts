@@ -60,7 +60,7 @@ export class StreamHub {
   #tick: ReturnType<typeof setTimeout> | undefined;
   #dropped = 0;
   #clients = 0;
-  #reserved = 0;
+  #taken = 0;
   #stopped = false;
 
   constructor({ broker, clock, stall }: { broker: Broker; clock: Clock; stall: StallDetector }) {
@@ -78,9 +78,9 @@ export class StreamHub {
     return count;
   }
 
-  /** Places taken: clients of all kinds, and those that are about to join. */
+  /** Places taken: every connection that is, was or will be a client. */
   get taken(): number {
-    return this.#clients + this.#reserved;
+    return this.#taken;
   }
 
   /** Frames not delivered because a client was too slow. */
@@ -88,12 +88,12 @@ export class StreamHub {
     return this.#dropped;
   }
 
-  /** Keeps a place for a client that cannot join yet. Returns the way to give it back; safe to call twice. */
-  reserve(): () => void {
-    this.#reserved++;
+  /** Takes a place for a connection. Returns the way to give it back; safe to call twice. */
+  take(): () => void {
+    this.#taken++;
     let held = true;
     return () => {
-      if (held) this.#reserved--;
+      if (held) this.#taken--;
       held = false;
     };
   }
@@ -158,16 +158,16 @@ export class StreamHub {
   #wake(channel: Channel): void {
     this.#ready.add(channel);
     const tickMs = Math.min(MAX_TICK_MS, MIN_TICK_MS + this.#clients / CLIENTS_PER_TICK_MS);
-    this.#tick ??= setTimeout(() => this.#deliverReady(), tickMs);
+    this.#tick ??= setTimeout(() => this.#stall.run("streams", () => this.#deliverReady()), tickMs);
   }
 
   #deliverReady(): void {
     this.#tick = undefined;
-    this.#stall.mark("streams");
     const ready = [...this.#ready];
     this.#ready.clear();
     for (const channel of ready) {
-      this.#flush(channel, BATCHES_PER_TURN);
+      // What was dropped has to be told before later frames, so then all that came before goes first.
+      this.#flush(channel, channel.subscription.hasDropped ? Infinity : BATCHES_PER_TURN);
       if (channel.subscription.waiting > 0) this.#wake(channel);
     }
   }
@@ -188,7 +188,7 @@ export class StreamHub {
       const batch = new Batch(seqs, texts);
       for (const client of clients) this.#dropped += client.deliver(batch);
     }
-    const dropped = subscription.takeDropped();
+    const dropped = subscription.waiting === 0 ? subscription.takeDropped() : undefined;
     if (dropped) { for (const client of clients) client.lost(dropped); }
   }
 

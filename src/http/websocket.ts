@@ -24,6 +24,8 @@ export interface WebSocketOptions {
   bufferBytes: number;
   /** Called once when the socket is open. */
   opened: (client: StreamClient) => void;
+  /** Called when the server wants no more of the client. Its connection is there until `closed`, however long that is. */
+  refused: () => void;
   /** Called once when it has closed. */
   closed: () => void;
 }
@@ -51,7 +53,7 @@ export function checkUpgrade(headers: Headers): void {
 /** Upgrades a request; the client then speaks in envelopes `{type, data}`. */
 export function upgradeToStream(request: Request, options: WebSocketOptions): Response {
   const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: PING_INTERVAL_S });
-  const client = new SocketStream(socket, options.bufferBytes);
+  const client = new SocketStream(socket, options);
   socket.binaryType = "arraybuffer";
   socket.onopen = () => options.opened(client);
   socket.onmessage = ({ data }) => client.receive(data);
@@ -65,11 +67,13 @@ class SocketStream implements StreamClient {
   readonly kind = "websocket";
   readonly #socket: WebSocket;
   readonly #bufferBytes: number;
+  readonly #refused: () => void;
   readonly #backlog = new Backlog();
 
-  constructor(socket: WebSocket, bufferBytes: number) {
+  constructor(socket: WebSocket, { bufferBytes, refused }: WebSocketOptions) {
     this.#socket = socket;
     this.#bufferBytes = bufferBytes;
+    this.#refused = refused;
   }
 
   deliver(batch: Batch): number {
@@ -99,7 +103,7 @@ class SocketStream implements StreamClient {
 
   /** Takes a message of the client. */
   receive(data: unknown): void {
-    if (byteLength(data) > MAX_INBOUND_BYTES) return this.#socket.close(CLOSE_TOO_BIG, "message too big");
+    if (byteLength(data) > MAX_INBOUND_BYTES) return this.#close(CLOSE_TOO_BIG, "message too big");
     if (typeof data !== "string") return this.#refuse("messages must be JSON text");
     const type = envelopeType(data);
     if (type === undefined) return this.#refuse("messages must be JSON objects with a type");
@@ -109,7 +113,12 @@ class SocketStream implements StreamClient {
   /** Answers a message that cannot be served. Answers have as much room again as frames have, and no more. */
   #refuse(reason: string): void {
     if (this.#socket.bufferedAmount < 2 * this.#bufferBytes) return this.#send("error", reason);
-    this.#socket.close(CLOSE_DEAF, "answers are not read");
+    this.#close(CLOSE_DEAF, "answers are not read");
+  }
+
+  #close(code: number, reason: string): void {
+    this.#refused();
+    this.#socket.close(code, reason);
   }
 
   #hasRoom(): boolean {

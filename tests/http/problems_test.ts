@@ -108,17 +108,32 @@ for (
 Deno.test("every good value, alone and repeated, is taken", async () => {
   await using boat = await TestBoat.start();
   for (const [parameter, value] of Object.entries(GOOD)) {
-    const reply = await boat.raw(`/values?${parameter}=${value}&${parameter}=${value}`);
+    const reply = await boat.raw(`/events?${parameter}=${value}&${parameter}=${value}`, { method: "HEAD" });
     assert.equal(reply.status, 200, parameter);
   }
   for (const pgn of ["0", "4294967295", "0000000001"]) assert.equal((await boat.raw(`/values?pgn=${pgn}`)).status, 200);
 });
 
-Deno.test("parameters that nobody knows are ignored, whatever they are called", async () => {
+Deno.test("a parameter that nobody knows is refused by name where there are parameters, and ignored elsewhere", async () => {
   await using boat = await TestBoat.start();
-  for (const query of ["src=1", "__proto__=1", "constructor=x&toString=y", "=", "&&", "%00=1", "pgn[]=1", "PGN=x"]) {
-    assert.equal((await boat.raw(`/values?${query}`)).status, 200, query);
+  for (const parameter of ["src", "__proto__", "constructor", "pgn[]", "PGN", "manufactuer"]) {
+    const reply = await boat.raw(`/values?${encodeURIComponent(parameter)}=1`);
+    assert.equal(reply.status, 400, parameter);
+    const problem: Problem = JSON.parse(await reply.text());
+    assert.equal(problem.parameter, parameter);
+    assert.match(problem.detail, /known are pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus$/);
+    assert.equal((await boat.raw(`/devices?${encodeURIComponent(parameter)}=1`)).status, 200);
   }
+  for (const query of ["=", "&&", "?"]) {
+    assert.equal((await boat.raw(`/values?${query}`)).status, query === "?" ? 400 : 200);
+  }
+});
+
+Deno.test("a list with commas is refused with the way to give several", async () => {
+  await using boat = await TestBoat.start();
+  const reply = await boat.raw("/values?pgn=129025,129026");
+  assert.equal(reply.status, 400);
+  assert.match(await reply.text(), /for several, repeat the parameter/);
 });
 
 Deno.test("an error tells of the request and never of the inside", async () => {
