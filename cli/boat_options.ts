@@ -203,6 +203,17 @@ export const boatChecks: readonly Check<BoatSettings>[] = [
       return twice === undefined ? undefined : `Cannot read the interface "${twice}" twice`;
     },
   },
+  ...(["interfaces", "canDriver", "loopback"] as const).map((name): Check<BoatSettings> => ({
+    settings: [name],
+    severity: "warning",
+    test: ({ demo }, isGiven) => demo && isGiven(name) ? "Not used: -demo brings a bus of its own" : undefined,
+  })),
+  {
+    settings: ["canDriver"],
+    severity: "warning",
+    test: ({ loopback, demo }, isGiven) =>
+      loopback && !demo && isGiven("canDriver") ? "Not used: -loopback needs no driver" : undefined,
+  },
   {
     settings: ["port", "listen"],
     severity: "warning",

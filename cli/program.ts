@@ -153,7 +153,7 @@ function listenForReload<S extends ProgramSettings & ServerSettings>(
     await running.reload(result.changed);
     const needRestart = result.needRestart.join(",");
     if (needRestart !== "") log.warn("some changed settings need a restart", { settings: needRestart });
-    log.info("settings reloaded", { changed: Object.keys(result.changed).join(",") });
+    log.info("settings reloaded", { changed: result.changedNames.join(",") });
   };
   // One after the other: two quick signals must not finish in the wrong order.
   let last = Promise.resolve();

@@ -9,6 +9,8 @@ export type Reload<S> =
     kind: "accepted";
     /** New values of reloadable settings. */
     changed: Partial<S>;
+    /** Names of these settings, as on the command line. */
+    changedNames: string[];
     /** Names of the other settings whose value is no longer the running one. */
     needRestart: string[];
   }
@@ -27,11 +29,17 @@ export async function reloadSettings<S extends ProgramSettings>(
     return { kind: "refused", errors: problems.filter(({ severity }) => severity === "error").map(describeProblem) };
   }
   const changed: Partial<S> = {};
+  const changedNames: string[] = [];
   const needRestart: string[] = [];
   for (const name of settingNames(subject.options)) {
     if (isDeepStrictEqual(settings[name], current[name])) continue;
-    if (subject.options[name].reloadable) changed[name] = settings[name];
-    else needRestart.push(subject.options[name].name);
+    const option = subject.options[name];
+    if (!option.reloadable) {
+      needRestart.push(option.name);
+      continue;
+    }
+    changed[name] = settings[name];
+    changedNames.push(option.name);
   }
-  return { kind: "accepted", changed, needRestart };
+  return { kind: "accepted", changed, changedNames, needRestart };
 }

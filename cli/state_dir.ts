@@ -20,7 +20,7 @@ export async function openStateDir(path: string): Promise<StateDir> {
   // Not `lock()`: it holds up the whole program until the other one ends.
   if (!await lock.tryLock(true)) {
     lock.close();
-    throw new Error(`Cannot use the state directory "${path}": another process uses it`);
+    throw new Error(`Cannot use the state directory "${path}": another process uses it; -state-dir names another`);
   }
   return { path, [Symbol.dispose]: () => lock.close() };
 }

@@ -53,4 +53,5 @@ if (import.meta.main) {
     Deno.exit(same ? 0 : 1);
   }
   await Deno.writeTextFile(TARGET, text);
+  console.log("wrote src/pgn/definitions.gen.json");
 }

@@ -23,6 +23,7 @@ if (import.meta.main) {
     } else {
       await Deno.mkdir(new URL(".", place), { recursive: true });
       await Deno.writeTextFile(place, print());
+      console.log(`wrote ${path}`);
     }
   }
   if (stale) Deno.exit(1);

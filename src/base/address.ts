@@ -17,7 +17,7 @@ const MAX_PORT = 65_535;
  * @throws {RangeError} the text is none of these
  */
 export function parseAddress(text: string): ListenAddress {
-  const [, bracketed, plain, digits] = /^(?:\[([^\]\s]+)\]|([^:\s]*)):(\d{1,5})$/.exec(text) ?? [];
+  const [, bracketed, plain, digits] = /^(?:\[([\da-f:.%]+)\]|([\w.-]*)):(\d{1,5})$/i.exec(text) ?? [];
   const port = Number(digits ?? NaN);
   if (port <= MAX_PORT) return { hostname: bracketed ?? (plain || ALL_ADDRESSES), port };
   throw new RangeError(

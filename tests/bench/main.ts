@@ -2,7 +2,12 @@
 import { coreBench } from "./core_bench.ts";
 import { soakBench, streamBench } from "./stream_bench.ts";
 
+const parts = ["core", "streams", "soak"];
 const wanted = Deno.args.length > 0 ? Deno.args : ["core", "streams"];
+if (!wanted.every((part) => parts.includes(part))) {
+  console.error(`bench: known parts are ${parts.join(", ")}`);
+  Deno.exit(2);
+}
 if (wanted.includes("core")) coreBench();
 if (wanted.includes("streams")) await streamBench();
 if (wanted.includes("soak")) await soakBench();

@@ -152,3 +152,11 @@ Deno.test("reference pages are those that deno task docs prints", needs({ permis
     assert.equal(written, print(), `${path} is stale: run deno run -A scripts/docs.ts`);
   }
 });
+
+Deno.test("settings that another one makes useless are warned of", () => {
+  const warnings = (...flags: string[]) =>
+    resolve(...flags).problems.map(({ severity, message }) => `${severity}: ${message}`);
+  assert.deepEqual(warnings("-demo"), []);
+  assert.deepEqual(warnings("-demo", "-interface", "can1"), ["warning: Not used: -demo brings a bus of its own"]);
+  assert.deepEqual(warnings("-loopback", "-can-driver", "socketcan"), ["warning: Not used: -loopback needs no driver"]);
+});

@@ -209,12 +209,18 @@ Deno.test(
       const { prepared } = await start(["-config", path], { VBG_LOG_LEVEL: "warn" });
       assert.ok(prepared.kind === "ready");
       const current = prepared.settings;
-      assert.deepEqual(await prepared.reload(current), { kind: "accepted", changed: {}, needRestart: [] });
+      assert.deepEqual(await prepared.reload(current), {
+        kind: "accepted",
+        changed: {},
+        changedNames: [],
+        needRestart: [],
+      });
       await Deno.writeTextFile(path, "port = 5, send.rate = 3, log-level = debug, log-format = text");
       // log-level stays what the environment says.
       assert.deepEqual(await prepared.reload(current), {
         kind: "accepted",
         changed: { rate: 3 },
+        changedNames: ["rate"],
         needRestart: ["port", "log-format"],
       });
     }),
@@ -311,7 +317,10 @@ Deno.test(
       assert.equal((await Deno.stat(dir)).mode! & 0o777, 0o700);
       await using second = new Child(["-state-dir", dir]);
       assert.equal(await second.exitCode(), 1);
-      assert.equal(second.stderr, `vbg-fixture: Cannot use the state directory "${dir}": another process uses it\n`);
+      assert.equal(
+        second.stderr,
+        `vbg-fixture: Cannot use the state directory "${dir}": another process uses it; -state-dir names another\n`,
+      );
       // The lock goes with the process, even one that is killed.
       first.kill("SIGKILL");
       await first.exitCode();
