@@ -37,7 +37,7 @@ export const BOAT_CONFIG_NAME = "vbg-boat.conf";
 const MAX_PORT = 65535;
 const MAX_INTERFACES = 8;
 const MIN_RING_FRAMES = 16;
-const MAX_RING_FRAMES = 2 ** 24;
+const MAX_RING_FRAMES = 2 ** 22;
 const DEFAULT_IDLE_TIMEOUT_MS = 5 * 60_000;
 const DEFAULT_STREAM_BUFFER_BYTES = 1024 * 1024;
 /** The largest single event must fit. */

@@ -40,6 +40,7 @@ export class Ring {
   #buses: Uint8Array<ArrayBuffer>;
   #lengths: Uint16Array<ArrayBuffer>;
   #arena: Uint8Array<ArrayBuffer>;
+  #maxArenaBytes: number;
   /** Bytes ever written to the arena, skipped ones included; modulo its size this is where the next payload goes. */
   #written = 0;
   #head = 0;
@@ -51,6 +52,7 @@ export class Ring {
       throw new RangeError(`Cannot make a ring of ${capacity} frames: the size must be a power of two`);
     }
     this.capacity = capacity;
+    this.#maxArenaBytes = capacity * MAX_BYTES_PER_FRAME;
     this.#slots = Math.min(FIRST_SLOTS, capacity);
     this.#seqs = new Float64Array(this.#slots);
     this.#times = new Float64Array(this.#slots);
@@ -126,7 +128,7 @@ export class Ring {
       const at = this.#written % size;
       const start = at + length > size ? this.#written + size - at : this.#written;
       const overwrites = start + length > (oldestStart ?? Infinity) + size;
-      if (overwrites && size < this.capacity * MAX_BYTES_PER_FRAME) {
+      if (overwrites && size < this.#maxArenaBytes) {
         this.#resizeArena(size * 2);
         continue;
       }
@@ -147,7 +149,11 @@ export class Ring {
   }
 
   #resizeArena(bytes: number): void {
-    const arena = new Uint8Array(bytes);
+    const arena = allocate(bytes);
+    if (!arena) {
+      this.#maxArenaBytes = this.#arena.length;
+      return;
+    }
     const old = this.#arena;
     let written = 0;
     for (let seq = this.#oldest; seq <= this.#head; seq++) {
@@ -192,5 +198,15 @@ export class Ring {
       this.#lengths[target] = old.lengths[slot] ?? 0;
     }
     this.#slots = to;
+  }
+}
+
+/** Memory, or nothing when the machine has no more: then the oldest frames leave early. */
+function allocate(bytes: number): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return new Uint8Array(bytes);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
   }
 }

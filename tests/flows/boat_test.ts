@@ -26,7 +26,7 @@ async function device(boat: TestBoat, src: number, known: (device: Device) => bo
   });
 }
 
-Deno.test("at start everybody on every bus is asked for an address claim (peer weak point 13)", async () => {
+Deno.test("at start everybody on every bus is asked for an address claim", async () => {
   await using boat = await TestBoat.start({ names: ["can0", "can1"], discovery: true, clock: new FakeClock() });
   await eventually("both requests", () => boat.heard.every((frames) => frames.some(isRequest(60928, 255))));
 });
@@ -44,7 +44,7 @@ Deno.test("unknown → discovering: a frame from a new source makes us ask it fo
   assert.equal(heard.some(isRequest(126996, 35)), false);
 });
 
-Deno.test("a source first heard asking others is asked too (peer weak point 13)", async () => {
+Deno.test("a source first heard asking others is asked too", async () => {
   const clock = new FakeClock();
   await using boat = await TestBoat.start({ discovery: true, clock });
   const heard = boat.listen();
@@ -92,7 +92,7 @@ Deno.test("claimed → complete: product information completes the device, and u
   assert.equal(heard.some(({ dst, pgn }) => pgn === 59904 && dst === 35), false, "a complete device is left in peace");
 });
 
-Deno.test("a device that does not answer is asked again, with growing pauses, and not for ever (peer weak point 13)", async () => {
+Deno.test("a device that does not answer is asked again, with growing pauses, and not for ever", async () => {
   const clock = new FakeClock();
   await using boat = await TestBoat.start({ discovery: true, clock });
   const heard = boat.listen();
@@ -157,7 +157,7 @@ Deno.test("a conflict: another NAME at an address replaces its owner, whose data
   assert.equal((await devices(boat)).length, 2);
 });
 
-Deno.test("a device that cannot claim (address 254) gives up its old one (peer weak point 14)", async () => {
+Deno.test("a device that cannot claim (address 254) gives up its old one", async () => {
   await using boat = await TestBoat.start();
   boat.claim(35, GPS);
   boat.say({ src: 1 });

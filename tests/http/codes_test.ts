@@ -67,7 +67,7 @@ Deno.test("HEAD of a stream opens no stream", async () => {
   assert.equal(await boat.metric("vbg_subscriptions"), 0);
 });
 
-Deno.test("a browser may ask with PUT and with the headers that carry a key (peer weak point: * does not cover Authorization)", async () => {
+Deno.test("a browser may ask with PUT and with the headers that carry a key", async () => {
   await using boat = await TestBoat.start();
   const { headers } = await boat.raw("/events", {
     method: "OPTIONS",

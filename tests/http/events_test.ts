@@ -181,7 +181,7 @@ Deno.test("a stream that has been silent for 15 s gets a comment, and no sooner"
   assert.deepEqual(silent.frames, []);
 });
 
-Deno.test("device events come only when asked for, have a name, and ignore the filter (peer weak point 10)", async () => {
+Deno.test("device events come only when asked for, have a name, and ignore the filter", async () => {
   await using boat = await TestBoat.start();
   await using plain = await boat.events();
   await using told = await boat.events("?devices=true&pgn=1");

@@ -14,7 +14,7 @@ async function health(boat: TestBoat): Promise<{ code: number; body: Health }> {
   return { code: healthz.status, body: JSON.parse(await healthz.text()) };
 }
 
-Deno.test("health of a server that has heard nothing is ok, and its unset time is null (peer weak point 17)", async () => {
+Deno.test("health of a server that has heard nothing is ok, and its unset time is null", async () => {
   await using boat = await TestBoat.start({ ringFrames: 1024 });
   assert.deepEqual(await health(boat), {
     code: 200,
@@ -34,7 +34,7 @@ Deno.test("health of a server that has heard nothing is ok, and its unset time i
   });
 });
 
-Deno.test("health counts what was heard, and head_seq is the number of the newest frame (peer weak point 17)", async () => {
+Deno.test("health counts what was heard, and head_seq is the number of the newest frame", async () => {
   const clock = new FakeClock();
   await using boat = await TestBoat.start({ clock, ringFrames: 4 });
   await using events = await boat.events();
@@ -107,4 +107,23 @@ Deno.test("unhealthy is unhealthy for a single bus", async () => {
   await using boat = await TestBoat.start();
   await boat.buses[0]?.close();
   assert.equal((await health(boat)).code, 503);
+});
+
+Deno.test("a fault of the server costs a frame, not the server: it is counted and shown", async () => {
+  await using boat = await TestBoat.start();
+  await using events = await boat.events();
+  let faults = 1;
+  boat.boat.broker.registry.listen(() => {
+    if (faults-- > 0) throw new Error("no room on the shelf");
+  });
+  boat.say({ src: 1 });
+  boat.say({ src: 2 });
+  await events.atLeast(1);
+  const { code, body } = await health(boat);
+  assert.equal(code, 200);
+  assert.deepEqual(body.components, {
+    can0: { status: "degraded", message: "1 frames lost by a fault: Error: no room on the shelf" },
+  });
+  assert.equal(await boat.metric(`vbg_bus_faulty_frames_total{bus="can0"}`), 1);
+  assert.deepEqual(events.frames.map(({ src }) => src), [2]);
 });

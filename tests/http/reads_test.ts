@@ -100,7 +100,7 @@ Deno.test("a device leaves out what is not known yet, and is complete after clai
   });
 });
 
-Deno.test("an address claim from the null address makes no device (peer weak point 14)", async () => {
+Deno.test("an address claim from the null address makes no device", async () => {
   await using boat = await TestBoat.start();
   boat.claim(254, NAME);
   boat.say({ src: 255 });

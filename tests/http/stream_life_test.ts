@@ -100,7 +100,7 @@ Deno.test("a socket that is refused or never opens keeps no place", async () => 
   });
 });
 
-Deno.test("stop ends open streams, tells the sockets why, and may be called twice (peer weak point 20)", async () => {
+Deno.test("stop ends open streams, tells the sockets why, and may be called twice", async () => {
   const boat = await TestBoat.start();
   await using events = await boat.events();
   await using filtered = await boat.events("?instance=3");

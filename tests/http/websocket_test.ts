@@ -22,7 +22,7 @@ Deno.test("a WebSocket carries frames as {type: frame, data}, the same text as a
   assert.deepEqual(socket.of<Frame>("frame").map((frame) => JSON.stringify(frame)), events.texts);
 });
 
-Deno.test("a device event has an envelope of its own and never that of a frame (peer weak point 10)", async () => {
+Deno.test("a device event has an envelope of its own and never that of a frame", async () => {
   await using boat = await TestBoat.start();
   await using socket = await open(boat);
   boat.say({ src: 5 });
@@ -55,7 +55,7 @@ const WRONG: [what: string, message: string | Uint8Array<ArrayBuffer>, answer: s
   ["binary JSON", new TextEncoder().encode(`{"type":"send"}`), "messages must be JSON text"],
 ];
 
-Deno.test("what a client says wrongly is answered in words (peer weak point: ignored), and nothing reaches the bus", async (t) => {
+Deno.test("what a client says wrongly is answered in words, and nothing reaches the bus", async (t) => {
   await using boat = await TestBoat.start();
   await using socket = await open(boat);
   const heard = boat.listen();
