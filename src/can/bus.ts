@@ -4,7 +4,10 @@ import type { CanFrame } from "../frame/mod.ts";
 export type BusState =
   | { type: "closed" }
   | { type: "up"; controller: ControllerState }
-  /** The interface exists but is switched off, or its controller is bus-off. */
+  /**
+   * The interface exists but is switched off, or the bus met an exception and rests for a moment. Not bus-off: that is
+   * `up` with the controller `bus-off`.
+   */
   | { type: "down"; message: string }
   /** The interface has gone (unplugged, deleted, driver unloaded); the bus looks for it again by itself. */
   | { type: "missing"; message: string };
@@ -26,15 +29,19 @@ export interface BusCounters {
   errorFrames: number;
   /** Frames handed to the kernel. */
   sent: number;
-  /** Frames given up: bus down, or its queue still full after all tries. */
+  /** Frames given up: bus down, its queue still full after all tries, or too many bytes. */
   sendFailed: number;
 }
 
-/** Where a bus delivers. Calls never overlap. */
+/**
+ * Where a bus delivers. Calls never overlap, and must not throw. A bus that meets an exception all the same goes down,
+ * with the message as its state, and comes back by itself; the frame it was met at counts as received, and the frames
+ * after it are delivered.
+ */
 export interface BusSink {
   /** One data frame with a 29-bit identifier. The object and its buffer are reused: copy what must live on. */
   frame(frame: CanFrame): void;
-  /** Called on each change of state. */
+  /** Called on each change of state. An exception from here is dropped: this is where it would be told. */
   state(state: BusState): void;
 }
 
@@ -61,7 +68,7 @@ export interface CanBus {
    *
    * @param id 29-bit identifier
    * @param data 0 to 8 bytes
-   * @throws {BusError} the bus is not up, or its queue stayed full
+   * @throws {BusError} the bus is not up, or its queue stayed full, or there are more than 8 bytes
    */
   send(id: number, data: Uint8Array): Promise<void>;
   /** Stops delivery and frees the interface. Safe to call twice. */

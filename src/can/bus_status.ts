@@ -25,10 +25,16 @@ export class BusStatus {
     this.#set({ type: "up", controller });
   }
 
-  /** The interface is switched off. */
+  /** The interface is switched off, or something else keeps the bus from working for now. */
   down(message: string): void {
-    if (this.#state.type === "down") return;
+    if (this.#state.type === "down" && this.#state.message === message) return;
     this.#set({ type: "down", message });
+  }
+
+  /** Something threw, in the bus or in its sink. Says so; nothing once the bus is closed. */
+  failed(error: unknown): void {
+    if (this.#state.type === "closed") return;
+    this.down(`an error in the gateway: ${error instanceof Error ? error.message : String(error)}`);
   }
 
   /** The interface has gone. */
@@ -46,6 +52,10 @@ export class BusStatus {
 
   #set(state: BusState): void {
     this.#state = state;
-    this.#sink?.state(state);
+    try {
+      this.#sink?.state(state);
+    } catch {
+      // Whoever would be told is the one that threw; the bus must live on, and be closed.
+    }
   }
 }

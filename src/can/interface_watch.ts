@@ -56,6 +56,8 @@ export class InterfaceDrops {
   readonly #root: string;
   readonly #last = new Map<string, number>();
   #total = 0;
+  /** Number of the interface that is counted; nothing where it cannot be read. */
+  #index: number | undefined;
   #readAtMs = -Infinity;
 
   /**
@@ -72,16 +74,23 @@ export class InterfaceDrops {
   /** Takes what the interface says now as nothing lost yet: at opening, and when the interface is a new one. */
   rebase(): void {
     this.#readAtMs = this.#clock.monoMs();
-    for (const statistic of DROP_STATISTICS) this.#last.set(statistic, this.#read(statistic) ?? 0);
+    this.#index = this.#read("ifindex");
+    for (const statistic of DROP_STATISTICS) this.#last.set(statistic, this.#read(`statistics/${statistic}`) ?? 0);
   }
 
   /** Frames lost so far. Reads at most once a second; what cannot be read counts as nothing lost. */
   total(): number {
-    const nowMs = this.#clock.monoMs();
-    if (nowMs - this.#readAtMs < DROPS_READ_INTERVAL_MS) return this.#total;
-    this.#readAtMs = nowMs;
+    if (this.#clock.monoMs() - this.#readAtMs < DROPS_READ_INTERVAL_MS) return this.#total;
+    return this.totalNow();
+  }
+
+  /** Frames lost so far, read whatever was read before: for the last word, at the end of a bus or of its interface. */
+  totalNow(): number {
+    this.#readAtMs = this.#clock.monoMs();
+    // Another interface of the same name has its own count, of frames that were never ours.
+    if (this.#read("ifindex") !== this.#index) return this.#total;
     for (const statistic of DROP_STATISTICS) {
-      const value = this.#read(statistic);
+      const value = this.#read(`statistics/${statistic}`);
       if (value === undefined) continue;
       this.#total += Math.max(0, value - (this.#last.get(statistic) ?? 0));
       this.#last.set(statistic, value);
@@ -89,9 +98,9 @@ export class InterfaceDrops {
     return this.#total;
   }
 
-  #read(statistic: string): number | undefined {
+  #read(file: string): number | undefined {
     try {
-      return Number(Deno.readTextFileSync(`${this.#root}/${this.#name}/statistics/${statistic}`));
+      return Number(Deno.readTextFileSync(`${this.#root}/${this.#name}/${file}`));
     } catch {
       return undefined;
     }

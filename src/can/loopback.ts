@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../base/mod.ts";
 import { type CanFrame, MAX_CAN_BYTES } from "../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "./bus.ts";
+import { BusStatus } from "./bus_status.ts";
 
 /**
  * A bus in memory that echoes what is sent, as the kernel does with a CAN socket's own frames. Other parties on the same
@@ -11,7 +12,7 @@ export class LoopbackBus implements CanBus {
   readonly counters: BusCounters = newCounters();
   readonly #clock: Clock;
   readonly #listeners = new Set<(frame: CanFrame) => void>();
-  #state: BusState = { type: "closed" };
+  readonly #status = new BusStatus();
   #sink: BusSink | undefined;
   /** Frames wait here so that delivery never happens inside a sender's call. */
   #queue: { id: number; data: Uint8Array }[] = [];
@@ -27,41 +28,52 @@ export class LoopbackBus implements CanBus {
   }
 
   get state(): BusState {
-    return this.#state;
+    return this.#status.state;
   }
 
   open(sink: BusSink): Promise<void> {
     this.#sink = sink;
-    this.#set({ type: "up", controller: "error-active" });
+    this.#status.attach(sink);
+    this.#status.up();
     return Promise.resolve();
   }
 
   send(id: number, data: Uint8Array): Promise<void> {
-    if (this.#state.type !== "up") {
-      this.counters.sendFailed++;
-      return Promise.reject(new BusError(`Cannot send on bus "${this.name}": it is ${this.#state.type}`));
-    }
+    if (this.state.type !== "up") return this.#refuse(`it is ${this.state.type}`);
+    if (data.length > MAX_CAN_BYTES) return this.#refuse(`${data.length} bytes are more than 8`);
     this.inject(id, data);
     this.counters.sent++;
     return Promise.resolve();
   }
 
-  /** Puts a frame on the bus as another node would: everybody on it hears it. */
+  #refuse(reason: string): Promise<void> {
+    this.counters.sendFailed++;
+    return Promise.reject(new BusError(`Cannot send on bus "${this.name}": ${reason}`));
+  }
+
+  /**
+   * Puts a frame on the bus as another node would: everybody on it hears it.
+   *
+   * @throws {RangeError} there are more than 8 bytes
+   */
   inject(id: number, data: Uint8Array): void {
-    this.#queue.push({ id: id & 0x1fffffff, data: data.slice(0, MAX_CAN_BYTES) });
+    if (data.length > MAX_CAN_BYTES) {
+      throw new RangeError(`Cannot put a frame on bus "${this.name}": ${data.length} bytes are more than 8`);
+    }
+    this.#queue.push({ id: id & 0x1fffffff, data: data.slice() });
     if (this.#scheduled) return;
     this.#scheduled = true;
     queueMicrotask(() => this.#deliver());
   }
 
-  /** Hears every frame on the bus. Returns the way to stop. */
+  /** Hears every frame on the bus, and must not throw, as the sink. Returns the way to stop. */
   attach(listener: (frame: CanFrame) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   close(): Promise<void> {
-    this.#set({ type: "closed" });
+    this.#status.closed();
     this.#sink = undefined;
     this.#queue = [];
     return Promise.resolve();
@@ -78,17 +90,23 @@ export class LoopbackBus implements CanBus {
       frame.monoMs = this.#clock.monoMs();
       frame.data = data;
       frame.length = data.length;
-      if (this.#sink) {
-        this.counters.received++;
-        this.#sink.frame(frame);
+      if (this.#sink) this.counters.received++;
+      try {
+        this.#sink?.frame(frame);
+      } catch (error) {
+        this.#status.failed(error);
       }
-      for (const listener of this.#listeners) listener(frame);
+      for (const listener of this.#listeners) this.#tell(listener, frame);
     }
+    if (this.state.type === "down") this.#status.up();
   }
 
-  #set(state: BusState): void {
-    if (state.type === this.#state.type) return;
-    this.#state = state;
-    this.#sink?.state(state);
+  /** Whoever throws keeps nobody else from hearing. */
+  #tell(listener: (frame: CanFrame) => void, frame: CanFrame): void {
+    try {
+      listener(frame);
+    } catch (error) {
+      this.#status.failed(error);
+    }
   }
 }

@@ -5,6 +5,7 @@ import { BusStatus } from "./bus_status.ts";
 import { CAN_EFF_FLAG, CAN_EFF_MASK, CAN_ERR_FLAG, CAN_RTR_FLAG, controllerAfter } from "./error_frame.ts";
 import { INTERFACE_LOOK_MS, InterfaceDrops, type InterfaceStatus, readInterface } from "./interface_watch.ts";
 import { EAGAIN, EINTR, ENETDOWN, ENOBUFS, type Libc, POLLERR, POLLHUP, POLLNVAL, reasonOf } from "./libc.ts";
+import { ReceiveTime } from "./receive_time.ts";
 import { BUSY, type SendLimits, type SendOutcome, SendQueue, SENT } from "./send_queue.ts";
 import { SocketCanBatch } from "./socketcan_batch.ts";
 import { CanSocket, openLibc, probeInterface, SocketCanWaiter, SystemError } from "./socketcan_socket.ts";
@@ -44,6 +45,7 @@ interface Opened {
 export class SocketCanBus implements CanBus {
   readonly name: string;
   readonly #clock: Clock;
+  readonly #times: ReceiveTime;
   readonly #receiveBytes: number;
   readonly #counters: BusCounters = newCounters();
   readonly #status = new BusStatus();
@@ -69,6 +71,7 @@ export class SocketCanBus implements CanBus {
     const { clock = systemClock, receiveBytes = RECEIVE_BYTES } = options;
     this.name = name;
     this.#clock = clock;
+    this.#times = new ReceiveTime(clock);
     this.#receiveBytes = receiveBytes;
     this.#drops = new InterfaceDrops(name, { clock });
     this.#queue = new SendQueue(name, {
@@ -113,7 +116,7 @@ export class SocketCanBus implements CanBus {
   async close(): Promise<void> {
     const opened = this.#opened;
     if (opened) {
-      this.#readDrops(opened);
+      this.#readDrops(opened, { isLast: true });
       this.#opened = undefined;
       this.#sink = undefined;
       this.#queue.clear("it is closed");
@@ -150,17 +153,33 @@ export class SocketCanBus implements CanBus {
     else this.#status.up();
   }
 
+  /**
+   * Goes on whatever is thrown: an exception is told as a state, and after a rest the bus tries again. The socket stays
+   * open meanwhile, so that what arrives waits in the kernel's buffer and none of it is lost without being counted.
+   */
   async #run(opened: Opened): Promise<void> {
     while (this.#opened === opened) {
-      const events = await opened.waiter.wait(opened.socket, INTERFACE_LOOK_MS);
-      if (this.#opened !== opened) return;
-      if (opened.socket) this.#serve(opened, opened.socket, events);
-      if (this.#opened !== opened) return;
-      const nowMs = this.#clock.monoMs();
-      if (events !== 0 && nowMs - this.#lookedAtMs < INTERFACE_LOOK_MS) continue;
-      this.#lookedAtMs = nowMs;
-      this.#look(opened);
+      try {
+        await this.#round(opened);
+      } catch (error) {
+        if (this.#opened !== opened) return;
+        this.#status.failed(error);
+        await new Promise((resolve) => setTimeout(resolve, INTERFACE_LOOK_MS));
+      }
     }
+  }
+
+  /** Waits for something to do, and does it. */
+  async #round(opened: Opened): Promise<void> {
+    // A dead socket is read until nothing waits in it, without delay, and then closed.
+    const events = await opened.waiter.wait(opened.socket, this.#lost === undefined ? INTERFACE_LOOK_MS : 0);
+    if (this.#opened !== opened) return;
+    if (opened.socket) this.#serve(opened, opened.socket, events);
+    if (this.#opened !== opened) return;
+    const nowMs = this.#clock.monoMs();
+    if (events !== 0 && nowMs - this.#lookedAtMs < INTERFACE_LOOK_MS) return;
+    this.#lookedAtMs = nowMs;
+    this.#look(opened);
   }
 
   #serve(opened: Opened, socket: CanSocket, events: number): void {
@@ -174,25 +193,37 @@ export class SocketCanBus implements CanBus {
   #receive(opened: Opened, socket: CanSocket): boolean {
     const batch = this.#batch;
     if (!batch) return false;
-    const startMs = this.#clock.monoMs();
-    for (let nowMs = startMs; nowMs - startMs < TURN_MS; nowMs = this.#clock.monoMs()) {
+    const startMs = this.#times.read();
+    let hadError = false;
+    for (let nowMs = startMs; nowMs - startMs < TURN_MS; nowMs = this.#times.read()) {
       const count = socket.receive(batch);
       if (count < 0) {
-        const wasLost = this.#lost !== undefined;
         this.#onError(opened, -count);
-        // What arrived before the socket died is still in it.
-        return this.#lost !== undefined && !wasLost;
+        // An error is told once and comes before what arrived earlier, which is still there.
+        if (hadError || -count === EAGAIN) return false;
+        hadError = true;
+        continue;
       }
-      for (let i = 0; i < count; i++) {
-        this.#take(batch, i, nowMs);
-        if (!this.#sink) return false;
-      }
-      if (count < batch.frames) return false;
+      this.#takeAll(batch, count);
+      if (!this.#sink || count < batch.frames) return false;
     }
     return true;
   }
 
-  #take(batch: SocketCanBatch, i: number, monoMs: number): void {
+  /** An exception does not keep the rest of the batch from being heard: the kernel has it no more. */
+  #takeAll(batch: SocketCanBatch, count: number): void {
+    let failure: { error: unknown } | undefined;
+    for (let i = 0; i < count && this.#sink; i++) {
+      try {
+        this.#take(batch, i);
+      } catch (error) {
+        failure ??= { error };
+      }
+    }
+    if (failure) throw failure.error;
+  }
+
+  #take(batch: SocketCanBatch, i: number): void {
     const drops = batch.drops(i);
     if (drops !== 0) this.#noteDrops(drops);
     const canId = batch.canId(i);
@@ -207,8 +238,8 @@ export class SocketCanBus implements CanBus {
     }
     const frame = this.#frame;
     frame.id = canId & CAN_EFF_MASK;
-    frame.timeUs = batch.timeUs(i) || this.#clock.wallUs();
-    frame.monoMs = monoMs;
+    frame.timeUs = batch.timeUs(i) || this.#times.readWallUs;
+    frame.monoMs = this.#times.monoMs(frame.timeUs);
     frame.data = batch.bytes;
     frame.offset = batch.dataOffset(i);
     frame.length = Math.min(batch.length(i), MAX_CAN_BYTES);
@@ -228,17 +259,21 @@ export class SocketCanBus implements CanBus {
     else this.#lost ??= reasonOf(libc, errno);
   }
 
-  /** Looks at the interface itself, which a silent bus tells nothing about. */
+  /**
+   * Looks at the interface itself, which a silent bus tells nothing about. Of one that has gone, frames may still wait
+   * in the socket: it is only marked here.
+   */
   #look(opened: Opened): void {
     this.#readDrops(opened);
     const seen = this.#inspect(opened.libc);
     if (seen.type === "unknown") return;
     if (seen.type === "missing") {
-      if (opened.socket) this.#lose(opened, "no such interface");
+      if (opened.socket) this.#lost ??= "no such interface";
+      else this.#status.missing("no such interface");
       return;
     }
-    if (opened.socket && opened.socket.index !== seen.index) this.#lose(opened, "it is another interface now");
     if (!opened.socket) this.#reopen(opened);
+    else if (opened.socket.index !== seen.index) this.#lost ??= "it is another interface now";
     else if (seen.type === "down") this.#status.down("the interface is down");
     else this.#onUp(seen.carrier);
   }
@@ -256,9 +291,11 @@ export class SocketCanBus implements CanBus {
   }
 
   #lose(opened: Opened, reason: string): void {
-    this.#readDrops(opened);
-    opened.socket?.close();
+    this.#readDrops(opened, { isLast: true });
+    const socket = opened.socket;
     opened.socket = undefined;
+    this.#lost = undefined;
+    socket?.close();
     this.#queue.clear("it is missing");
     this.#status.missing(reason);
   }
@@ -284,10 +321,10 @@ export class SocketCanBus implements CanBus {
   }
 
   /** Both counters of lost frames. The socket's is asked for, as a frame that would bring it may never come. */
-  #readDrops({ socket }: Opened): void {
+  #readDrops({ socket }: Opened, { isLast = false }: { isLast?: boolean } = {}): void {
     const drops = socket?.drops();
     if (drops !== undefined) this.#noteDrops(drops);
-    this.#counters.interfaceDropped = this.#drops.total();
+    this.#counters.interfaceDropped = isLast ? this.#drops.totalNow() : this.#drops.total();
   }
 
   /** The counter arrives by two ways, late or early, and wraps: only what is ahead of the last counts. */

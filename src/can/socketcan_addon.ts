@@ -7,6 +7,7 @@ import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, n
 import { BusStatus } from "./bus_status.ts";
 import { CAN_EFF_MASK, controllerAfter } from "./error_frame.ts";
 import { INTERFACE_LOOK_MS, InterfaceDrops, type InterfaceStatus, readInterface } from "./interface_watch.ts";
+import { ReceiveTime } from "./receive_time.ts";
 import { BUSY, type SendLimits, type SendOutcome, SendQueue, SENT } from "./send_queue.ts";
 
 /** Options of a {@linkcode SocketCanAddonBus}. */
@@ -24,7 +25,7 @@ const HEAR_NOTHING = [{ id: 0, mask: 0, invert: true }];
 const LOOKS_TO_STOP = 4;
 
 /** What we use of the package. */
-interface Message {
+interface AddonMessage {
   id: number;
   data: Uint8Array;
   ext?: boolean;
@@ -34,11 +35,11 @@ interface Message {
   ts_usec?: number;
 }
 interface Channel {
-  addListener(event: "onMessage", listener: (message: Message) => void): void;
+  addListener(event: "onMessage", listener: (message: AddonMessage) => void): void;
   addListener(event: "onStopped", listener: () => void): void;
   start(): void;
   stop(): void;
-  send(message: Message): number;
+  send(message: AddonMessage): number;
   setRxFilters(filters: { id: number; mask: number; invert: boolean }[]): void;
   setErrorFilters(mask: number): void;
 }
@@ -82,6 +83,7 @@ interface Channels {
 export class SocketCanAddonBus implements CanBus {
   readonly name: string;
   readonly #clock: Clock;
+  readonly #times: ReceiveTime;
   readonly #counters: BusCounters = newCounters();
   readonly #status = new BusStatus();
   readonly #queue: SendQueue;
@@ -103,6 +105,7 @@ export class SocketCanAddonBus implements CanBus {
     const { clock = systemClock } = options;
     this.name = name;
     this.#clock = clock;
+    this.#times = new ReceiveTime(clock);
     this.#drops = new InterfaceDrops(name, { clock });
     this.#queue = new SendQueue(name, {
       ...options,
@@ -138,7 +141,7 @@ export class SocketCanAddonBus implements CanBus {
     Object.assign(this.#counters, newCounters());
     this.#drops = new InterfaceDrops(this.name, { clock: this.#clock });
     this.#begin();
-    this.#timer = setInterval(() => this.#look(), INTERFACE_LOOK_MS);
+    this.#timer = setInterval(() => this.#survive(() => this.#look()), INTERFACE_LOOK_MS);
     return Promise.resolve();
   }
 
@@ -148,7 +151,7 @@ export class SocketCanAddonBus implements CanBus {
 
   close(): Promise<void> {
     if (!this.#addon) return Promise.resolve();
-    this.#counters.interfaceDropped = this.#drops.total();
+    this.#counters.interfaceDropped = this.#drops.totalNow();
     clearInterval(this.#timer);
     this.#addon = undefined;
     this.#sink = undefined;
@@ -165,10 +168,10 @@ export class SocketCanAddonBus implements CanBus {
     sender.setErrorFilters(0);
     const reader = new Reader(openChannel(addon, this.name));
     reader.channel.addListener("onMessage", (message) => {
-      if (this.#channels?.reader === reader) this.#take(message);
+      if (this.#channels?.reader === reader) this.#survive(() => this.#take(message));
     });
     reader.channel.addListener("onStopped", () => {
-      if (this.#channels?.reader === reader) this.#lose("no such interface");
+      if (this.#channels?.reader === reader) this.#survive(() => this.#lose("no such interface"));
     });
     reader.channel.start();
     return { reader, sender, index: "index" in seen ? seen.index : undefined };
@@ -182,7 +185,16 @@ export class SocketCanAddonBus implements CanBus {
     else this.#status.up();
   }
 
-  #take(message: Message): void {
+  /** Nobody is above a callback of the addon or of a timer: what it throws ends the process. The next look mends. */
+  #survive(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.#status.failed(error);
+    }
+  }
+
+  #take(message: AddonMessage): void {
     if (message.err) {
       this.#counters.errorFrames++;
       if (this.#status.state.type !== "up") return;
@@ -196,8 +208,10 @@ export class SocketCanAddonBus implements CanBus {
     }
     const frame = this.#frame;
     frame.id = message.id & CAN_EFF_MASK;
-    frame.timeUs = message.ts_sec ? message.ts_sec * 1e6 + (message.ts_usec ?? 0) : this.#clock.wallUs();
-    frame.monoMs = this.#clock.monoMs();
+    // The addon hands over one frame at a time, so each is a batch.
+    this.#times.read();
+    frame.timeUs = message.ts_sec ? message.ts_sec * 1e6 + (message.ts_usec ?? 0) : this.#times.readWallUs;
+    frame.monoMs = this.#times.monoMs(frame.timeUs);
     frame.data = message.data;
     frame.length = Math.min(message.data.length, MAX_CAN_BYTES);
     this.#counters.received++;
@@ -226,6 +240,7 @@ export class SocketCanAddonBus implements CanBus {
   }
 
   #lose(reason: string): void {
+    this.#counters.interfaceDropped = this.#drops.totalNow();
     this.#retire();
     this.#queue.clear("it is missing");
     this.#status.missing(reason);
@@ -250,8 +265,12 @@ export class SocketCanAddonBus implements CanBus {
   #trySend(id: number, data: Uint8Array): SendOutcome {
     if (!this.#channels) return { type: "failed", message: `it is ${this.#status.state.type}` };
     if (data.length > MAX_CAN_BYTES) return { type: "failed", message: `${data.length} bytes are more than 8` };
-    const sent = this.#channels.sender.send({ id: id & CAN_EFF_MASK, ext: true, data: Buffer.from(data) });
-    if (sent >= 0) return SENT;
+    try {
+      const sent = this.#channels.sender.send({ id: id & CAN_EFF_MASK, ext: true, data: Buffer.from(data) });
+      if (sent >= 0) return SENT;
+    } catch (error) {
+      return { type: "failed", message: error instanceof Error ? error.message : String(error) };
+    }
     // The addon does not say why.
     const seen = readInterface(this.name);
     if (seen.type === "down" || seen.type === "missing") return { type: "failed", message: `it is ${seen.type}` };

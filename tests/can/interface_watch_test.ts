@@ -78,3 +78,37 @@ Deno.test("frames lost by an interface are kept when it is made anew", options, 
     nowMs = 4000;
     assert.equal(drops.total(), 5);
   }));
+
+Deno.test(
+  "the last word on lost frames does not wait for the second to pass",
+  options,
+  () =>
+    withInterface((root, write) => {
+      write("ifindex", "7");
+      write("statistics/rx_dropped", "10");
+      const drops = new InterfaceDrops("can0", { clock: { monoMs: () => 0, wallUs: () => 0 }, root });
+      drops.rebase();
+      write("statistics/rx_dropped", "12");
+      assert.equal(drops.total(), 0);
+      assert.equal(drops.totalNow(), 2);
+      assert.equal(drops.total(), 2);
+    }),
+);
+
+Deno.test(
+  "frames lost by another interface of the same name are not counted",
+  options,
+  () =>
+    withInterface((root, write) => {
+      write("ifindex", "7");
+      write("statistics/rx_dropped", "10");
+      const drops = new InterfaceDrops("can0", { clock: { monoMs: () => 0, wallUs: () => 0 }, root });
+      drops.rebase();
+      write("ifindex", "8");
+      write("statistics/rx_dropped", "15");
+      assert.equal(drops.totalNow(), 0);
+      drops.rebase();
+      write("statistics/rx_dropped", "16");
+      assert.equal(drops.totalNow(), 1);
+    }),
+);

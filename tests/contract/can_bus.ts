@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { BusError, type BusState, type CanBus } from "../../src/can/mod.ts";
 import type { CanFrame } from "../../src/frame/mod.ts";
+import { pause, Recorder, run, until } from "./recorder.ts";
+
+export { Recorder, run, until };
 
 /** What the suite needs to know of a driver. */
 export interface CanBusSubject {
@@ -17,61 +20,15 @@ export interface CanBusSubject {
  * that is allowed for here.
  */
 const RECOVERY_MS = 4000;
-/** Longest wait for anything else. */
-const PATIENCE_MS = 15_000;
-const POLL_MS = 10;
 /** Long enough for a wrong second delivery to show. */
 const SETTLE_MS = 100;
+/** Error allowed in the time of a frame; the wall clock has milliseconds, and user-mode Linux is slow. */
+const TIME_ERROR_MS = 100;
 const BUS = "vcan0";
 const OTHER_BUS = "vcan1";
 /** Interface that tests make and delete. */
 const OWN_INTERFACE = "vbgtest0";
 const ID = 0x09f80102;
-
-interface Received {
-  id: number;
-  data: number[];
-  timeUs: number;
-  monoMs: number;
-}
-
-/** A sink that remembers. */
-export class Recorder {
-  readonly frames: Received[] = [];
-  readonly states: BusState[] = [];
-
-  frame(frame: CanFrame): void {
-    const { id, timeUs, monoMs, data, offset, length } = frame;
-    this.frames.push({ id, timeUs, monoMs, data: [...data.subarray(offset, offset + length)] });
-  }
-
-  state(state: BusState): void {
-    this.states.push(state);
-  }
-
-  get stateNames(): string[] {
-    return this.states.map((state) => state.type === "up" ? state.controller : state.type);
-  }
-}
-
-/** Polls until something holds. Fails after `patienceMs`. */
-export async function until(what: string, holds: () => boolean, patienceMs = PATIENCE_MS): Promise<void> {
-  const startMs = performance.now();
-  while (!holds()) {
-    if (performance.now() - startMs > patienceMs) assert.fail(`not within ${patienceMs} ms: ${what}`);
-    await pause(POLL_MS);
-  }
-}
-
-/** Runs a program to its end. */
-export async function run(program: string, ...args: string[]): Promise<void> {
-  const { success, stderr } = await new Deno.Command(program, { args, stdout: "null", stderr: "piped" }).output();
-  assert.ok(success, `${program} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
 
 async function addInterface(): Promise<void> {
   await run("ip", "link", "add", "dev", OWN_INTERFACE, "type", "vcan");
@@ -100,6 +57,7 @@ export function canBusSuite(driver: string, subject: CanBusSubject): void {
     }
   };
   sendingSuite({ test, withBus, subject });
+  throwingSuite({ test, withBus, subject });
   closingSuite({ test, withBus, subject });
   if (!subject.hasInterfaces) return;
   foreignFramesSuite({ test, withBus, subject });
@@ -137,6 +95,19 @@ function sendingSuite({ test, withBus }: Suite): void {
       assert.deepEqual(sink.frames.map((frame) => frame.data), payloads);
     }));
 
+  test("more than 8 bytes are refused and counted", () =>
+    withBus(BUS, async (bus, sink) => {
+      await assert.rejects(bus.send(ID, new Uint8Array(9)), {
+        name: "BusError",
+        message: `Cannot send on bus "${BUS}": 9 bytes are more than 8`,
+      });
+      assert.equal(bus.counters.sendFailed, 1);
+      await bus.send(ID, Uint8Array.of(1));
+      await until("the next came", () => sink.frames.length >= 1);
+      assert.deepEqual(sink.frames.map((frame) => frame.data), [[1]]);
+      assert.equal(bus.counters.sent, 1);
+    }));
+
   test("identifiers have 29 bits", () =>
     withBus(BUS, async (bus, sink) => {
       for (const id of [0, 0x1fffffff, 0x7ff, 0x9fffffff]) await bus.send(id, new Uint8Array(1));
@@ -163,6 +134,64 @@ function sendingSuite({ test, withBus }: Suite): void {
         assert.deepEqual(sink.frames.map((frame) => frame.data), [[1]]);
         assert.deepEqual(otherSink.frames.map((frame) => frame.data), [[2]]);
       })));
+}
+
+/** A sink that remembers, and then throws at some of what it is told. */
+class ThrowingRecorder extends Recorder {
+  readonly #throwsAt: (told: CanFrame | BusState) => boolean;
+
+  constructor(throwsAt: (told: CanFrame | BusState) => boolean) {
+    super();
+    this.#throwsAt = throwsAt;
+  }
+
+  override frame(frame: CanFrame): void {
+    super.frame(frame);
+    if (this.#throwsAt(frame)) throw new Error("boom");
+  }
+
+  override state(state: BusState): void {
+    super.state(state);
+    if (this.#throwsAt(state)) throw new Error("boom");
+  }
+}
+
+function throwingSuite({ test, subject }: Suite): void {
+  const withSink = async (sink: Recorder, body: (bus: CanBus) => Promise<void>) => {
+    const bus = subject.create(BUS);
+    await bus.open(sink);
+    try {
+      await body(bus);
+    } finally {
+      await bus.close();
+    }
+  };
+
+  test("a sink that throws takes the bus down for a moment, and hears all frames", async () => {
+    const sink = new ThrowingRecorder((told) => "data" in told && told.data[told.offset] === 2);
+    await withSink(sink, async (bus) => {
+      await Promise.all([1, 2, 3, 4].map((value) => bus.send(ID, Uint8Array.of(value))));
+      await until("it goes on", () => sink.states.length >= 3);
+      const [, down] = sink.states;
+      assert.ok(down?.type === "down" && /\bboom$/.test(down.message), JSON.stringify(down));
+      await bus.send(ID, Uint8Array.of(5));
+      await until("it came", () => sink.frames.length >= 5);
+      assert.deepEqual(sink.frames.map((frame) => frame.data), [[1], [2], [3], [4], [5]]);
+      assert.deepEqual(sink.stateNames, ["error-active", "down", "error-active"]);
+      assert.equal(bus.counters.received, 5);
+    });
+  });
+
+  test("a sink that throws at everything does not keep the bus from closing", async () => {
+    const sink = new ThrowingRecorder(() => true);
+    await withSink(sink, async (bus) => {
+      await bus.send(ID, Uint8Array.of(1));
+      await until("down is told", () => sink.stateNames.includes("down"));
+    });
+    assert.equal(sink.stateNames.at(-1), "closed");
+    await pause(SETTLE_MS);
+    assert.equal(sink.stateNames.at(-1), "closed");
+  });
 }
 
 function closingSuite({ test, subject }: Suite): void {
@@ -224,6 +253,23 @@ function foreignFramesSuite({ test, withBus, subject }: Suite): void {
       assert.deepEqual(sink.frames.map(({ id, data }) => ({ id, data })), [{ id: ID, data: [1, 2, 3, 4, 5, 6, 7, 8] }]);
       assert.equal(bus.counters.ignored, 2);
       assert.equal(bus.counters.received, 1);
+    }));
+
+  test("frames read after a stall have the times at which they came", () =>
+    withBus(BUS, async (bus, sink) => {
+      const stallMs = 900;
+      await bus.send(ID, Uint8Array.of(0));
+      await until("the first came", () => sink.frames.length >= 1);
+      const beginMs = performance.now();
+      for (const value of [1, 2]) void bus.send(ID, Uint8Array.of(value));
+      while (performance.now() - beginMs < stallMs);
+      void bus.send(ID, Uint8Array.of(3));
+      const endMs = performance.now();
+      await until("all came", () => sink.frames.length >= 4);
+      const [, first, second, late] = sink.frames.map((frame) => frame.monoMs);
+      assert.ok(first! > beginMs - TIME_ERROR_MS && first! < beginMs + TIME_ERROR_MS, `${first} for ${beginMs}`);
+      assert.ok(second! - first! < TIME_ERROR_MS, `${first} ${second}`);
+      assert.ok(late! > endMs - TIME_ERROR_MS && late! < performance.now(), `${late} for ${endMs}`);
     }));
 
   test("error frames tell the controller's state and are no data", () =>

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { systemClock } from "../../src/base/mod.ts";
 import { SocketCanBus } from "../../src/can/mod.ts";
 import { canBusSuite, Recorder, run, until } from "../contract/can_bus.ts";
 import { needs } from "../support/needs.ts";
@@ -41,6 +42,68 @@ Deno.test("SocketCanBus: with a small buffer, drops after the last frame are cou
     assert.equal(bus.counters.received + bus.counters.kernelDropped, count);
     assert.ok(bus.counters.kernelDropped > 0);
   } finally {
+    await bus.close();
+  }
+});
+
+/** Runs a command of the shell while the event loop stands still. */
+function runBlocking(command: string): void {
+  const { success } = new Deno.Command("sh", { args: ["-c", command], stdout: "null", stderr: "null" }).outputSync();
+  assert.ok(success, command);
+}
+
+const MAKE = "ip link add dev vbgtest1 type vcan && ip link set vbgtest1 up";
+const REMOVE = "ip link del vbgtest1";
+
+for (const [what, command] of [["deleted", REMOVE], ["replaced", `${REMOVE} && ${MAKE}`]] as const) {
+  Deno.test(`SocketCanBus: frames that wait when the interface is ${what} are delivered first`, options, async () => {
+    const count = 3000;
+    runBlocking(`${REMOVE}; ${MAKE}`);
+    const bus = new SocketCanBus("vbgtest1");
+    const sink = new Recorder();
+    await bus.open(sink);
+    try {
+      for (let i = 0; i < count; i++) void bus.send(i, new Uint8Array(8));
+      runBlocking(command);
+      await until("missing is told", () => sink.stateNames.includes("missing"));
+      assert.equal(bus.counters.sent, count);
+      assert.equal(bus.counters.received + bus.counters.kernelDropped, count);
+      assert.equal(sink.frames.length, bus.counters.received);
+      if (what === "replaced") await until("it is used again", () => bus.state.type === "up");
+    } finally {
+      await bus.close();
+      await run("sh", "-c", `${REMOVE} || true`);
+    }
+  });
+}
+
+Deno.test("SocketCanBus: an exception in its own loop is told, waited out and lost nothing to", options, async () => {
+  let throws = 0;
+  let isBroken = false;
+  const clock = {
+    wallUs: () => systemClock.wallUs(),
+    monoMs: () => {
+      if (!isBroken) return systemClock.monoMs();
+      throws++;
+      throw new Error("no time");
+    },
+  };
+  const bus = new SocketCanBus("vcan0", { clock });
+  const sink = new Recorder();
+  await bus.open(sink);
+  try {
+    isBroken = true;
+    for (let i = 0; i < 500; i++) void bus.send(i, new Uint8Array(8));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    assert.deepEqual(sink.states.at(-1), { type: "down", message: "an error in the gateway: no time" });
+    // One look each 250 ms, and not a busy loop.
+    assert.ok(throws >= 2 && throws <= 8, `${throws}`);
+    isBroken = false;
+    await until("it goes on", () => bus.state.type === "up" && sink.frames.length >= 500);
+    assert.deepEqual(sink.frames.map(({ id }) => id), Array.from({ length: 500 }, (_, i) => i));
+    assert.deepEqual(sink.stateNames, ["error-active", "down", "error-active"]);
+  } finally {
+    isBroken = false;
     await bus.close();
   }
 });
