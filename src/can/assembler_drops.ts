@@ -5,7 +5,7 @@
 export interface AssemblerDrops {
   /** No further fragment within 750 ms. */
   timeout: number;
-  /** A new message began with the same source, PGN and sequence counter before the last one was whole. */
+  /** A later message with the same source, PGN and sequence counter showed up before the last one was whole. */
   replaced: number;
   /** Too many unfinished messages: the oldest made room. */
   overflow: number;

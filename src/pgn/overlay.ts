@@ -1,6 +1,7 @@
 /**
  * How a PGN travels: in one frame (`single`), as an NMEA 2000 fast packet (`fast`), or `either`, when real devices do
- * both and each first frame must be looked at.
+ * both: one frame cannot tell, so that the assembler holds what looks like a first fragment until the next frame shows
+ * what it is, and remembers the habit of each source.
  */
 export type Framing = "single" | "fast" | "either";
 
@@ -13,7 +14,11 @@ export interface FramingCorrection {
 
 /** Where real devices frame a PGN otherwise than the definitions or the ranges say. */
 export const FRAMING_CORRECTIONS: readonly FramingCorrection[] = [
-  { pgn: 127510, framing: "either", reason: "fast packet by canboat; WS500 regulators send one plain frame" },
+  {
+    pgn: 127510,
+    framing: "either",
+    reason: "fast packet by canboat; WS500 regulators send one plain frame (a00831000145210f)",
+  },
   { pgn: 130723, framing: "single", reason: "RV-C charger status 2, sent as one frame by WS500 regulators" },
   { pgn: 130762, framing: "single", reason: "RV-C diagnostics, sent as one frame by WS500 regulators" },
   { pgn: 130969, framing: "single", reason: "RV-C equalization status: one frame inside the proprietary fast range" },

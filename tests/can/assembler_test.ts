@@ -185,28 +185,6 @@ Deno.test("when too many messages are unfinished the oldest makes room and is co
   assert.equal(assembler.pending, 0);
 });
 
-Deno.test("127510 is taken as one plain frame and as a fast packet", () => {
-  const { assembler, out } = collector();
-  const plain = [0x01, 0x02, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
-  assembler.push(canFrame({ pgn: 127510, data: plain }));
-  assembler.push(canFrame({ pgn: 127510, data: [0x00, 0xff, 1, 2, 3, 4, 5, 6] }));
-  assembler.push(canFrame({ pgn: 127510, data: [0x20, 224, 1, 2, 3, 4, 5, 6] }));
-  assembler.push(canFrame({ pgn: 127510, data: [0x20, 0, 1, 2, 3, 4, 5, 6] }));
-  assembler.push(canFrame({ pgn: 127510, data: [0x20] }));
-  assert.deepEqual(out.map(({ data }) => data), [
-    formatHex(Uint8Array.from(plain)),
-    "00ff010203040506",
-    "20e0010203040506",
-    "2000010203040506",
-    "20",
-  ]);
-  const payload = new Random(10).bytes(19);
-  pushAll(assembler, fast(payload, { pgn: 127510, sequence: 2 }));
-  pushAll(assembler, fast(payload.subarray(0, 5), { pgn: 127510, sequence: 3 }));
-  assert.deepEqual(out.slice(5).map(({ data }) => data), [formatHex(payload), formatHex(payload.subarray(0, 5))]);
-  assert.deepEqual(assembler.drops, newDrops());
-});
-
 Deno.test("RV-C PGNs inside the fast range pass as single frames even when they look like fragments", () => {
   const { assembler, out } = collector();
   for (const pgn of [130723, 130762, 130969, 131015]) {

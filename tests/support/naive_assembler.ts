@@ -25,6 +25,8 @@ export class NaiveAssembler {
   readonly fragments = { fed: 0, emitted: 0, lost: 0 };
   readonly #most: number;
   #partials: Partial[] = [];
+  /** When each counter's last message began, and the shortest time between two of them. */
+  readonly #rhythm = new Map<string, { last: number; shortest: number }>();
 
   constructor(most = 4096) {
     this.#most = most;
@@ -54,7 +56,10 @@ export class NaiveAssembler {
     const number = head % 32;
     if (number === 0 && (second === 0 || second > 223)) return void this.counts.malformed++;
     const partial = this.#find(frame, { number, sequence: Math.floor(head / 32) });
-    if (number === 0) this.#setLength(partial, second);
+    if (number === 0) {
+      this.#hear(partial.words, frame.monoMs);
+      this.#setLength(partial, second);
+    }
     if (partial.total !== undefined && number >= countFrames(partial.total)) return void this.counts.unexpected++;
     if (number === 0 || partial.parts.size === 0) partial.id = frame.id;
     const room = number === 0 ? 6 : 7;
@@ -70,13 +75,33 @@ export class NaiveAssembler {
     const middle = frame.id.toString(2).padStart(29, "0").slice(3, 21);
     const words = `${frame.id % 256} ${middle} ${sequence}`;
     const found = this.#partials.find((each) => each.words === words);
-    if (found && !found.parts.has(number)) return found;
+    if (found && this.#canFollow(found, { number, nowMs: frame.monoMs })) return found;
     if (found) this.#giveUp(found, "replaced");
     if (this.#partials.length === this.#most) this.#giveUp(this.#partials[0]!, "overflow");
     this.counts.begun++;
     const fresh = { words, parts: new Map(), total: undefined, id: frame.id, lastMs: frame.monoMs };
     this.#partials.push(fresh);
     return fresh;
+  }
+
+  /** After 20 ms only the next one in order, and only while no further message of the counter can be under way. */
+  #canFollow({ words, parts, lastMs }: Partial, { number, nowMs }: { number: number; nowMs: number }): boolean {
+    if (parts.has(number)) return false;
+    if (nowMs - lastMs <= 20) return true;
+    for (let before = 0; before < number; before++) if (!parts.has(before)) return false;
+    if (parts.size > number) return false;
+    const rhythm = this.#rhythm.get(words);
+    return rhythm === undefined || nowMs <= rhythm.last + 0.75 * rhythm.shortest - 20;
+  }
+
+  /** A message of a counter begins. The shortest time is let grow by a 32nd each time. */
+  #hear(words: string, nowMs: number): void {
+    const { last, shortest } = this.#rhythm.get(words) ?? { last: nowMs, shortest: Infinity };
+    const apart = nowMs - last;
+    this.#rhythm.set(words, {
+      last: nowMs,
+      shortest: apart > 20 ? Math.min(apart, shortest * 1.03125) : shortest,
+    });
   }
 
   #setLength(partial: Partial, total: number): void {
