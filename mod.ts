@@ -3,10 +3,18 @@
  *
  * @module
  */
-export { type Boat, type BoatLimits, type BoatOptions, startBoat } from "./src/boat.ts";
+export { type Boat, BOAT_DEFAULTS, type BoatLimits, type BoatOptions, startBoat } from "./src/boat.ts";
 export { startDemo } from "./src/demo.ts";
 export { VERSION } from "./src/version.ts";
-export type { Clock, ListenAddress, LogFields, LogFormat, Logger, LogLevel } from "./src/base/mod.ts";
+export {
+  type Clock,
+  type ListenAddress,
+  LOG_LEVELS,
+  type LogFields,
+  type LogFormat,
+  Logger,
+  type LogLevel,
+} from "./src/base/mod.ts";
 export {
   type BusCounters,
   type BusDriver,

@@ -1,3 +1,4 @@
+import { BOAT_DEFAULTS } from "@vessel/gateway";
 import { ALL_ADDRESSES, formatAddress, type ListenAddress } from "@vessel/gateway/settings";
 import { programOptions, type ProgramSettings, serverOptions, type ServerSettings } from "./common_options.ts";
 import { address, boolean, duration, integer, list, offAtZero, oneOf, powerOfTwo, size } from "./option_types.ts";
@@ -38,8 +39,6 @@ const MAX_PORT = 65535;
 const MAX_INTERFACES = 8;
 const MIN_RING_FRAMES = 16;
 const MAX_RING_FRAMES = 2 ** 22;
-const DEFAULT_IDLE_TIMEOUT_MS = 5 * 60_000;
-const DEFAULT_STREAM_BUFFER_BYTES = 1024 * 1024;
 /** The largest single event must fit. */
 const MIN_STREAM_BUFFER_BYTES = 16 * 1024;
 /** What Linux allows (IFNAMSIZ less the closing zero). */
@@ -97,14 +96,14 @@ const busOptions: Options<
   deviceIdleTimeoutMs: duration({
     name: "device-idle-timeout",
     key: "device.idle-timeout",
-    default: DEFAULT_IDLE_TIMEOUT_MS,
+    default: BOAT_DEFAULTS.deviceIdleTimeoutMs,
     help: "A device silent for longer is forgotten. 0: never.",
     group: BUS,
     reloadable: true,
   }),
   maxAssemblies: integer({
     name: "max-assemblies",
-    default: 4096,
+    default: BOAT_DEFAULTS.maxAssemblies,
     min: 1,
     max: 1_000_000,
     help: "Most unfinished multi-frame messages kept for each bus.",
@@ -120,14 +119,14 @@ const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams
   }),
   port: integer({
     name: "port",
-    default: 8089,
+    default: BOAT_DEFAULTS.port,
     max: MAX_PORT,
     help: "Port of the HTTP server on all addresses. 0: any free port; the log says which.",
     group: NETWORK,
   }),
   maxStreams: integer({
     name: "max-streams",
-    default: 1000,
+    default: BOAT_DEFAULTS.maxStreams,
     min: 1,
     max: 1_000_000,
     help: "Most streams (/events and /ws together) open at once.",
@@ -136,7 +135,7 @@ const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams
   }),
   streamBufferBytes: size({
     name: "stream-buffer-bytes",
-    default: DEFAULT_STREAM_BUFFER_BYTES,
+    default: BOAT_DEFAULTS.streamBufferBytes,
     minBytes: MIN_STREAM_BUFFER_BYTES,
     maxBytes: 2 ** 30,
     help: "Most bytes that wait for one slow client.",
@@ -147,7 +146,7 @@ const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams
 const memoryOptions: Options<Pick<BoatSettings, "ringFrames" | "maxValues" | "busSilenceThresholdMs">> = {
   ringFrames: powerOfTwo({
     name: "ring-size",
-    default: 65536,
+    default: BOAT_DEFAULTS.ringFrames,
     min: MIN_RING_FRAMES,
     max: MAX_RING_FRAMES,
     help: "Frames kept in memory for clients that catch up. A power of two.",
@@ -155,7 +154,7 @@ const memoryOptions: Options<Pick<BoatSettings, "ringFrames" | "maxValues" | "bu
   }),
   maxValues: integer({
     name: "max-values",
-    default: 65536,
+    default: BOAT_DEFAULTS.maxValues,
     min: 1,
     max: 2 ** 24,
     help: "Most last values kept, one for each device and PGN.",

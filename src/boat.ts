@@ -61,12 +61,18 @@ export interface Boat {
   stop: () => Promise<void>;
 }
 
-/** Port of the boat server. */
-export const DEFAULT_BOAT_PORT = 8089;
-/** Open streams allowed when nothing else is said. */
-export const DEFAULT_MAX_STREAMS = 1000;
-/** Bytes that may wait for one slow client when nothing else is said: some seconds of a full bus. */
-export const DEFAULT_STREAM_BUFFER_BYTES = 1024 * 1024;
+/** What a boat server does when nothing else is said. */
+export const BOAT_DEFAULTS = {
+  /** Port on all addresses. */
+  port: 8089,
+  ringFrames: DEFAULT_RING_FRAMES,
+  maxValues: DEFAULT_MAX_VALUES,
+  maxAssemblies: DEFAULT_MAX_ASSEMBLIES,
+  deviceIdleTimeoutMs: DEFAULT_DEVICE_IDLE_TIMEOUT_MS,
+  maxStreams: 1000,
+  /** Some seconds of a full bus. */
+  streamBufferBytes: 1024 * 1024,
+} as const;
 /** How often idle devices and stale fragments are looked for. */
 const HOUSEKEEPING_MS = 1000;
 
@@ -80,11 +86,10 @@ const HOUSEKEEPING_MS = 1000;
 export async function startBoat(options: BoatOptions): Promise<Boat> {
   const { buses, log = silentLogger, clock = systemClock } = options;
   const limits = initialLimits(options);
-  const { ringFrames = DEFAULT_RING_FRAMES, maxValues = DEFAULT_MAX_VALUES } = options;
+  const { ringFrames, maxValues, maxAssemblies, streamBufferBytes } = { ...BOAT_DEFAULTS, ...options };
   const broker = new Broker({ buses: buses.map(({ name }) => name), ringFrames, maxValues });
   const stall = new StallDetector(log);
   const hub = new StreamHub({ broker, clock, stall });
-  const { maxAssemblies = DEFAULT_MAX_ASSEMBLIES, streamBufferBytes = DEFAULT_STREAM_BUFFER_BYTES } = options;
   const assemblers = buses.map((_, bus) => new Assembler((message) => broker.publish(message), { bus, maxAssemblies }));
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
   const faults = buses.map(() => ({ count: 0, message: "" }));
@@ -131,7 +136,10 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   try {
     await openBuses({ buses, assemblers, faults, identity, log, stall });
     identity?.start();
-    const listener = listen(options.listen ?? { hostname: ALL_ADDRESSES, port: DEFAULT_BOAT_PORT }, { handler, stall });
+    const listener = listen(options.listen ?? { hostname: ALL_ADDRESSES, port: BOAT_DEFAULTS.port }, {
+      handler,
+      stall,
+    });
     let stopping: Promise<void> | undefined;
     return {
       address: listener.address,
@@ -147,9 +155,9 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
 
 function initialLimits(options: BoatOptions): BoatLimits {
   return {
-    deviceIdleTimeoutMs: options.deviceIdleTimeoutMs ?? DEFAULT_DEVICE_IDLE_TIMEOUT_MS,
+    deviceIdleTimeoutMs: options.deviceIdleTimeoutMs ?? BOAT_DEFAULTS.deviceIdleTimeoutMs,
     busSilenceThresholdMs: options.busSilenceThresholdMs,
-    maxStreams: options.maxStreams ?? DEFAULT_MAX_STREAMS,
+    maxStreams: options.maxStreams ?? BOAT_DEFAULTS.maxStreams,
   };
 }
 

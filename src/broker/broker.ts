@@ -83,8 +83,9 @@ export class Broker {
     this.values.set(seq, message);
     const last = this.#lastFrames[message.bus];
     if (last) {
-      last.monoMs = message.monoMs;
-      last.timeUs = message.timeUs;
+      // A frame that was held back by the assembler comes with its own, earlier time.
+      last.monoMs = Math.max(last.monoMs, message.monoMs);
+      last.timeUs = Math.max(last.timeUs, message.timeUs);
       last.frames++;
     }
     for (const subscription of this.#subscriptions) subscription.offer(seq, message);
