@@ -8,8 +8,8 @@ import { openFilter } from "./broker_filter.ts";
 /** Frames wait this long for company: one write a tick costs a tenth of one write a frame. */
 const MIN_TICK_MS = 4;
 /** With many clients a tick is longer, because its cost is a write for each of them: one millisecond for so many. */
-const CLIENTS_PER_TICK_MS = 100;
-const MAX_TICK_MS = 12;
+const CLIENTS_PER_TICK_MS = 50;
+const MAX_TICK_MS = 8;
 /** How often clients are looked at for silence and for drops to tell. */
 const HOUSEKEEPING_MS = 1000;
 /** Frames that may wait for a tick; more than a full bus brings in eight seconds. A power of two. */

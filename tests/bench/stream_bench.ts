@@ -1,25 +1,10 @@
+import { Drains } from "./drains.ts";
 import { report } from "./figure.ts";
 import { cpuMs, rssMb, sleep, startProcess } from "./process.ts";
 
 const FRAMES_PER_SECOND = 2000;
 const WARM_UP_MS = 3000;
 const MEASURE_MS = 10_000;
-
-/** Opens an event stream and throws the bytes away, a few reads a second, as cheaply as can be; counts them. */
-async function thirstyClient(port: number, count: (bytes: number) => void): Promise<Deno.Conn> {
-  const connection = await Deno.connect({ hostname: "127.0.0.1", port });
-  await connection.write(new TextEncoder().encode("GET /events HTTP/1.1\r\nHost: boat\r\n\r\n"));
-  const buffer = new Uint8Array(256 * 1024);
-  (async () => {
-    for (;;) {
-      const bytes = await connection.read(buffer);
-      if (bytes === null) return;
-      count(bytes);
-      await sleep(100);
-    }
-  })().catch(() => {});
-  return connection;
-}
 
 /** Reads frames properly; gives the delay of each from the bus to here, and checks that none is missing. */
 async function carefulClient(
@@ -60,13 +45,12 @@ function percentile(values: number[], share: number): number {
 async function benchStreams(clients: number, cpuBar: string): Promise<void> {
   const server = await startProcess("server.ts", [String(FRAMES_PER_SECOND)]);
   const port = Number(server.line);
-  let bytes = 0;
-  const connections: Deno.Conn[] = [];
-  for (let i = 1; i < clients; i++) connections.push(await thirstyClient(port, (read) => bytes += read));
+  const drains = new Drains();
+  for (let i = 1; i < clients; i++) drains.open(port);
   const careful = await carefulClient(port);
   await sleep(WARM_UP_MS);
   careful.delaysMs.length = 0;
-  bytes = 0;
+  drains.takeBytes();
   const cpuBefore = cpuMs(server.pid);
   const start = performance.now();
   await sleep(MEASURE_MS);
@@ -83,7 +67,7 @@ async function benchStreams(clients: number, cpuBar: string): Promise<void> {
   });
   report({ name: `${name}: frames received`, value: careful.delaysMs.length / elapsedMs * 1000, unit: "frames/s" });
   report({ name: `${name}: gaps seen`, value: careful.gaps(), unit: "gaps", bar: "= 0" });
-  report({ name: `${name}: bytes to the others`, value: bytes / elapsedMs / 1000, unit: "MB/s" });
+  report({ name: `${name}: bytes to the others`, value: drains.takeBytes() / elapsedMs / 1000, unit: "MB/s" });
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const dropped = [...metrics.matchAll(/^vbg_dropped_deliveries_total\S* (\d+)/gm)].reduce(
     (sum, [, n]) => sum + Number(n),
@@ -91,7 +75,7 @@ async function benchStreams(clients: number, cpuBar: string): Promise<void> {
   );
   report({ name: `${name}: deliveries dropped`, value: dropped, unit: "frames", bar: "= 0" });
   report({ name: `${name}: memory of the server`, value: rssMb(server.pid), unit: "MB" });
-  for (const connection of connections) connection.close();
+  drains.close();
   await careful.stop();
   await server.stop();
 }
@@ -116,8 +100,8 @@ export async function streamBench(): Promise<void> {
 export async function soakBench(minutes = 10): Promise<void> {
   const server = await startProcess("server.ts", [String(FRAMES_PER_SECOND)]);
   const port = Number(server.line);
-  const connections: Deno.Conn[] = [];
-  for (let i = 0; i < 10; i++) connections.push(await thirstyClient(port, () => {}));
+  const drains = new Drains();
+  for (let i = 0; i < 10; i++) drains.open(port);
   const perMinute: number[] = [];
   for (let minute = 1; minute <= minutes; minute++) {
     await sleep(60_000);
@@ -126,6 +110,6 @@ export async function soakBench(minutes = 10): Promise<void> {
   }
   const growth = (perMinute.at(-1) ?? NaN) - (perMinute[0] ?? NaN);
   report({ name: `soak: growth from minute 1 to ${minutes}`, value: growth, unit: "MB", bar: "<= 10" });
-  for (const connection of connections) connection.close();
+  drains.close();
   await server.stop();
 }
