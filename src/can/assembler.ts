@@ -208,7 +208,8 @@ export class Assembler {
     assembly.touchedUs = frame.timeUs;
     copyFragment(assembly.data, frame, index);
     if (assembly.frames === 0 || (assembly.mask >>> 0) !== 2 ** assembly.frames - 1) return false;
-    this.#complete(assembly, frame, pgn);
+    this.#release(assembly);
+    this.#emitWhole(assembly, frame, pgn);
     return true;
   }
 
@@ -234,16 +235,16 @@ export class Assembler {
     assembly.mask &= valid;
   }
 
-  #complete(assembly: Assembly, frame: CanFrame, pgn: number): void {
+  /** Emits what was put together; its time is that of the frame that made it whole. */
+  #emitWhole({ id, data, length }: Pick<Assembly, "id" | "data" | "length">, frame: CanFrame, pgn: number): void {
     const message = this.#message;
     message.pgn = pgn;
-    message.id = assembly.id;
+    message.id = id;
     message.timeUs = frame.timeUs;
     message.monoMs = frame.monoMs;
-    message.data = assembly.data;
+    message.data = data;
     message.offset = 0;
-    message.length = assembly.length;
-    this.#release(assembly);
+    message.length = length;
     this.#emit(message);
   }
 
@@ -279,16 +280,7 @@ export class Assembler {
   #pushTransport(frame: CanFrame, pgn: number): void {
     if (pgn === PGN.transportControl) return this.#transport.control(frame);
     const session = this.#transport.data(frame);
-    if (!session) return;
-    const message = this.#message;
-    message.pgn = session.pgn;
-    message.id = session.id;
-    message.timeUs = frame.timeUs;
-    message.monoMs = frame.monoMs;
-    message.data = session.data;
-    message.offset = 0;
-    message.length = session.length;
-    this.#emit(message);
+    if (session) this.#emitWhole(session, frame, session.pgn);
   }
 }
 
