@@ -4,6 +4,7 @@ import type { BusSink, BusState, ControllerState } from "./bus.ts";
 export class BusStatus {
   #sink: BusSink | undefined;
   #state: BusState = { type: "closed" };
+  #hadCarrier = true;
 
   get state(): BusState {
     return this.#state;
@@ -23,6 +24,21 @@ export class BusStatus {
   up(controller: ControllerState = "error-active"): void {
     if (this.#state.type === "up" && this.#state.controller === controller) return;
     this.#set({ type: "up", controller });
+  }
+
+  /**
+   * The interface was looked at and is switched on. Its carrier tells of a bus-off whose error frame did not come, and of
+   * its end.
+   */
+  seenUp(carrier: boolean): void {
+    if (!carrier) this.up("bus-off");
+    else if (!this.#hadCarrier || this.#state.type !== "up") this.up();
+    this.#hadCarrier = carrier;
+  }
+
+  /** The interface is a new one: what was seen of the carrier does not count. */
+  forgetCarrier(): void {
+    this.#hadCarrier = true;
   }
 
   /** The interface is switched off, or something else keeps the bus from working for now. */

@@ -60,7 +60,6 @@ export class SocketCanBus implements CanBus {
   #lost: string | undefined;
   /** The socket's drop counter as last seen, u32. */
   #socketDrops = 0;
-  #hadCarrier = true;
   #lookedAtMs = -Infinity;
 
   /**
@@ -148,7 +147,7 @@ export class SocketCanBus implements CanBus {
     this.#lost = undefined;
     this.#socketDrops = 0;
     this.#drops.rebase();
-    this.#hadCarrier = true;
+    this.#status.forgetCarrier();
     if (socket.takeError() === ENETDOWN) this.#status.down("the interface is down");
     else this.#status.up();
   }
@@ -275,19 +274,12 @@ export class SocketCanBus implements CanBus {
     if (!opened.socket) this.#reopen(opened);
     else if (opened.socket.index !== seen.index) this.#lost ??= "it is another interface now";
     else if (seen.type === "down") this.#status.down("the interface is down");
-    else this.#onUp(seen.carrier);
+    else this.#status.seenUp(seen.carrier);
   }
 
   #inspect(libc: Libc): InterfaceStatus {
     const seen = readInterface(this.name);
     return seen.type === "unknown" ? probeInterface(libc, this.name) : seen;
-  }
-
-  /** The carrier tells of a bus-off whose error frame we did not get, and of its end. */
-  #onUp(carrier: boolean): void {
-    if (!carrier) this.#status.up("bus-off");
-    else if (!this.#hadCarrier || this.#status.state.type !== "up") this.#status.up();
-    this.#hadCarrier = carrier;
   }
 
   #lose(opened: Opened, reason: string): void {

@@ -94,7 +94,6 @@ export class SocketCanAddonBus implements CanBus {
   /** Readers of interfaces that have gone; the addon stops them itself, a little later. */
   #dying: Reader[] = [];
   #timer: ReturnType<typeof setInterval> | undefined;
-  #hadCarrier = true;
   readonly #frame: CanFrame = { id: 0, timeUs: 0, monoMs: 0, data: new Uint8Array(0), offset: 0, length: 0 };
 
   /**
@@ -179,7 +178,7 @@ export class SocketCanAddonBus implements CanBus {
 
   #begin(): void {
     this.#drops.rebase();
-    this.#hadCarrier = true;
+    this.#status.forgetCarrier();
     const seen = readInterface(this.name);
     if (seen.type === "down") this.#status.down("the interface is down");
     else this.#status.up();
@@ -229,14 +228,7 @@ export class SocketCanAddonBus implements CanBus {
     if (index !== undefined && "index" in seen && seen.index !== index) this.#lose("it is another interface now");
     if (!this.#channels) this.#reopen(seen);
     else if (seen.type === "down") this.#status.down("the interface is down");
-    else if (seen.type === "up") this.#onUp(seen.carrier);
-  }
-
-  /** The carrier tells of a bus-off whose error frame we did not get, and of its end. */
-  #onUp(carrier: boolean): void {
-    if (!carrier) this.#status.up("bus-off");
-    else if (!this.#hadCarrier || this.#status.state.type !== "up") this.#status.up();
-    this.#hadCarrier = carrier;
+    else if (seen.type === "up") this.#status.seenUp(seen.carrier);
   }
 
   #lose(reason: string): void {
