@@ -9,7 +9,7 @@ import {
 } from "./base/mod.ts";
 import { Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAULT_RING_FRAMES } from "./broker/mod.ts";
 import { Assembler, BusError, type BusState, type CanBus, DEFAULT_MAX_ASSEMBLIES } from "./can/mod.ts";
-import { boatRoutes, type FrameFault, judgeHealth, listen, Metrics, serveRoutes, StreamHub } from "./http/mod.ts";
+import { boatRoutes, type BusLine, judgeHealth, listen, Metrics, serveRoutes, StreamHub } from "./http/mod.ts";
 import { IdentityRequests } from "./node/mod.ts";
 import { VERSION } from "./version.ts";
 
@@ -85,25 +85,26 @@ const HOUSEKEEPING_MS = 1000;
  */
 export async function startBoat(options: BoatOptions): Promise<Boat> {
   const { buses, log = silentLogger, clock = systemClock } = options;
-  const limits = initialLimits(options);
-  const { ringFrames, maxValues, maxAssemblies, streamBufferBytes } = { ...BOAT_DEFAULTS, ...options };
+  const { ringFrames, maxValues, maxAssemblies, streamBufferBytes, ...rest } = { ...BOAT_DEFAULTS, ...options };
+  const limits: BoatLimits = {
+    deviceIdleTimeoutMs: rest.deviceIdleTimeoutMs,
+    busSilenceThresholdMs: rest.busSilenceThresholdMs,
+    maxStreams: rest.maxStreams,
+  };
   const broker = new Broker({ buses: buses.map(({ name }) => name), ringFrames, maxValues });
   const stall = new StallDetector(log);
   const hub = new StreamHub({ broker, clock, stall });
-  const assemblers = buses.map((_, bus) => new Assembler((message) => broker.publish(message), { bus, maxAssemblies }));
+  const lines = buses.map((bus, index) => ({
+    bus,
+    index,
+    assembler: new Assembler((message) => broker.publish(message), { bus: index, maxAssemblies }),
+    fault: { count: 0, message: "" },
+  }));
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
-  const faults = buses.map(() => ({ count: 0, message: "" }));
-  const metrics = new Metrics({ version: VERSION, broker, buses, assemblers, faults, hub, stall, identity });
+  const metrics = new Metrics({ version: VERSION, broker, lines, hub, stall, identity });
   const startedMs = clock.monoMs();
   const health = () =>
-    judgeHealth({
-      broker,
-      buses,
-      faults,
-      busSilenceMs: limits.busSilenceThresholdMs,
-      startedMs,
-      nowMs: clock.monoMs(),
-    });
+    judgeHealth({ broker, lines, busSilenceMs: limits.busSilenceThresholdMs, startedMs, nowMs: clock.monoMs() });
   const routes = boatRoutes({
     broker,
     hub,
@@ -117,7 +118,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const keepHouse = () => {
     const nowMs = clock.monoMs();
     // By now everything is read that had come by the last round, even if the process stood still in between.
-    for (const assembler of assemblers) assembler.expire(lastRoundMs);
+    for (const { assembler } of lines) assembler.expire(lastRoundMs);
     broker.registry.expire(lastRoundMs, limits.deviceIdleTimeoutMs);
     lastRoundMs = nowMs;
   };
@@ -134,7 +135,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     stall.stop();
   };
   try {
-    await openBuses({ buses, assemblers, faults, identity, log, stall });
+    await openBuses(lines, { identity, log, stall });
     identity?.start();
     const listener = listen(options.listen ?? { hostname: ALL_ADDRESSES, port: BOAT_DEFAULTS.port }, {
       handler,
@@ -153,37 +154,29 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   }
 }
 
-function initialLimits(options: BoatOptions): BoatLimits {
-  return {
-    deviceIdleTimeoutMs: options.deviceIdleTimeoutMs ?? BOAT_DEFAULTS.deviceIdleTimeoutMs,
-    busSilenceThresholdMs: options.busSilenceThresholdMs,
-    maxStreams: options.maxStreams ?? BOAT_DEFAULTS.maxStreams,
-  };
-}
+/** A bus on its way through the server. */
+type Line = BusLine & { readonly assembler: Assembler };
 
-interface OpenParts {
-  buses: readonly CanBus[];
-  assemblers: readonly Assembler[];
-  faults: readonly FrameFault[];
+interface Surroundings {
   identity: IdentityRequests | undefined;
   log: Logger;
   stall: StallDetector;
 }
 
-async function openBuses({ buses, assemblers, faults, identity, log, stall }: OpenParts): Promise<void> {
-  const names = buses.map(({ name }) => name);
+async function openBuses(lines: readonly Line[], { identity, log, stall }: Surroundings): Promise<void> {
+  const names = lines.map(({ bus }) => bus.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new BusError(`Cannot open bus "${twice}" twice`);
-  for (const [index, bus] of buses.entries()) {
-    const assembler = assemblers[index];
+  for (const line of lines) {
+    const { bus, index, assembler } = line;
     let wasUp = true;
     await bus.open({
       frame: (frame) => {
         stall.mark("frames");
         try {
-          assembler?.push(frame);
+          assembler.push(frame);
         } catch (error) {
-          noteFault(faults[index], { error, bus: bus.name, log });
+          noteFault(line, { error, log });
         }
       },
       state: (state) => {
@@ -197,12 +190,12 @@ async function openBuses({ buses, assemblers, faults, identity, log, stall }: Op
 }
 
 /** A fault of ours costs a frame, never the server: it is counted, told by health, and logged the first time. */
-function noteFault(fault: FrameFault | undefined, { error, bus, log }: { error: unknown; bus: string; log: Logger }) {
-  if (!fault) return;
+function noteFault({ bus, fault }: Line, { error, log }: { error: unknown; log: Logger }): void {
   fault.count++;
   fault.message = String(error);
   const stack = error instanceof Error ? error.stack : undefined;
-  if (fault.count === 1) log.error("a frame is lost by a fault of the server", { bus, error: fault.message, stack });
+  if (fault.count > 1) return;
+  log.error("a frame is lost by a fault of the server", { bus: bus.name, error: fault.message, stack });
 }
 
 function logState(log: Logger, bus: string, state: BusState): void {

@@ -1,5 +1,5 @@
 import type { Broker } from "../broker/mod.ts";
-import type { CanBus } from "../can/mod.ts";
+import type { AssemblerDrops, CanBus } from "../can/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
 
 /** How a part of the server does. */
@@ -28,20 +28,24 @@ export interface Health {
   components: Record<string, ComponentHealth>;
 }
 
-/** Frames of one bus that a fault of ours lost. */
-export interface FrameFault {
-  count: number;
-  /** The newest fault, in words. */
-  message: string;
+/** One bus with what belongs to it. */
+export interface BusLine {
+  /** Index of the bus in the broker. */
+  readonly index: number;
+  readonly bus: CanBus;
+  readonly assembler: { readonly drops: Readonly<AssemblerDrops>; readonly pending: number };
+  /** Frames that a fault of ours lost. */
+  readonly fault: {
+    count: number;
+    /** The newest fault, in words. */
+    message: string;
+  };
 }
 
 /** What health is judged from. */
 export interface HealthSources {
   broker: Broker;
-  /** In the order of the broker's bus indexes. */
-  buses: readonly CanBus[];
-  /** In the same order. */
-  faults: readonly FrameFault[];
+  lines: readonly BusLine[];
   /** Silence of a bus that makes it degraded, milliseconds; undefined never does. */
   busSilenceMs: number | undefined;
   /** Monotonic time when the server started. */
@@ -51,12 +55,12 @@ export interface HealthSources {
 
 /** Judges the server: a failed bus degrades it, and when all buses have failed it is unhealthy. */
 export function judgeHealth(sources: HealthSources): Health {
-  const { broker, buses } = sources;
+  const { broker, lines } = sources;
   const components: Record<string, ComponentHealth> = {};
-  buses.forEach((bus, index) => components[bus.name] = judgeBus(bus, index, sources));
+  for (const line of lines) components[line.bus.name] = judgeBus(line, sources);
   const states = Object.values(components).map(({ status }) => status);
   const failed = states.length > 0 && states.every((status) => status === "unhealthy");
-  const lastUs = Math.max(0, ...buses.map((_, index) => broker.lastFrame(index)?.timeUs ?? 0));
+  const lastUs = Math.max(0, ...lines.map(({ index }) => broker.lastFrame(index)?.timeUs ?? 0));
   return {
     status: failed ? "unhealthy" : states.every((status) => status === "ok") ? "ok" : "degraded",
     broker: {
@@ -72,16 +76,14 @@ export function judgeHealth(sources: HealthSources): Health {
   };
 }
 
-function judgeBus(bus: CanBus, index: number, sources: HealthSources): ComponentHealth {
-  const { state } = bus;
+function judgeBus({ bus: { state }, index, fault }: BusLine, sources: HealthSources): ComponentHealth {
   if (state.type !== "up") {
     return { status: "unhealthy", message: "message" in state ? state.message : "bus is closed" };
   }
   if (state.controller === "bus-off") return { status: "unhealthy", message: "controller is bus-off" };
   if (state.controller === "error-passive") return { status: "degraded", message: "controller is error-passive" };
   const { busSilenceMs, broker, startedMs, nowMs } = sources;
-  const fault = sources.faults[index];
-  if (fault && fault.count > 0) {
+  if (fault.count > 0) {
     return { status: "degraded", message: `${fault.count} frames lost by a fault: ${fault.message}` };
   }
   const silentMs = nowMs - Math.max(startedMs, broker.lastFrame(index)?.monoMs ?? 0);

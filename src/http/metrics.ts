@@ -2,29 +2,18 @@ import process from "node:process";
 import { Counter, Gauge, Registry } from "prom-client";
 import type { StallDetector } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
-import type { AssemblerDrops, BusCounters, CanBus } from "../can/mod.ts";
-import type { FrameFault } from "./health.ts";
+import type { BusCounters } from "../can/mod.ts";
+import type { BusLine } from "./health.ts";
 import type { StreamHub } from "./stream_hub.ts";
-
-/** The assembler's figures of one bus. */
-export interface AssemblerFigures {
-  readonly drops: Readonly<AssemblerDrops>;
-  readonly pending: number;
-}
 
 /** Where the figures come from; read when somebody asks. */
 export interface MetricSources {
   broker: Broker;
-  /** In the order of the broker's bus indexes. */
-  buses: readonly CanBus[];
-  /** In the same order. */
-  assemblers: readonly AssemblerFigures[];
+  lines: readonly BusLine[];
   hub: StreamHub;
   stall: StallDetector;
   /** Version of the server. */
   version: string;
-  /** Frames that could not be taken because of a fault of ours, by bus. */
-  faults: readonly FrameFault[];
   /** Identity requests so far; undefined when discovery is off. */
   identity: { counters: { sent: number; failed: number }; pending: number } | undefined;
 }
@@ -67,11 +56,11 @@ export class Metrics {
     });
   }
 
-  #buses({ buses, assemblers, broker, faults }: MetricSources): void {
-    const perBus = (read: (counters: Readonly<BusCounters>) => number) => () =>
-      buses.map((bus): Reading => [read(bus.counters), { bus: bus.name }]);
+  #buses({ lines, broker }: MetricSources): void {
+    const perBus = (read: (line: BusLine) => number) => () =>
+      lines.map((line): Reading => [read(line), { bus: line.bus.name }]);
     const total = (name: string, help: string, read: (counters: Readonly<BusCounters>) => number) =>
-      this.#counter(`vbg_bus_${name}_total`, help, perBus(read));
+      this.#counter(`vbg_bus_${name}_total`, help, perBus(({ bus }) => read(bus.counters)));
     total("frames", "CAN frames received", (c) => c.received);
     total("kernel_dropped_frames", "CAN frames the kernel dropped because the socket was full", (c) => c.kernelDropped);
     total("interface_dropped_frames", "CAN frames lost by controller or driver", (c) => c.interfaceDropped);
@@ -82,15 +71,15 @@ export class Metrics {
     this.#counter(
       "vbg_bus_faulty_frames_total",
       "Frames lost by a fault of the server",
-      () => faults.map(({ count }, index): Reading => [count, { bus: buses[index]?.name ?? "" }]),
+      perBus(({ fault }) => fault.count),
     );
     this.#counter(
       "vbg_messages_total",
       "Whole messages published",
-      () => buses.map((bus, index): Reading => [broker.lastFrame(index)?.frames ?? 0, { bus: bus.name }]),
+      perBus(({ index }) => broker.lastFrame(index)?.frames ?? 0),
     );
     this.#gauge("vbg_bus_state", "1 for the state a bus is in", () =>
-      buses.flatMap((bus) => {
+      lines.flatMap(({ bus }) => {
         const now = bus.state.type === "up" ? bus.state.controller : bus.state.type;
         return BUS_STATES.map((state): Reading => [state === now ? 1 : 0, { bus: bus.name, state }]);
       }));
@@ -98,14 +87,14 @@ export class Metrics {
       "vbg_assembler_dropped_total",
       "Multi-frame messages or fragments dropped",
       () =>
-        assemblers.flatMap(({ drops }, index) =>
-          Object.entries(drops).map(([reason, count]): Reading => [count, { bus: buses[index]?.name ?? "", reason }])
+        lines.flatMap(({ bus, assembler }) =>
+          Object.entries(assembler.drops).map(([reason, count]): Reading => [count, { bus: bus.name, reason }])
         ),
     );
     this.#gauge(
       "vbg_assembler_pending",
       "Multi-frame messages begun and not whole yet",
-      () => assemblers.map(({ pending }, index): Reading => [pending, { bus: buses[index]?.name ?? "" }]),
+      perBus(({ assembler }) => assembler.pending),
     );
   }
 
