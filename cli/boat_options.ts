@@ -1,11 +1,11 @@
-import { BOAT_DEFAULTS } from "@vessel/gateway";
-import { ALL_ADDRESSES, formatAddress, type ListenAddress } from "@vessel/gateway/settings";
+import { BOAT_DEFAULTS, type BusDriver } from "@vessel/gateway";
+import { ALL_ADDRESSES, formatAddress, type ListenAddress, MAX_PORT } from "@vessel/gateway/settings";
 import { programOptions, type ProgramSettings, serverOptions, type ServerSettings } from "./common_options.ts";
 import { address, boolean, duration, integer, list, offAtZero, oneOf, powerOfTwo, size } from "./option_types.ts";
 import type { Check, Options } from "./options.ts";
 
 /** How frames of a CAN interface are read: through libc, or through the npm package `socketcan`. */
-export type CanDriver = "ffi" | "socketcan";
+export type CanDriver = Exclude<BusDriver, "loopback">;
 
 /** Settings of the boat server. */
 export interface BoatSettings extends ProgramSettings, ServerSettings {
@@ -35,7 +35,6 @@ export interface BoatSettings extends ProgramSettings, ServerSettings {
 /** Name of the file that is looked for without `-config`. */
 export const BOAT_CONFIG_NAME = "vbg-boat.conf";
 
-const MAX_PORT = 65535;
 const MAX_INTERFACES = 8;
 const MIN_RING_FRAMES = 16;
 const MAX_RING_FRAMES = 2 ** 22;

@@ -9,7 +9,8 @@ export interface ListenAddress {
 /** All addresses of the machine, IPv6 and IPv4. */
 export const ALL_ADDRESSES = "::";
 
-const MAX_PORT = 65_535;
+/** Highest port there is. */
+export const MAX_PORT = 65_535;
 
 /**
  * Reads `host:port`, `[::1]:port`, or `:port` for all addresses.

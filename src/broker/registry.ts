@@ -7,15 +7,15 @@ import {
   formatTimeUs,
   MAX_DEVICE_ADDRESS,
   type Message,
+  NAME_BYTES,
   type NameFields,
+  nameFromBytes,
   parseName,
 } from "../frame/mod.ts";
 import { manufacturerName, PGN, type ProductInformation, readProductInformation } from "../pgn/mod.ts";
 
 /** Default time after which a device that says nothing is removed (the specification's 5 minutes). */
 export const DEFAULT_DEVICE_IDLE_TIMEOUT_MS = 5 * 60_000;
-/** Bytes of an address claim. */
-const NAME_BYTES = 8;
 
 /** What is known of one source address on one bus. */
 export interface DeviceRecord {
@@ -150,7 +150,9 @@ export class Registry {
 
   /** Learns whose address it is; returns what there is to tell of the entry once the message is counted. */
   #claim(message: Message, src: number): "added" | "updated" | undefined {
-    const name = message.length === NAME_BYTES && src !== BROADCAST_ADDRESS ? readName(message) : 0n;
+    const name = message.length === NAME_BYTES && src !== BROADCAST_ADDRESS
+      ? nameFromBytes(message.data, message.offset)
+      : 0n;
     if (name === 0n) {
       this.counters.invalidClaims++;
       return undefined;
@@ -222,8 +224,4 @@ function newEntry(message: Message, src: CanHeader["src"]): Entry {
     packets: 0,
     bytes: 0,
   };
-}
-
-function readName({ data, offset }: Message): bigint {
-  return new DataView(data.buffer, data.byteOffset + offset, NAME_BYTES).getBigUint64(0, true);
 }

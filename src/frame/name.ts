@@ -53,6 +53,14 @@ export function buildName(fields: NameFields): bigint {
   return name;
 }
 
+/** Bytes of a NAME in an address claim. */
+export const NAME_BYTES = 8;
+
+/** The NAME that an address claim carries, little-endian, at `offset`. */
+export function nameFromBytes(data: Uint8Array, offset: number = 0): bigint {
+  return new DataView(data.buffer, data.byteOffset + offset, NAME_BYTES).getBigUint64(0, true);
+}
+
 /** `0x` and 16 lower-case hex digits. */
 export function formatName(name: bigint): string {
   return "0x" + name.toString(16).padStart(16, "0");

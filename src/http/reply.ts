@@ -40,7 +40,7 @@ export function json(value: unknown, status = 200): Response {
   return new Response(JSON.stringify(value), { status, headers: { "Content-Type": "application/json" } });
 }
 
-/** JSON made in one go; a long list is made and sent in slices of this many characters. */
+/** A list is made and sent in slices of about this many characters. */
 const SLICE_CHARACTERS = 65_536;
 const encoder = new TextEncoder();
 

@@ -26,7 +26,7 @@ export interface DiscoveryTarget {
 const FIRST_ASK_MS = 250;
 /** Waits between tries: 2 s, 4 s … 5 min. */
 const RETRY: BackoffOptions = { firstMs: 2000, capMs: 5 * 60_000 };
-/** Tries before an address that never answers is left in peace; it is asked anew when it comes back. */
+/** Tries before an address that never answers is left in peace, until it has been away for a while or its bus comes up. */
 const MAX_ATTEMPTS = 8;
 /** Most requests a second on one bus, and how many may leave at once: identity is never worth a flooded bus. */
 const REQUESTS_PER_SECOND = 10;

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../base/mod.ts";
 import type { LoopbackBus } from "../can/mod.ts";
-import { type CanFrame, parseCanId, pgnOfId } from "../frame/mod.ts";
+import { type CanFrame, NAME_BYTES, nameFromBytes, parseCanId, pgnOfId } from "../frame/mod.ts";
 import { PGN } from "../pgn/mod.ts";
 import { Agenda } from "./agenda.ts";
 import type { ClaimState } from "./claim.ts";
@@ -200,7 +200,7 @@ export class Twin {
 
 /** The NAME in an address claim. */
 function nameOf(data: Uint8Array): bigint | undefined {
-  return data.length < 8 ? undefined : new DataView(data.buffer, data.byteOffset).getBigUint64(0, true);
+  return data.length < NAME_BYTES ? undefined : nameFromBytes(data);
 }
 
 /** Puts a simulated boat on a loopback bus. It is silent and deaf until {@linkcode Twin.start}. */
