@@ -3,9 +3,10 @@ import { MANUFACTURER_ALIASES } from "./overlay.ts";
 
 const nameByCode = new Map<number, string>();
 const codeByName = new Map<string, number>(Object.entries(MANUFACTURER_ALIASES));
-for (const [code, name] of definitions.manufacturers) {
-  nameByCode.set(Number(code), String(name));
-  codeByName.set(String(name).toLowerCase(), Number(code));
+const [, table = "{}"] = definitions.tables.find(([name]) => name === "MANUFACTURER_CODE") ?? [];
+for (const [code, name] of Object.entries<string>(JSON.parse(table))) {
+  nameByCode.set(Number(code), name);
+  codeByName.set(name.toLowerCase(), Number(code));
 }
 
 /** Name of a manufacturer code; `Unknown (123)` when nobody has registered it. */

@@ -13,7 +13,10 @@ Deno.test("every framing correction is in force, told once and says why", () => 
 });
 
 Deno.test("every manufacturer alias is lower case, no name of another and leads to a registered code", () => {
-  const names = new Map(definitions.manufacturers.map(([code, name]) => [String(name).toLowerCase(), Number(code)]));
+  const [, table] = definitions.tables.find(([name]) => name === "MANUFACTURER_CODE")!;
+  const names = new Map(
+    Object.entries<string>(JSON.parse(table!)).map(([code, name]) => [name.toLowerCase(), Number(code)]),
+  );
   const codes = new Set(names.values());
   for (const [alias, code] of Object.entries(MANUFACTURER_ALIASES)) {
     assert.equal(alias, alias.toLowerCase());
