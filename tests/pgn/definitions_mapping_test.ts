@@ -71,3 +71,18 @@ Deno.test("resolutions are exact fractions, also those that canboat cut to six d
 Deno.test("a resolution that no fraction explains is refused", () => {
   for (const resolution of [1.23457e-5, 0.333333, 0, -0.1, NaN]) assert.throws(() => fractionOf(resolution));
 });
+
+Deno.test("codes are how far below its top a range ends, left out where that is the width's default or too far", () => {
+  const codes = (BitLength: number, RangeMax: number, more: Partial<CanboatField> = {}) =>
+    fieldSpec({ Order: 1, Id: "level", FieldType: "NUMBER", BitLength, RangeMax, ...more }, () => "").codes;
+  const below = (bits: number) => [0, 1, 2, 3, 4].map((distance) => codes(bits, 2 ** bits - 1 - distance));
+  const none = undefined;
+  assert.deepEqual(below(1).slice(0, 2), [none, 1]);
+  for (const bits of [2, 3]) assert.deepEqual(below(bits).slice(0, 4), [0, none, 2, none], `${bits} bits`);
+  for (const bits of [4, 7]) assert.deepEqual(below(bits), [0, 1, none, none, none], `${bits} bits`);
+  for (const bits of [8, 32, 48]) assert.deepEqual(below(bits), [0, 1, 2, none, none], `${bits} bits`);
+  assert.equal(codes(16, 3.2766, { Signed: true, Resolution: 0.0001 }), 1);
+  assert.equal(codes(8, 1.51, { Offset: 1, RangeMin: 1, Resolution: 0.002 }), 0);
+  assert.equal(codes(16, 65534.5), none, "no whole raw value");
+  assert.equal(codes(64, 2 ** 63 / 1e6, { Signed: true, Resolution: 1e-6 }), none, "more digits than a range has");
+});
