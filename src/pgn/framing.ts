@@ -1,5 +1,5 @@
 import definitions from "./definitions.gen.json" with { type: "json" };
-import { type Framing, FRAMING_CORRECTIONS } from "./overlay.ts";
+import { type Framing, FRAMING_CORRECTIONS } from "./overlay/mod.ts";
 
 const known = new Map<number, Framing>();
 for (const [pgn, type] of definitions.pgns) known.set(Number(pgn), type === "fast" ? "fast" : "single");

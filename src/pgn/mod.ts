@@ -5,7 +5,7 @@
  * @module
  */
 export * from "./framing.ts";
-export type { Framing } from "./overlay.ts";
+export type { Framing } from "./overlay/mod.ts";
 export * from "./manufacturers.ts";
 export * from "./numbers.ts";
 export * from "./product_information.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Framing, framingOf, isFastPacket } from "../../src/pgn/mod.ts";
-import { FRAMING_CORRECTIONS } from "../../src/pgn/overlay.ts";
+import { FRAMING_CORRECTIONS } from "../../src/pgn/overlay/mod.ts";
 import definitions from "../../src/pgn/definitions.gen.json" with { type: "json" };
 
 function expectAll(pgns: number[], framing: Framing): void {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { framingOf, manufacturerCode } from "../../src/pgn/mod.ts";
-import { FRAMING_CORRECTIONS, MANUFACTURER_ALIASES } from "../../src/pgn/overlay.ts";
+import { FRAMING_CORRECTIONS, MANUFACTURER_ALIASES } from "../../src/pgn/overlay/mod.ts";
 import definitions from "../../src/pgn/definitions.gen.json" with { type: "json" };
 
 Deno.test("every framing correction is in force, told once and says why", () => {

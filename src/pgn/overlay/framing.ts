@@ -27,10 +27,3 @@ export const FRAMING_CORRECTIONS: readonly FramingCorrection[] = [
     { pgn, framing: "fast" as const, reason: "fast packet by canboat's definitions of 2026-08, newer than the package" }
   )),
 ];
-
-/** Names that people and peers use for a manufacturer, beside the one in the definitions. Lower case → code. */
-export const MANUFACTURER_ALIASES: Readonly<Record<string, number>> = {
-  victron: 358,
-  "b&g": 381,
-  volvo: 174,
-};

@@ -1,0 +1,62 @@
+import type { DefinitionSpec } from "../spec.ts";
+
+/** Engines. */
+export const ENGINE_DEFINITIONS: readonly DefinitionSpec[] = [
+  {
+    pgn: 61444,
+    id: "electronicEngineController1",
+    description: "Electronic engine controller 1",
+    complete: true,
+    why: "J1939 message of engines and of WS500 regulators, unknown to canboat",
+    fields: [
+      { name: "torque_mode", bits: 4 },
+      { bits: 4 },
+      { name: "drivers_demand_torque", bits: 8, add: -125, unit: "%", tolerance: 2 },
+      { name: "actual_engine_torque", bits: 8, add: -125, unit: "%", tolerance: 2 },
+      { name: "engine_speed", bits: 16, per: 8, unit: "rpm", tolerance: 20 },
+      { name: "source_address", bits: 8 },
+      { name: "starter_mode", bits: 4 },
+      { bits: 4 },
+      { name: "engine_demand_torque", bits: 8, add: -125, unit: "%", tolerance: 2 },
+    ],
+  },
+  {
+    pgn: 127488,
+    id: "engineParametersRapidUpdate",
+    description: "Engine parameters, rapid update",
+    interval: 100,
+    complete: true,
+    why: "names that clients know; the engine as a number",
+    fields: [
+      { name: "engine_instance", bits: 8 },
+      { name: "engine_speed", bits: 16, per: 4, unit: "rpm", tolerance: 20 },
+      { name: "engine_boost", bits: 16, times: 100, unit: "Pa", tolerance: 1000 },
+      { name: "engine_tilt_trim", bits: 8, signed: true },
+      { bits: 16 },
+    ],
+  },
+  {
+    pgn: 127489,
+    id: "engineParametersDynamic",
+    description: "Engine parameters, dynamic",
+    interval: 500,
+    complete: true,
+    why: "names that clients know, in recorded frames; status bits as one number",
+    fields: [
+      { name: "engine_instance", bits: 8 },
+      { name: "oil_pressure", bits: 16, times: 100, unit: "Pa", tolerance: 1000 },
+      { name: "oil_temperature", bits: 16, per: 10, unit: "K", tolerance: 0.5 },
+      { name: "temperature", bits: 16, per: 100, unit: "K", tolerance: 0.5 },
+      { name: "alternator_potential", bits: 16, signed: true, per: 100, unit: "V", tolerance: 0.1 },
+      { name: "fuel_rate", bits: 16, signed: true, per: 10, unit: "L/h", tolerance: 0.2 },
+      { name: "total_engine_hours", bits: 32, unit: "s", tolerance: 60 },
+      { name: "coolant_pressure", bits: 16, times: 100, unit: "Pa", tolerance: 1000 },
+      { name: "fuel_pressure", bits: 16, times: 1000, unit: "Pa", tolerance: 2000 },
+      { bits: 8 },
+      { name: "discrete_status_1", bits: 16 },
+      { name: "discrete_status_2", bits: 16 },
+      { name: "percent_engine_load", bits: 8, signed: true, unit: "%", tolerance: 2 },
+      { name: "percent_engine_torque", bits: 8, signed: true, unit: "%", tolerance: 2 },
+    ],
+  },
+];

@@ -1,0 +1,6 @@
+/** Names that people use for a manufacturer, beside the one in the definitions. Lower case → code. */
+export const MANUFACTURER_ALIASES: Readonly<Record<string, number>> = {
+  victron: 358,
+  "b&g": 381,
+  volvo: 174,
+};
