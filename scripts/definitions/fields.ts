@@ -1,8 +1,8 @@
-import type { FieldSpec, FieldType } from "../../src/pgn/spec.ts";
+import { defaultCodes, type FieldSpec, type FieldType } from "../../src/pgn/spec.ts";
 import type { CanboatField, CanboatKey } from "./canboat.ts";
 import { fractionOf } from "./fraction.ts";
 
-/** What canboat's types are here; spare bits are reserved ones, as nobody reads them either. */
+/** What canboat's types are here; spare bits are reserved ones that are sent as zeros. */
 const TYPES: Readonly<Record<string, FieldType | "reserved">> = {
   NUMBER: "number",
   DURATION: "number",
@@ -50,13 +50,6 @@ export function isReserved(field: CanboatField): boolean {
   return TYPES[field.FieldType] === "reserved";
 }
 
-/** How many of the highest raw values mean "not available" where canboat's range does not say otherwise. */
-export function defaultCodes(bits: number): number {
-  if (bits === 1) return 0;
-  if (bits < 4) return 1;
-  return bits < 8 ? 2 : 3;
-}
-
 /** The row of a field; `nameOf` gives the names of its neighbours by their number. */
 export function fieldSpec(field: CanboatField, nameOf: (order: number) => string): FieldSpec {
   const { BitLength, BitLengthField, Condition, LookupIndirectEnumerationFieldOrder: indirectBy } = field;
@@ -68,6 +61,7 @@ export function fieldSpec(field: CanboatField, nameOf: (order: number) => string
     if (type !== "number") spec.type = type;
   }
   if (BitLength !== undefined) spec.bits = BitLength;
+  if (field.FieldType === "SPARE") spec.zeros = true;
   if (type !== "reserved") addMeaning(spec, type, field);
   if (BitLengthField !== undefined) spec.by = nameOf(BitLengthField);
   if (indirectBy !== undefined) spec.by = nameOf(indirectBy);

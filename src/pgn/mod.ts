@@ -4,8 +4,10 @@
  *
  * @module
  */
+export * from "./decode.ts";
 export * from "./framing.ts";
 export type { Framing } from "./overlay/mod.ts";
 export * from "./manufacturers.ts";
 export * from "./numbers.ts";
 export * from "./product_information.ts";
+export type { Decoded, DecodedValue } from "./value.ts";

@@ -93,6 +93,12 @@ export const AIS_DEFINITIONS: readonly DefinitionSpec[] = [
         why: "real reports carry length and encoding (1601 before BRAMBLE PILE, 1401 before SC), as canboat says: " +
           "no 20 fixed characters with 14 more in an aton_name_extension",
       },
+      {
+        name: "aton_name_extension",
+        type: "text",
+        bits: 0,
+        why: "clients know it; always empty, as aton_name carries the whole name",
+      },
     ],
   },
   {

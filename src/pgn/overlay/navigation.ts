@@ -104,7 +104,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
         why: "8 bits by canboat; the upper four are zero in recorded frames, and ones (f0) where they are taken for " +
           "reserved: the lower four are right for both",
       },
-      { bits: 4, number: 4 },
+      { bits: 4, number: 4, zeros: true },
       { bits: 4, number: 5, why: "direction of the speed: clients know no name for it" },
       { bits: 12 },
     ],

@@ -22,6 +22,7 @@ export const SYSTEM_DEFINITIONS: readonly DefinitionSpec[] = [
       {
         name: "device_instance",
         bits: 8,
+        parts: [{ name: "device_instance_lower", bits: 3 }, { name: "device_instance_upper", bits: 5 }],
         why: "one number of 8 bits, as people set it; canboat has its lower 3 (number 3) and upper 5 bits (number 4)",
       },
       { name: "device_function", bits: 8, number: 5 },

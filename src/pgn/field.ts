@@ -1,0 +1,174 @@
+/** One field of a payload, read by walking its description; the compiled decoders are tested against this. */
+import { type Field, MAX_NUMBER_BITS, type Raw } from "./model.ts";
+import {
+  bitLabels,
+  decimalText,
+  fixedText,
+  float32,
+  hexBits,
+  hexBytes,
+  hexNumber,
+  isoDate,
+  isoTime,
+  lauEnd,
+  lauText,
+  lookedUp,
+  lzEnd,
+  lzText,
+} from "./read.ts";
+import type { DecodedValue } from "./value.ts";
+
+const HALF = 2 ** 32;
+
+/** Where a decoder stands: bytes beyond the end of the payload read as 0xFF. */
+export interface Place {
+  payload: Uint8Array;
+  bit: number;
+}
+
+function unsigned({ payload, bit }: Place, bits: number): number {
+  let value = 0;
+  let weight = 1;
+  while (bits > 0) {
+    const skipped = bit & 7;
+    const taken = Math.min(bits, 8 - skipped);
+    value += (((payload[bit >>> 3] ?? 0xff) >>> skipped) & (2 ** taken - 1)) * weight;
+    weight *= 2 ** taken;
+    bit += taken;
+    bits -= taken;
+  }
+  return value;
+}
+
+/** The raw value of so many bits, lowest bit first. */
+export function readRaw(place: Place, { bits, signed }: { bits: number; signed?: boolean | undefined }): Raw {
+  if (bits <= MAX_NUMBER_BITS) {
+    const raw = unsigned(place, bits);
+    return signed && raw >= 2 ** (bits - 1) ? raw - 2 ** bits : raw;
+  }
+  const high = unsigned({ payload: place.payload, bit: place.bit + 32 }, bits - 32);
+  const raw = (BigInt(high) << 32n) | BigInt(unsigned(place, 32));
+  return signed ? BigInt.asIntN(bits, raw) : raw;
+}
+
+function labelled(field: Field, raw: number, by: Raw | undefined): DecodedValue {
+  const labels = field.type === "indirect" ? field.indirect?.get(Number(by)) : field.labels;
+  return labels?.byCode.get(raw) ?? raw;
+}
+
+/** What a raw value means; `by` is the raw value of the field that decides it, for an indirect table. */
+export function meaningOf(field: Field, raw: Raw, by?: Raw): DecodedValue {
+  if (field.nulls.includes(raw)) return null;
+  const number = Number(raw);
+  switch (field.type) {
+    case "enum":
+    case "indirect":
+      return labelled(field, number, by);
+    case "lookup":
+      return { ...lookedUp(field.labels, number) };
+    case "key":
+      return field.keys?.get(number)?.name ?? number;
+    case "bits":
+      return field.labels ? bitLabels(field.labels, number % HALF, Math.floor(number / HALF)) : number;
+    case "hex":
+      return hexNumber(Number(BigInt(raw) & 0xffff_ffffn), Number((BigInt(raw) >> 32n) & 0xffff_ffffn));
+    case "date":
+      return isoDate(number);
+    case "time":
+      return isoTime(number * field.times, field.per);
+    case "float":
+      return float32(number);
+    default:
+      return (number * field.times + field.add) / field.per;
+  }
+}
+
+/** A field that was read, and the bit after it. */
+export interface ReadField {
+  value: DecodedValue;
+  /** Raw value, of fields that have one. */
+  raw?: Raw;
+  end: number;
+}
+
+/** What a text's odd bytes become, by who described it. */
+export function oddOf(field: Field): "latin1" | "lossy" {
+  return field.origin === "overlay" ? "lossy" : "latin1";
+}
+
+function readText(field: Field, { payload, bit }: Place): ReadField {
+  const at = bit >>> 3;
+  const odd = oddOf(field);
+  if (field.type === "lau") {
+    return {
+      value: lauText(payload, at, payload.length, { fill: field.fill, odd }),
+      end: lauEnd(payload, at, payload.length) * 8,
+    };
+  }
+  if (field.type === "lz") {
+    const stop = field.bits === undefined ? payload.length : Math.min(payload.length, at + field.bits / 8);
+    const value = lzText(payload, at, stop, odd);
+    return { value, end: field.bits === undefined ? lzEnd(payload, at, stop) * 8 : bit + field.bits };
+  }
+  const bytes = (field.bits ?? 0) / 8;
+  const { fill, elsewhere } = field;
+  let value = fixedText(payload, at, Math.min(payload.length, at + bytes), { fill, odd });
+  if (value === "" && elsewhere) {
+    const { byte } = elsewhere;
+    value = fixedText(payload, byte, Math.min(payload.length, byte + elsewhere.bytes), { fill, odd });
+  }
+  return { value, end: bit + bytes * 8 };
+}
+
+function readBinary(field: Field, { payload, bit }: Place, by: Raw | undefined): ReadField {
+  const left = Math.max(0, payload.length * 8 - bit);
+  const bits = field.bits ?? (field.by === undefined ? left : Math.min(left, Math.ceil(Number(by ?? 0) / 8) * 8));
+  if ((bit | bits) & 7) return { value: hexBits(payload, bit, bits), end: bit + bits };
+  const value = hexBytes(payload, bit >>> 3, Math.min(payload.length, (bit + bits) >>> 3));
+  return { value: value === "" ? null : value, end: bit + bits };
+}
+
+/** Reads a field of any type but those that only a definition can tell (`variable`, `value`, `parameters`). */
+export function readField(field: Field, place: Place, by?: Raw): ReadField {
+  const { bit, payload } = place;
+  switch (field.type) {
+    case "text":
+    case "lau":
+    case "lz":
+      return readText(field, place);
+    case "binary":
+      return readBinary(field, place, by);
+    case "decimal": {
+      const end = bit + (field.bits ?? 0);
+      return { value: decimalText(payload, bit >>> 3, Math.min(payload.length, end >>> 3)), end };
+    }
+  }
+  const { bits = 0, signed, repeat } = field;
+  if (repeat === undefined) {
+    const raw = readRaw(place, { bits, signed });
+    const other = field.byBits === undefined ? by : readRaw({ payload, bit: field.byBits.bit }, field.byBits);
+    return { value: meaningOf(field, raw, other), raw, end: bit + bits };
+  }
+  const value = Array.from(
+    { length: repeat },
+    (_, index) => meaningOf(field, readRaw({ payload, bit: bit + index * bits }, { bits, signed })),
+  );
+  return { value, end: bit + bits * repeat };
+}
+
+/**
+ * Reads the value after a key, as wide as the payload says (`bytes`), its key, or else to the end: by the key's type
+ * when that many bits are there, a number with fewer bits as that number, and otherwise as hex digits.
+ */
+export function readKeyed(field: Field | undefined, place: Place, bytes: number | undefined): ReadField {
+  const { payload, bit } = place;
+  const left = Math.max(0, payload.length * 8 - bit);
+  const bits = Math.min(left, bytes === undefined ? field?.bits ?? left : bytes * 8);
+  const end = bit + bits;
+  if (field?.bits !== undefined && field.bits <= bits) return { value: readField(field, place).value, end };
+  if (field?.type === "number" && bits > 0 && bits <= MAX_NUMBER_BITS) {
+    const raw = readRaw(place, { bits, signed: field.signed });
+    return { value: (Number(raw) * field.times + field.add) / field.per, end };
+  }
+  return { value: hexBytes(payload, bit >>> 3, end >>> 3) || null, end };
+}

@@ -1,0 +1,120 @@
+/**
+ * Decodes by walking a definition, field by field. Slower than the compiled decoders and independent of them: tests hold
+ * one against the other, and definitions that only the payload can tell in full (`COMPILED_TYPES`) are decoded here.
+ */
+import { type Definition, definitionsOf, type Field, type Group, isGroup, type Raw } from "./model.ts";
+import { type Place, type ReadField, readField, readKeyed, readRaw } from "./field.ts";
+import { CommandedPgn, isProprietary, parameterList, readParameter } from "./parameters.ts";
+import { hexBytes } from "./read.ts";
+import type { Decoded, DecodedValue } from "./value.ts";
+
+/** Raw values that later fields refer to, by name. */
+type Raws = Map<string, Raw>;
+
+/** State of one walk: where it stands, and what later fields need of the earlier ones. */
+class Walk {
+  readonly #payload: Uint8Array;
+  bit = 0;
+  /** Field whose value is next, by the key before it; its width when the payload tells that. */
+  #key: { field: Field | undefined; bytes: number | undefined } | undefined;
+  #commanded: CommandedPgn | undefined;
+
+  constructor(payload: Uint8Array) {
+    this.#payload = payload;
+  }
+
+  get #bits(): number {
+    return this.#payload.length * 8;
+  }
+
+  /** Reads a field into `record`. */
+  field(field: Field, record: Decoded, raws: Raws): void {
+    if (field.proprietary && !isProprietary(Number(raws.get("pgn") ?? 0))) return;
+    const { value, raw, end } = this.#read(field, raws);
+    this.bit = end;
+    const { name } = field;
+    if (raw !== undefined) this.#note(field, raw, raws);
+    if (name !== undefined) record[name] = value;
+  }
+
+  #read(field: Field, raws: Raws): ReadField {
+    const place: Place = { payload: this.#payload, bit: this.bit };
+    switch (field.type) {
+      case "parameters":
+        return {
+          value: parameterList(this.#payload, Math.ceil(this.bit / 8), Number(raws.get(field.by ?? "") ?? 0)),
+          end: this.#bits,
+        };
+      case "variable":
+        return this.#variable();
+      case "value":
+        return this.#value();
+      default:
+        return readField(field, place, field.by === undefined ? undefined : raws.get(field.by));
+    }
+  }
+
+  #note(field: Field, raw: Raw, raws: Raws): void {
+    if (field.name !== undefined) raws.set(field.name, raw);
+    if (field.type === "pgn") this.#commanded = new CommandedPgn(Number(raw));
+    if (field.proprietary && field.name !== undefined) this.#commanded?.noteNamed(field.name, raw);
+    if (field.type === "key") this.#key = { field: field.keys?.get(Number(raw)), bytes: undefined };
+    if (field.type === "length" && this.#key) this.#key.bytes = Number(raw);
+  }
+
+  /** The value of a parameter: its number is the byte before. */
+  #variable(): ReadField {
+    const at = this.bit / 8;
+    const parameter = this.#commanded && readParameter(this.#payload, at - 1, this.#commanded);
+    if (parameter) return { value: parameter.value, end: parameter.end * 8 };
+    const rest = hexBytes(this.#payload, at, this.#payload.length);
+    return { value: rest === "" ? null : rest, end: this.#bits };
+  }
+
+  #value(): ReadField {
+    const { field, bytes } = this.#key ?? { field: undefined, bytes: undefined };
+    return readKeyed(field, { payload: this.#payload, bit: this.bit }, bytes);
+  }
+
+  /** Reads the sets of a group, as many as are whole. */
+  group({ group, count, fields }: Group, record: Decoded, raws: Raws): void {
+    const most = count === undefined ? Infinity : Number(raws.get(count) ?? 0);
+    const list: DecodedValue[] = [];
+    while (list.length < most && this.bit < this.#bits) {
+      const start = this.bit;
+      const set: Decoded = {};
+      for (const field of fields) this.field(field, set, raws);
+      if (this.bit > this.#bits || this.bit === start) {
+        this.bit = start;
+        break;
+      }
+      list.push(set);
+    }
+    if (list.length > 0) record[group] = list;
+  }
+}
+
+/** True when the payload has the discriminators of this definition. */
+export function matchesPayload({ matches }: Definition, payload: Uint8Array): boolean {
+  return matches.every(({ bit, field }) =>
+    readRaw({ payload, bit }, { bits: field.bits ?? 0, signed: field.signed }) === field.match
+  );
+}
+
+/** Decodes a payload by one definition. */
+export function interpretBy({ items }: Definition, payload: Uint8Array): Decoded {
+  const walk = new Walk(payload);
+  const record: Decoded = {};
+  const raws: Raws = new Map();
+  for (const item of items) {
+    if (isGroup(item)) walk.group(item, record, raws);
+    else walk.field(item, record, raws);
+  }
+  return record;
+}
+
+/** Decodes a payload; undefined when no definition of the PGN fits it. */
+export function interpret(pgn: number, payload: Uint8Array): Decoded | undefined {
+  const definition = definitionsOf(pgn).find((each) => matchesPayload(each, payload));
+  return definition === undefined || payload.length < definition.least ? undefined : interpretBy(definition, payload);
+}

@@ -1,0 +1,178 @@
+/** What decoders say about bytes that are not plain numbers. Pure; `at` and `end` are byte offsets, `end` excluded. */
+import type { Labels } from "./model.ts";
+
+const utf16 = new TextDecoder("utf-16le");
+
+const REPLACEMENT = 0xfffd;
+
+/** Length of the UTF-8 sequence that starts at `at`; 0 when there is none (RFC 3629). */
+function sequenceLength(bytes: Uint8Array, at: number, end: number): number {
+  const lead = bytes[at] ?? 0;
+  const length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+  if (length === 0 || at + length > end) return 0;
+  const second = bytes[at + 1] ?? 0;
+  if ((lead === 0xe0 && second < 0xa0) || (lead === 0xed && second > 0x9f)) return 0;
+  if ((lead === 0xf0 && second < 0x90) || (lead === 0xf4 && second > 0x8f)) return 0;
+  for (let next = 1; next < length; next++) if (((bytes[at + next] ?? 0) & 0xc0) !== 0x80) return 0;
+  return length;
+}
+
+/** Code points of UTF-8, one replacement character for each byte that belongs to nothing. */
+function codePoints(bytes: Uint8Array, at: number, end: number): number[] {
+  const points: number[] = [];
+  while (at < end) {
+    const length = sequenceLength(bytes, at, end);
+    let point = length === 0 ? REPLACEMENT : (bytes[at] ?? 0) & (length === 1 ? 0x7f : 0xff >>> (length + 1));
+    for (let next = 1; next < length; next++) point = (point << 6) | ((bytes[at + next] ?? 0) & 0x3f);
+    points.push(point);
+    at += Math.max(1, length);
+  }
+  return points;
+}
+
+/**
+ * Characters of a text. ASCII on nearly every device; what else there is, is UTF-8, and where it is not:
+ * `"latin1"` reads every byte as what it is in Latin-1, `"lossy"` puts U+FFFD for it.
+ */
+export function characters(bytes: Uint8Array, at: number, end: number, odd: "latin1" | "lossy"): string {
+  let every = 0;
+  for (let next = at; next < end; next++) every |= bytes[next] ?? 0;
+  if (every > 0x7f) {
+    const points = codePoints(bytes, at, end);
+    if (odd === "lossy" || !points.includes(REPLACEMENT)) return String.fromCodePoint(...points);
+  }
+  return at >= end ? "" : String.fromCharCode(...bytes.subarray(at, end));
+}
+
+/** A text of fixed width: it ends at the first 0x00 or 0xFF, without the characters that fill it up. */
+export function fixedText(
+  bytes: Uint8Array,
+  at: number,
+  end: number,
+  { fill = "", odd }: { fill?: string | undefined; odd: "latin1" | "lossy" },
+): string {
+  let stop = at;
+  while (stop < end && bytes[stop] !== 0x00 && bytes[stop] !== 0xff) stop++;
+  while (fill !== "" && stop > at && fill.includes(String.fromCharCode(bytes[stop - 1] ?? 0))) stop--;
+  return characters(bytes, at, stop, odd);
+}
+
+/** Where a text with length and encoding in front ends: its length counts these two bytes. */
+export function lauEnd(bytes: Uint8Array, at: number, end: number): number {
+  return at >= end ? at : Math.min(end, at + Math.max(2, bytes[at] ?? 0));
+}
+
+/**
+ * A text with length and encoding (0: UTF-16, otherwise single bytes) in front. With `fill` it is cut and trimmed like
+ * one of fixed width, without it every character counts.
+ */
+export function lauText(
+  bytes: Uint8Array,
+  at: number,
+  end: number,
+  { odd, fill = odd === "latin1" ? " @" : undefined }: { fill?: string | undefined; odd: "latin1" | "lossy" },
+): string {
+  const stop = lauEnd(bytes, at, end);
+  const start = at + 2;
+  if (start >= stop) return "";
+  if (bytes[at + 1] === 0) return utf16.decode(bytes.subarray(start, stop));
+  return fill === undefined ? characters(bytes, start, stop, odd) : fixedText(bytes, start, stop, { fill, odd });
+}
+
+/** Where a text with a length in front and a zero behind ends; neither is counted in its length. */
+export function lzEnd(bytes: Uint8Array, at: number, end: number): number {
+  return at >= end ? at : Math.min(end, at + (bytes[at] ?? 0) + 2);
+}
+
+/** A text with a length in front. */
+export function lzText(bytes: Uint8Array, at: number, end: number, odd: "latin1" | "lossy"): string {
+  const stop = at >= end ? at : Math.min(end, at + 1 + (bytes[at] ?? 0));
+  return fixedText(bytes, at + 1, stop, { odd });
+}
+
+const HEX_BYTES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+/** Hex digits of whole bytes. */
+export function hexBytes(bytes: Uint8Array, at: number, end: number): string {
+  let text = "";
+  for (let next = at; next < end; next++) text += HEX_BYTES[bytes[next] ?? 0xff];
+  return text;
+}
+
+/** Hex digits of `bits` bits from bit `bit`, byte by byte, lowest bits first; the last byte is filled up with zeros. */
+export function hexBits(bytes: Uint8Array, bit: number, bits: number): string {
+  let text = "";
+  for (let done = 0; done < bits; done += 8) {
+    const at = bit + done;
+    const pair = (bytes[at >>> 3] ?? 0xff) | ((bytes[(at >>> 3) + 1] ?? 0xff) << 8);
+    text += HEX_BYTES[(pair >>> (at & 7)) & (2 ** Math.min(8, bits - done) - 1)];
+  }
+  return text;
+}
+
+/** 16 hex digits of a 64-bit number in two halves. */
+export function hexNumber(low: number, high: number): string {
+  return (high >>> 0).toString(16).padStart(8, "0") + (low >>> 0).toString(16).padStart(8, "0");
+}
+
+/** Decimal digits, two in each byte; 0xFF ends them, null when there are none. */
+export function decimalText(bytes: Uint8Array, at: number, end: number): string | null {
+  let text = "";
+  for (let next = at; next < end; next++) {
+    const byte = bytes[next] ?? 0xff;
+    if (byte > 99) break;
+    text += byte < 10 ? `0${byte}` : `${byte}`;
+  }
+  return text === "" ? null : text;
+}
+
+/** Labels of the bits that are set, lowest first; a bit without a label as its number. */
+export function bitLabels(labels: Labels, low: number, high = 0): (string | number)[] {
+  const set: (string | number)[] = [];
+  for (let bit = 0; bit < 64; bit++) {
+    if ((bit < 32 ? low >>> bit : high >>> (bit - 32)) & 1) set.push(labels.byCode.get(bit) ?? bit);
+  }
+  return set;
+}
+
+/** `{id, name}`, without a name where the table has none. */
+export function lookedUp(labels: Labels | undefined, id: number): { id: number; name?: string } {
+  const name = labels?.byCode.get(id);
+  return name === undefined ? { id } : { id, name };
+}
+
+const DAY_MS = 86_400_000;
+
+/** ISO 8601 date of a number of days since 1970-01-01. */
+export function isoDate(days: number): string {
+  return new Date(days * DAY_MS).toISOString().slice(0, 10);
+}
+
+const twoDigits = (value: number) => value < 10 ? `0${value}` : `${value}`;
+
+/** ISO 8601 time of `ticks` since midnight, so many of which make a second; hours go on beyond 24. */
+export function isoTime(ticks: number, perSecond: number): string {
+  const size = Math.abs(ticks);
+  const seconds = Math.floor(size / perSecond);
+  const rest = size - seconds * perSecond;
+  const digits = Math.ceil(Math.log10(perSecond));
+  const fraction = rest === 0
+    ? ""
+    : "." + Math.round(rest / perSecond * 10 ** digits).toString().padStart(digits, "0").replace(/0+$/, "");
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  return `${ticks < 0 ? "-" : ""}${twoDigits(hours)}:${twoDigits(minutes)}:${twoDigits(seconds % 60)}${fraction}`;
+}
+
+const floats = new DataView(new ArrayBuffer(4));
+
+/** The 32-bit IEEE 754 number of these bits, in as few digits as tell it from its neighbours; null for what JSON cannot hold. */
+export function float32(raw: number): number | null {
+  floats.setUint32(0, raw);
+  const value = floats.getFloat32(0);
+  if (!Number.isFinite(value)) return null;
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return short;
+  }
+  return value;
+}

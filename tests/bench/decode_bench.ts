@@ -1,0 +1,53 @@
+import { decode } from "../../src/pgn/mod.ts";
+import { type Payload, recordedPayloads, vectorPayloads } from "../support/payloads.ts";
+import { rate, report } from "./figure.ts";
+
+const ROUNDS = 20;
+
+/** Time of the first decoding of each PGN: the slowest, which compiles the most. */
+function slowestFirstUse(payloads: readonly Payload[]): number {
+  let slowest = 0;
+  for (const { pgn, payload } of payloads) {
+    const start = performance.now();
+    decode(pgn, payload);
+    slowest = Math.max(slowest, performance.now() - start);
+  }
+  return slowest;
+}
+
+async function benchCanboatjs(payloads: readonly Payload[]): Promise<number> {
+  const { FromPgn } = await import("@canboat/canboatjs");
+  const parser = new FromPgn({ format: 1, checkForInvalidFields: false });
+  parser.on("error", () => {});
+  const stamp = "2026-01-01T00:00:00.000Z";
+  const lines = payloads.map(({ pgn, payload }) =>
+    [stamp, 6, pgn, 1, 255, payload.length, ...Array.from(payload, (byte) => byte.toString(16).padStart(2, "0"))].join(
+      ",",
+    )
+  );
+  let fields = 0;
+  const value = rate(payloads.length, () => {
+    for (const line of lines) fields += parser.parseString(line) ? 1 : 0;
+  }, 3);
+  if (fields === 0) throw new Error("canboatjs decoded nothing");
+  return value;
+}
+
+/** Decoding of all recorded payloads and vectors: as objects, as JSON, and beside canboatjs in the same run. */
+export async function decodeBench(): Promise<void> {
+  const payloads = [...await recordedPayloads(), ...vectorPayloads()];
+  report({ name: "first use of a PGN, slowest", value: slowestFirstUse(payloads), unit: "ms", bar: "< 5" });
+  let keys = 0;
+  const count = payloads.length * ROUNDS;
+  const each = (run: (pgn: number, payload: Uint8Array) => void) => {
+    for (let round = 0; round < ROUNDS; round++) for (const { pgn, payload } of payloads) run(pgn, payload);
+  };
+  const object = rate(count, () => each((pgn, payload) => keys += decode(pgn, payload) ? 1 : 0));
+  const text = rate(count, () => each((pgn, payload) => keys += JSON.stringify(decode(pgn, payload))?.length ?? 0));
+  if (keys === 0) throw new Error("Nothing was decoded");
+  report({ name: "decode", value: object, unit: "messages/s", bar: ">= 10000000" });
+  report({ name: "decode + JSON.stringify", value: text, unit: "messages/s", bar: ">= 4000000" });
+  const other = await benchCanboatjs(payloads);
+  report({ name: "canboatjs", value: other, unit: "messages/s" });
+  report({ name: "decode / canboatjs", value: object / other, unit: "times", bar: ">= 20" });
+}
