@@ -1,4 +1,5 @@
 import type { Message } from "../frame/mod.ts";
+import { Decoder } from "./decoder.ts";
 import { FrameJson } from "./frame_json.ts";
 import { Registry } from "./registry.ts";
 import { DEFAULT_RING_FRAMES, Ring } from "./ring.ts";
@@ -13,6 +14,8 @@ export interface BrokerOptions {
   ringFrames?: number;
   /** (Device, PGN) pairs in the store of last values; default {@linkcode DEFAULT_MAX_VALUES}. */
   maxValues?: number;
+  /** Default: by the definitions of the PGNs. */
+  decoder?: Decoder;
 }
 
 /**
@@ -24,6 +27,7 @@ export class Broker {
   readonly ring: Ring;
   readonly registry: Registry;
   readonly values: Values;
+  readonly decoder: Decoder;
   readonly json: FrameJson;
   #subscriptions: readonly Subscription[] = [];
   #published = 0;
@@ -32,13 +36,14 @@ export class Broker {
   readonly #lastFrames: { monoMs: number; timeUs: number; frames: number }[];
 
   constructor(
-    { buses, ringFrames = DEFAULT_RING_FRAMES, maxValues = DEFAULT_MAX_VALUES }: BrokerOptions,
+    { buses, ringFrames = DEFAULT_RING_FRAMES, maxValues = DEFAULT_MAX_VALUES, decoder = new Decoder() }: BrokerOptions,
   ) {
     this.buses = buses;
     this.ring = new Ring(ringFrames);
     this.registry = new Registry(buses);
     this.values = new Values({ buses: buses.length, maxValues });
-    this.json = new FrameJson(this.ring, buses);
+    this.decoder = decoder;
+    this.json = new FrameJson(this.ring, buses, { decoder });
     this.#lastFrames = buses.map(() => ({ monoMs: -Infinity, timeUs: 0, frames: 0 }));
     this.registry.listen(({ event, device }) => {
       if (event === "removed") this.values.forget(device.bus, device.src);

@@ -1,36 +1,74 @@
 import { destinationOfId, formatHex, formatTimeUs } from "../frame/mod.ts";
+import { Decoder } from "./decoder.ts";
 import { newStoredFrame, type Ring } from "./ring.ts";
 
-/** JSON texts kept for whoever wants the same frame next, some ticks' worth; a power of two. */
-const CACHED_TEXTS = 1024;
+/** JSON texts kept for whoever wants the same frame next: what a burst brings in one turn; a power of two. */
+const CACHED_TEXTS = 2048;
+
+/** Texts of frames by number, the newest in each place. */
+class TextCache {
+  readonly #seqs = new Float64Array(CACHED_TEXTS).fill(NaN);
+  readonly #texts: string[] = Array.from({ length: CACHED_TEXTS }, () => "");
+
+  get(seq: number): string | undefined {
+    const slot = seq & (CACHED_TEXTS - 1);
+    return this.#seqs[slot] === seq ? this.#texts[slot] : undefined;
+  }
+
+  set(seq: number, text: string): string {
+    const slot = seq & (CACHED_TEXTS - 1);
+    this.#seqs[slot] = seq;
+    this.#texts[slot] = text;
+    return text;
+  }
+}
 
 /** JSON of frames in the ring: made once, on first demand, and shared by all who ask. */
 export class FrameJson {
   readonly #ring: Ring;
   /** `"bus":"can0",` by index; empty texts with a single bus. */
   readonly #busTexts: readonly string[];
-  readonly #seqs = new Float64Array(CACHED_TEXTS).fill(NaN);
-  readonly #texts: string[] = Array.from({ length: CACHED_TEXTS }, () => "");
+  readonly #decoder: Decoder;
+  readonly #plain = new TextCache();
+  /** Made when the first client wants frames decoded. */
+  #decoded: TextCache | undefined;
   readonly #stored = newStoredFrame();
 
-  /** @param buses names of the buses, in the order of their indexes */
-  constructor(ring: Ring, buses: readonly string[]) {
+  /**
+   * @param buses names of the buses, in the order of their indexes
+   * @param options.decoder default: by the definitions of the PGNs
+   */
+  constructor(ring: Ring, buses: readonly string[], { decoder = new Decoder() }: { decoder?: Decoder } = {}) {
     this.#ring = ring;
     this.#busTexts = buses.map((bus) => buses.length > 1 ? `"bus":${JSON.stringify(bus)},` : "");
+    this.#decoder = decoder;
   }
 
   /** JSON of frame `seq`; undefined when the ring has let it go. */
   of(seq: number): string | undefined {
-    const slot = seq & (CACHED_TEXTS - 1);
-    if (this.#seqs[slot] === seq) return this.#texts[slot];
+    const known = this.#plain.get(seq);
+    if (known !== undefined) return known;
     const stored = this.#stored;
     if (!this.#ring.read(seq, stored)) return undefined;
     const { id } = stored;
-    const text = `{"seq":${seq},"ts":"${formatTimeUs(stored.timeUs)}","prio":${(id >>> 26) & 7},"pgn":${stored.pgn},` +
-      `"src":${id & 0xff},"dst":${destinationOfId(id)},${this.#busTexts[stored.bus] ?? ""}` +
-      `"data":"${formatHex(stored.data, { start: stored.offset, length: stored.length })}"}`;
-    this.#seqs[slot] = seq;
-    this.#texts[slot] = text;
-    return text;
+    return this.#plain.set(
+      seq,
+      `{"seq":${seq},"ts":"${formatTimeUs(stored.timeUs)}","prio":${(id >>> 26) & 7},"pgn":${stored.pgn},` +
+        `"src":${id & 0xff},"dst":${destinationOfId(id)},${this.#busTexts[stored.bus] ?? ""}` +
+        `"data":"${formatHex(stored.data, { start: stored.offset, length: stored.length })}"}`,
+    );
+  }
+
+  /** The same with `decoded` as its last key; without it when nothing describes the payload. */
+  decodedOf(seq: number): string | undefined {
+    const cache = this.#decoded ??= new TextCache();
+    const known = cache.get(seq);
+    if (known !== undefined) return known;
+    const text = this.of(seq);
+    const stored = this.#stored;
+    if (text === undefined || !this.#ring.read(seq, stored)) return undefined;
+    const { pgn, data, offset, length } = stored;
+    const decoded = this.#decoder.json(pgn, data.subarray(offset, offset + length));
+    return cache.set(seq, decoded === undefined ? text : `${text.slice(0, -1)},"decoded":${decoded}}`);
   }
 }

@@ -5,6 +5,7 @@
  * @module
  */
 export * from "./broker.ts";
+export * from "./decoder.ts";
 export * from "./frame_json.ts";
 export * from "./registry.ts";
 export * from "./ring.ts";

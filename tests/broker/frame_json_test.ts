@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FrameJson, Ring } from "../../src/broker/mod.ts";
+import { type Decode, Decoder, FrameJson, Ring } from "../../src/broker/mod.ts";
 import { formatHex, formatTimeUs, type Frame, parseCanId } from "../../src/frame/mod.ts";
 import { message, START_US } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
@@ -75,4 +75,67 @@ Deno.test("frames that share a place in the cache never show each other's text",
   const json = new FrameJson(ring, ["can0"]);
   for (let seq = 1; seq <= 20_000; seq++) ring.push(seq, message());
   for (const seq of [1, 8193, 1, 16_385, 8193]) assert.equal(JSON.parse(json.of(seq)!).seq, seq);
+});
+
+/** JSON of frames in a ring, with payloads decoded as told; `asked` has the PGN of every payload that was decoded. */
+function jsonOf(ring: Ring, decode: Decode): { json: FrameJson; asked: number[] } {
+  const asked: number[] = [];
+  const decoder = new Decoder({
+    decode: (pgn, payload) => {
+      asked.push(pgn);
+      return decode(pgn, payload);
+    },
+  });
+  return { json: new FrameJson(ring, ["can0"], { decoder }), asked };
+}
+
+Deno.test("decoded is the last key, made of the frame's own bytes and no others", () => {
+  const ring = new Ring(16);
+  ring.push(1, message({ data: [9, 9, 9] }));
+  ring.push(2, message({ pgn: 129029, data: [0xde, 0xad] }));
+  ring.push(3, message({ data: [8, 8, 8] }));
+  const { json } = jsonOf(ring, (pgn, payload) => ({ pgn, bytes: [...payload] }));
+  const plain = json.of(2)!;
+  assert.equal(json.decodedOf(2), plain.slice(0, -1) + `,"decoded":{"pgn":129029,"bytes":[222,173]}}`);
+  assert.equal(json.of(2), plain, "the plain text stays plain");
+});
+
+Deno.test("a payload that nothing describes leaves the key out", () => {
+  const ring = new Ring(16);
+  ring.push(1, message());
+  const { json, asked } = jsonOf(ring, () => undefined);
+  assert.equal(json.decodedOf(1), json.of(1));
+  assert.equal(json.decodedOf(1), json.of(1));
+  assert.deepEqual(asked, [127250], "and is not tried again");
+});
+
+Deno.test("a frame is decoded once, on first demand, and never when nobody asks", () => {
+  const ring = new Ring(16);
+  ring.push(1, message({ pgn: 127245 }));
+  ring.push(2, message({ pgn: 127250 }));
+  const { json, asked } = jsonOf(ring, () => ({ a: 1 }));
+  assert.ok(json.of(1) && json.of(2));
+  assert.deepEqual(asked, []);
+  for (let client = 0; client < 10; client++) assert.match(json.decodedOf(2)!, /"decoded":\{"a":1\}\}$/);
+  assert.deepEqual(asked, [127250]);
+});
+
+Deno.test("a frame that is not in the ring has no decoded JSON, even when its plain text is still there", () => {
+  const ring = new Ring(4);
+  const { json, asked } = jsonOf(ring, () => ({ a: 1 }));
+  ring.push(1, message());
+  assert.ok(json.of(1));
+  for (let seq = 2; seq <= 10; seq++) ring.push(seq, message());
+  for (const seq of [0, 1, 6, 11]) assert.equal(json.decodedOf(seq), undefined, `frame ${seq}`);
+  assert.deepEqual(asked, []);
+});
+
+Deno.test("decoded texts that share a place in the cache never show each other's fields", () => {
+  const ring = new Ring(32_768);
+  const { json } = jsonOf(ring, (_, payload) => ({ first: payload[0]! }));
+  for (let seq = 1; seq <= 20_000; seq++) ring.push(seq, message({ data: [seq & 0xff] }));
+  for (const seq of [1, 8193, 1, 16_385, 8193]) {
+    const { seq: told, decoded } = JSON.parse(json.decodedOf(seq)!);
+    assert.deepEqual([told, decoded], [seq, { first: seq & 0xff }]);
+  }
 });
