@@ -7,7 +7,14 @@ import {
   StallDetector,
   systemClock,
 } from "./base/mod.ts";
-import { Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAULT_RING_FRAMES } from "./broker/mod.ts";
+import {
+  Broker,
+  type Decode,
+  Decoder,
+  DEFAULT_DEVICE_IDLE_TIMEOUT_MS,
+  DEFAULT_MAX_VALUES,
+  DEFAULT_RING_FRAMES,
+} from "./broker/mod.ts";
 import { Assembler, BusError, type BusState, type CanBus, DEFAULT_MAX_ASSEMBLIES } from "./can/mod.ts";
 import { boatRoutes, type BusLine, judgeHealth, listen, Metrics, serveRoutes, StreamHub } from "./http/mod.ts";
 import { IdentityRequests } from "./node/mod.ts";
@@ -43,6 +50,12 @@ export interface BoatOptions extends Partial<BoatLimits> {
   log?: Logger;
   /** Default the machine's. */
   clock?: Clock;
+  /**
+   * Decodes payloads, by the definitions when left out; for tests.
+   *
+   * @internal
+   */
+  decode?: Decode;
 }
 
 /** A running boat server. */
@@ -86,12 +99,10 @@ const HOUSEKEEPING_MS = 1000;
 export async function startBoat(options: BoatOptions): Promise<Boat> {
   const { buses, log = silentLogger, clock = systemClock } = options;
   const { ringFrames, maxValues, maxAssemblies, streamBufferBytes, ...rest } = { ...BOAT_DEFAULTS, ...options };
-  const limits: BoatLimits = {
-    deviceIdleTimeoutMs: rest.deviceIdleTimeoutMs,
-    busSilenceThresholdMs: rest.busSilenceThresholdMs,
-    maxStreams: rest.maxStreams,
-  };
-  const broker = new Broker({ buses: buses.map(({ name }) => name), ringFrames, maxValues });
+  const { deviceIdleTimeoutMs, busSilenceThresholdMs, maxStreams } = rest;
+  const limits: BoatLimits = { deviceIdleTimeoutMs, busSilenceThresholdMs, maxStreams };
+  const decoder = new Decoder({ decode: rest.decode, log });
+  const broker = new Broker({ buses: buses.map(({ name }) => name), ringFrames, maxValues, decoder });
   const stall = new StallDetector(log);
   const hub = new StreamHub({ broker, clock, stall });
   const lines = buses.map((bus, index) => ({

@@ -106,19 +106,19 @@ function openEvents(api: BoatApi, query: z.output<typeof eventsQuery>): Response
       release();
     },
   });
-  leave = api.hub.join(stream, { filter: filterOf(query) });
+  leave = api.hub.join(stream, { filter: filterOf(query), decode: query.decode });
   return stream.response();
 }
 
 function openSocket(api: BoatApi, request: Request, query: z.output<typeof streamQuery>): Response {
   checkUpgrade(request.headers);
   const { bufferBytes } = roomForStream(api);
-  const filter = filterOf(query);
+  const wanted = { filter: filterOf(query), decode: query.decode };
   const release = api.hub.take();
   let leave: () => void = () => {};
   return upgradeToStream(request, {
     bufferBytes,
-    opened: (client) => leave = api.hub.join(client, { filter }),
+    opened: (client) => leave = api.hub.join(client, wanted),
     refused: () => leave(),
     closed: () => {
       leave();

@@ -53,16 +53,21 @@ export interface HealthSources {
   nowMs: number;
 }
 
-/** Judges the server: a failed bus degrades it, and when all buses have failed it is unhealthy. */
+/** Judges the server: a failed part degrades it, and when all buses have failed it is unhealthy. */
 export function judgeHealth(sources: HealthSources): Health {
   const { broker, lines } = sources;
   const components: Record<string, ComponentHealth> = {};
   for (const line of lines) components[line.bus.name] = judgeBus(line, sources);
-  const states = Object.values(components).map(({ status }) => status);
-  const failed = states.length > 0 && states.every((status) => status === "unhealthy");
+  const buses = Object.values(components);
+  const failed = buses.length > 0 && buses.every(({ status }) => status === "unhealthy");
+  const { fault } = broker.decoder;
+  if (fault.count > 0) {
+    const message = `${fault.count} payloads not decoded by a fault: ${fault.message}`;
+    components.decoder = { status: "degraded", message };
+  }
   const lastUs = Math.max(0, ...lines.map(({ index }) => broker.lastFrame(index)?.timeUs ?? 0));
   return {
-    status: failed ? "unhealthy" : states.every((status) => status === "ok") ? "ok" : "degraded",
+    status: failed ? "unhealthy" : Object.values(components).every(({ status }) => status === "ok") ? "ok" : "degraded",
     broker: {
       status: "ok",
       frames_total: broker.published,

@@ -99,7 +99,7 @@ export class Metrics {
   }
 
   #broker({ broker }: MetricSources): void {
-    const { registry, values, ring } = broker;
+    const { registry, values, ring, decoder } = broker;
     this.#gauge("vbg_head_seq", "Newest sequence number", () => [[broker.head, {}]]);
     this.#gauge("vbg_ring_frames", "Frames in the ring", () => [[ring.size, {}]]);
     this.#gauge("vbg_ring_capacity_frames", "Frames the ring can hold", () => [[ring.capacity, {}]]);
@@ -113,6 +113,11 @@ export class Metrics {
         [registry.counters.invalidClaims, { kind: "claim" }],
         [registry.counters.invalidProducts, { kind: "product" }],
       ],
+    );
+    this.#counter(
+      "vbg_decode_faults_total",
+      "Payloads not decoded by a fault of the server",
+      () => [[decoder.fault.count, {}]],
     );
     this.#gauge("vbg_values", "Last values kept", () => [[values.size, {}]]);
     this.#counter(

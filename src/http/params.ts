@@ -53,7 +53,7 @@ export const filterQuery = z.object({
 
 /** The parameters of a stream. */
 export const streamQuery = filterQuery.extend({
-  decode: flag("Add `decoded` to each frame whose PGN has a decoder; this version has none"),
+  decode: flag("Add a `decoded` object to each frame whose payload is known"),
 });
 
 /** The parameters of an event stream. */

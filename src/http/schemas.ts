@@ -3,6 +3,11 @@ import { z } from "@hono/zod-openapi";
 const time = z.string().openapi({ format: "date-time" });
 const count = z.int();
 
+/** Fields of a payload by name: numbers, texts, nulls, and lists and objects of them. */
+const decodedSchema = z.record(z.string(), z.unknown()).openapi({
+  description: "Fields of the payload by name; left out when nothing describes the payload",
+});
+
 /** Frame, as streams carry it. */
 export const frameSchema = z.object({
   seq: count,
@@ -13,6 +18,7 @@ export const frameSchema = z.object({
   dst: z.int().min(0).max(255),
   bus: z.string().optional(),
   data: z.string(),
+  decoded: decodedSchema.optional(),
 }).openapi("Frame");
 
 /** Entry of the device table. */

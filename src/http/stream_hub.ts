@@ -37,6 +37,8 @@ export interface StreamClient {
 /** What a client joins with. */
 export interface JoinOptions {
   filter: Filter;
+  /** Adds `decoded` to each frame; default false. */
+  decode?: boolean;
 }
 
 /** Clients that want the same frames share one subscription and the bytes made of it. */
@@ -44,6 +46,8 @@ interface Channel {
   readonly key: string | undefined;
   readonly clients: Set<StreamClient>;
   readonly subscription: Subscription;
+  /** JSON of a frame as these clients want it; undefined when the ring has let it go. */
+  readonly text: (seq: number) => string | undefined;
   readonly close: () => void;
 }
 
@@ -99,13 +103,13 @@ export class StreamHub {
   }
 
   /** Sends frames to `client` from the current head on. Returns the way to leave. After `stop` the client is ended. */
-  join(client: StreamClient, { filter }: JoinOptions): () => void {
+  join(client: StreamClient, { filter, decode = false }: JoinOptions): () => void {
     if (this.#stopped) {
       client.end();
       return () => {};
     }
-    const key = JSON.stringify(filter);
-    const channel = this.#shared.get(key) ?? this.#open(filter, key);
+    const key = JSON.stringify([filter, decode]);
+    const channel = this.#shared.get(key) ?? this.#open({ filter, decode }, key);
     this.#flush(channel);
     channel.clients.add(client);
     this.#clients++;
@@ -124,7 +128,8 @@ export class StreamHub {
     }
   }
 
-  #open(filter: Filter, key: string): Channel {
+  #open({ filter, decode }: Required<JoinOptions>, key: string): Channel {
+    const { json } = this.#broker;
     const open = openFilter(filter, this.#broker);
     const subscription = this.#broker.subscribe({
       capacity: WAITING_FRAMES,
@@ -135,6 +140,7 @@ export class StreamHub {
       key: open.shareable ? key : undefined,
       clients: new Set(),
       subscription,
+      text: decode ? (seq) => json.decodedOf(seq) : (seq) => json.of(seq),
       close: () => {
         this.#broker.unsubscribe(subscription);
         open.close();
@@ -174,12 +180,12 @@ export class StreamHub {
 
   /** Delivers what waits in a channel, or as much of it as `batches` hold. */
   #flush(channel: Channel, batches: number = Infinity): void {
-    const { subscription, clients } = channel;
+    const { subscription, clients, text: textOf } = channel;
     for (let turn = 0; turn < batches && subscription.waiting > 0; turn++) {
       const seqs: number[] = [];
       const texts: string[] = [];
       subscription.drain((seq) => {
-        const text = this.#broker.json.of(seq);
+        const text = textOf(seq);
         if (text === undefined) return subscription.drop(seq);
         seqs.push(seq);
         texts.push(text);
