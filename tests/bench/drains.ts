@@ -30,12 +30,12 @@ export class Drains {
     return bytes;
   }
 
-  /** Opens one more stream on this machine. */
-  open(port: number): void {
+  /** Opens one more stream on this machine; `query` begins with a question mark. */
+  open(port: number, query = ""): void {
     const { socket, connect, send } = this.#libc.symbols;
     const fd = socket(AF_INET, SOCK_STREAM, 0);
     const address = Uint8Array.of(AF_INET, 0, port >> 8, port & 0xff, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0);
-    const request = new TextEncoder().encode("GET /events HTTP/1.1\r\nHost: boat\r\n\r\n");
+    const request = new TextEncoder().encode(`GET /events${query} HTTP/1.1\r\nHost: boat\r\n\r\n`);
     if (fd < 0 || connect(fd, address, address.length) !== 0) throw new Error(`Cannot connect to port ${port}`);
     send(fd, request, BigInt(request.length), 0);
     this.#sockets.push(fd);

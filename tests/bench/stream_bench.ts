@@ -9,8 +9,9 @@ const MEASURE_MS = 10_000;
 /** Reads frames properly; gives the delay of each from the bus to here, and checks that none is missing. */
 async function carefulClient(
   port: number,
+  query: string,
 ): Promise<{ delaysMs: number[]; gaps: () => number; stop: () => Promise<void> }> {
-  const response = await fetch(`http://127.0.0.1:${port}/events`);
+  const response = await fetch(`http://127.0.0.1:${port}/events${query}`);
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   const delaysMs: number[] = [];
   const bytes = new DataView(new ArrayBuffer(8));
@@ -42,12 +43,16 @@ function percentile(values: number[], share: number): number {
 }
 
 /** CPU of the server with so many event streams at a full bus, and the delay one client sees meanwhile. */
-async function benchStreams(clients: number, cpuBar: string): Promise<void> {
+async function benchStreams(
+  clients: number,
+  { cpuBar, decode = false }: { cpuBar?: string; decode?: boolean },
+): Promise<void> {
+  const query = decode ? "?decode=true" : "";
   const server = await startProcess("server.ts", [String(FRAMES_PER_SECOND)]);
   const port = Number(server.line);
   const drains = new Drains();
-  for (let i = 1; i < clients; i++) drains.open(port);
-  const careful = await carefulClient(port);
+  for (let i = 1; i < clients; i++) drains.open(port, query);
+  const careful = await carefulClient(port, query);
   await sleep(WARM_UP_MS);
   careful.delaysMs.length = 0;
   drains.takeBytes();
@@ -56,8 +61,8 @@ async function benchStreams(clients: number, cpuBar: string): Promise<void> {
   await sleep(MEASURE_MS);
   const elapsedMs = performance.now() - start;
   const cpu = (cpuMs(server.pid) - cpuBefore) / elapsedMs * 100;
-  const name = `${FRAMES_PER_SECOND} frames/s to ${clients} event streams`;
-  report({ name: `${name}: CPU of the server`, value: cpu, unit: "% of a core", bar: cpuBar });
+  const name = `${FRAMES_PER_SECOND} ${decode ? "decoded " : ""}frames/s to ${clients} event streams`;
+  report({ name: `${name}: CPU of the server`, value: cpu, unit: "% of a core", ...(cpuBar && { bar: cpuBar }) });
   report({ name: `${name}: p50 from bus to client`, value: percentile(careful.delaysMs, 0.5), unit: "ms" });
   report({
     name: `${name}: p99 from bus to client`,
@@ -91,9 +96,10 @@ async function benchMemory(): Promise<void> {
 /** Figures of the whole server, with clients in another process. */
 export async function streamBench(): Promise<void> {
   await benchMemory();
-  await benchStreams(1, "<= 15");
-  await benchStreams(100, "<= 15");
-  await benchStreams(500, "<= 60");
+  await benchStreams(1, { cpuBar: "<= 15" });
+  await benchStreams(100, { cpuBar: "<= 15" });
+  await benchStreams(100, { decode: true });
+  await benchStreams(500, { cpuBar: "<= 60" });
 }
 
 /** Ten minutes at a full bus with ten clients: memory at the end against memory after one minute. */
