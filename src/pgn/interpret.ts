@@ -57,7 +57,7 @@ class Walk {
   #note(field: Field, raw: Raw, raws: Raws): void {
     if (field.name !== undefined) raws.set(field.name, raw);
     if (field.type === "pgn") this.#commanded = new CommandedPgn(Number(raw));
-    if (field.proprietary && field.name !== undefined) this.#commanded?.noteNamed(field.name, raw);
+    if (field.proprietary && field.name !== undefined) this.#commanded?.note(field.name, raw);
     if (field.type === "key") this.#key = { field: field.keys?.get(Number(raw)), bytes: undefined };
     if (field.type === "length" && this.#key) this.#key.bytes = Number(raw);
   }

@@ -62,35 +62,48 @@ export function fieldOfNumber(definition: Definition, wanted: number): NumberedF
   return field && { field, name: field.name === undefined ? null : `${field.name}_${set}` };
 }
 
+/** What a layout says a discriminator is: by the number of the field, or by its name. */
+function matchOf(layout: Definition, key: number | string): number | undefined {
+  if (typeof key === "number") return fieldOfNumber(layout, key)?.field.match;
+  return layout.matches.find(({ field }) => field.name === key)?.field.match;
+}
+
 /** The PGN that is commanded: which of its layouts is meant shows as the parameters tell its discriminators. */
 export class CommandedPgn {
-  #layouts: readonly Definition[];
+  readonly #layouts: readonly Definition[];
+  /** The first layout that can be meant. */
+  #current = 0;
+  readonly #notes: { key: number | string; raw: number }[] = [];
 
-  constructor(pgn: number) {
-    this.#layouts = definitionsOf(pgn);
+  /** @param layouts those that can be meant; left out: all of the PGN */
+  constructor(pgn: number, layouts: readonly Definition[] = definitionsOf(pgn)) {
+    this.#layouts = layouts;
   }
 
   /** The field of this number, in the first layout that can still be meant. */
   field(number: number): NumberedField | undefined {
-    const [layout] = this.#layouts;
+    const layout = this.#layouts[this.#current];
     return layout && fieldOfNumber(layout, number);
   }
 
-  /** Takes note of a value: layouts that need another one are not meant. */
-  note(number: number, raw: Raw): void {
-    this.#keep((layout) => fieldOfNumber(layout, number)?.field.match, raw);
+  /**
+   * Takes note of a value: layouts that need another one are not meant. The key is a field's number, or its name:
+   * PGN 126208 tells the manufacturer of a proprietary PGN in front.
+   */
+  note(key: number | string, raw: Raw): void {
+    this.#notes.push({ key, raw: Number(raw) });
+    while (this.#current < this.#layouts.length && !this.#fits(this.#layouts[this.#current])) this.#current++;
   }
 
-  /** The same, by the field's name: PGN 126208 tells the manufacturer of a proprietary PGN in front. */
-  noteNamed(name: string, raw: Raw): void {
-    this.#keep(({ matches }) => matches.find(({ field }) => field.name === name)?.field.match, raw);
+  /** The layouts behind that one that can be meant as well. */
+  others(): readonly Definition[] {
+    return this.#layouts.filter((layout, index) => index > this.#current && this.#fits(layout));
   }
 
-  #keep(matchOf: (layout: Definition) => number | undefined, raw: Raw): void {
-    if (this.#layouts.length < 2) return;
-    this.#layouts = this.#layouts.filter((layout) => {
-      const match = matchOf(layout);
-      return match === undefined || match === Number(raw);
+  #fits(layout: Definition | undefined): boolean {
+    return layout === undefined || this.#notes.every(({ key, raw }) => {
+      const match = matchOf(layout, key);
+      return match === undefined || match === raw;
     });
   }
 }
@@ -109,15 +122,29 @@ export function readParameter(payload: Uint8Array, at: number, commanded: Comman
   return { field: number, name: known.name, value: shown, end };
 }
 
-/** The parameters from a byte to the end of the payload, as far as they are known and whole; null when none is. */
-export function parameterList(payload: Uint8Array, at: number, pgn: number): DecodedValue {
-  const commanded = new CommandedPgn(pgn);
+function readAll(payload: Uint8Array, at: number, commanded: CommandedPgn): { list: DecodedValue[]; end: number } {
   const list: DecodedValue[] = [];
   for (;;) {
     const parameter = readParameter(payload, at, commanded);
-    if (parameter === undefined) return list.length === 0 ? null : list;
+    if (parameter === undefined) return { list, end: at };
     const { field, name, value } = parameter;
     list.push({ field, name, value });
     at = parameter.end;
   }
+}
+
+/**
+ * The parameters from a byte to the end of the payload, as far as they are known and whole; null when none is. Nothing
+ * need tell which layout of a proprietary PGN is meant: it is the first whose widths make them end with the payload.
+ */
+export function parameterList(payload: Uint8Array, at: number, pgn: number): DecodedValue {
+  const commanded = new CommandedPgn(pgn);
+  const first = readAll(payload, at, commanded);
+  if (first.end !== payload.length) {
+    for (const layout of commanded.others()) {
+      const { list, end } = readAll(payload, at, new CommandedPgn(pgn, [layout]));
+      if (end === payload.length) return list;
+    }
+  }
+  return first.list.length === 0 ? null : first.list;
 }
