@@ -5,10 +5,12 @@
  */
 import { boatProgram } from "../cli/boat.ts";
 import { formatReference } from "../cli/help.ts";
+import { decodingPage } from "./decoding_page.ts";
 
 /** Every page, by its place under the root of the project. */
 export const pages: Record<string, () => string> = {
   "docs/boat.md": () => formatReference(boatProgram),
+  "docs/decoding.md": decodingPage,
 };
 
 if (import.meta.main) {

@@ -112,14 +112,21 @@ export class CommandedPgn {
 export function readParameter(payload: Uint8Array, at: number, commanded: CommandedPgn): Parameter | undefined {
   const number = payload[at];
   if (number === undefined || at + 1 >= payload.length) return undefined;
-  const known = commanded.field(number);
-  if (known === undefined) return undefined;
-  const { value, raw, end: bit } = readField(known.field, { payload, bit: (at + 1) * 8 });
-  const end = Math.ceil(bit / 8);
+  let known = commanded.field(number);
+  let read = known && readField(known.field, { payload, bit: (at + 1) * 8 });
+  if (read?.raw !== undefined) {
+    commanded.note(number, read.raw);
+    const better = commanded.field(number);
+    if (better && better !== known) {
+      known = better;
+      read = readField(better.field, { payload, bit: (at + 1) * 8 });
+    }
+  }
+  if (known === undefined || read === undefined) return undefined;
+  const end = Math.ceil(read.end / 8);
   if (end > payload.length) return undefined;
-  if (raw !== undefined) commanded.note(number, raw);
-  const shown = known.name === null ? hexBytes(payload, at + 1, end) : value;
-  return { field: number, name: known.name, value: shown, end };
+  const value = known.name === null ? hexBytes(payload, at + 1, end) : read.value;
+  return { field: number, name: known.name, value, end };
 }
 
 function readAll(payload: Uint8Array, at: number, commanded: CommandedPgn): { list: DecodedValue[]; end: number } {
