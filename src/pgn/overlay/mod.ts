@@ -10,3 +10,4 @@ export { OVERLAY_DEFINITIONS } from "./definitions.ts";
 export { type Framing, FRAMING_CORRECTIONS, type FramingCorrection } from "./framing.ts";
 export { OVERLAY_TABLES } from "./labels.ts";
 export { MANUFACTURER_ALIASES } from "./manufacturers.ts";
+export * from "./newer.ts";
