@@ -77,14 +77,14 @@ class Walk {
   }
 
   /** Reads the sets of a group, as many as are whole. */
-  group({ group, count, fields }: Group, record: Decoded, raws: Raws): void {
+  group({ group, count, fields, partial }: Group, record: Decoded, raws: Raws): void {
     const most = count === undefined ? Infinity : Number(raws.get(count) ?? 0);
     const list: DecodedValue[] = [];
     while (list.length < most && this.bit < this.#bits) {
       const start = this.bit;
       const set: Decoded = {};
       for (const field of fields) this.field(field, set, raws);
-      if (this.bit > this.#bits || this.bit === start) {
+      if ((this.bit > this.#bits && !partial) || this.bit === start) {
         this.bit = start;
         break;
       }

@@ -1,5 +1,12 @@
 import definitions from "./definitions.gen.json" with { type: "json" };
-import { CORRECTIONS, NEWER_LAYOUTS, NEWER_TABLES, OVERLAY_DEFINITIONS, OVERLAY_TABLES } from "./overlay/mod.ts";
+import {
+  CORRECTIONS,
+  KEY_ROWS,
+  NEWER_LAYOUTS,
+  NEWER_TABLES,
+  OVERLAY_DEFINITIONS,
+  OVERLAY_TABLES,
+} from "./overlay/mod.ts";
 import {
   defaultCodes,
   type DefinitionSpec,
@@ -50,6 +57,8 @@ export interface Field extends Omit<FieldSpec, "type" | "table" | "parts"> {
 export interface Group {
   group: string;
   count?: string;
+  /** A last set that the payload cuts is filled up with ones like any short payload; otherwise it is left out. */
+  partial: boolean;
   fields: readonly Field[];
 }
 
@@ -139,13 +148,20 @@ const indirectTable = lazily(
       Object.entries(table as Record<string, LabelTable>).map(([code, labels]) => [Number(code), labelsOf(labels)]),
     ),
 );
-const keyTable = lazily(definitions.keys, (table) =>
-  new Map(
-    Object.entries(table as Record<string, FieldSpec>).map(([code, spec]) => [
-      Number(code),
-      fieldOf(spec, "canboat"),
-    ]),
-  ));
+const keyTables = new Map(definitions.keys.map(([name, text]) => [name, text]));
+const keyTablesMade = new Map<string, ReadonlyMap<number, Field>>();
+
+/** What the values after the keys of a table are: canboat's rows with what the overlay says of them. */
+function keyTable(name: string): ReadonlyMap<number, Field> {
+  let table = keyTablesMade.get(name);
+  if (table === undefined) {
+    const rows: Record<string, FieldSpec> = JSON.parse(keyTables.get(name) ?? "{}");
+    for (const { table, key, set } of KEY_ROWS) if (table === name) rows[key] = Object.assign({}, rows[key], set);
+    table = new Map(Object.entries(rows).map(([code, spec]) => [Number(code), fieldOf(spec, "canboat")]));
+    keyTablesMade.set(name, table);
+  }
+  return table;
+}
 
 function fieldOf(spec: FieldSpec, origin: Origin): Field {
   const { table, parts, ...rest } = spec;
@@ -177,7 +193,13 @@ export function widthOf(field: Field): number | undefined {
 function definitionOf(spec: DefinitionSpec, origin: Origin): Definition {
   const { fields, ...rest } = spec;
   const items = fields.map((item): Item =>
-    isGroup(item) ? { ...item, fields: item.fields.map((field) => fieldOf(field, origin)) } : fieldOf(item, origin)
+    isGroup(item)
+      ? {
+        ...item,
+        partial: origin === "canboat" && item.count !== undefined,
+        fields: item.fields.map((field) => fieldOf(field, origin)),
+      }
+      : fieldOf(item, origin)
   );
   const matches: { bit: number; field: Field }[] = [];
   const places = new Map<string, { bit: number; bits: number }>();

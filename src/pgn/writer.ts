@@ -100,7 +100,7 @@ export class Writer {
     if (field.name !== undefined) raws.set(field.name, raw);
     if (field.type === "length") this.#length = raw;
     if (field.type !== "key") return this.#meaning(field, raw, raws);
-    this.#key = this.#let(`${this.#constant(field.keys)}.get(${raw})`);
+    this.#key = this.#let(`${this.#constant(field.keys)}?.get(${raw})`);
     this.#length = "undefined";
     return `${this.#key}===undefined?${raw}:${this.#key}.name`;
   }
@@ -265,7 +265,7 @@ export class Writer {
     return entries;
   }
 
-  #group({ group, count, fields }: Group, raws: Map<string, string>): void {
+  #group({ group, count, fields, partial }: Group, raws: Map<string, string>): void {
     const size = fields.reduce<number | undefined>((sum, field) => {
       const width = widthOf(field);
       return sum === undefined || width === undefined ? undefined : sum + width;
@@ -275,13 +275,13 @@ export class Writer {
     const position = `p${this.#names++}`;
     const most = count === undefined ? "Infinity" : raws.get(count) ?? "0";
     this.#lines.push(`let ${position}=${start};`);
-    const whole = size === undefined ? `${position}<n` : `${position}+${size / 8}<=n`;
+    const whole = size === undefined || partial ? `${position}<n` : `${position}+${size / 8}<=n`;
     this.#lines.push(`while(${list}.length<${most}&&${whole}){`);
     this.#base = position;
     this.#bit = 0;
     const entries = this.#fields(fields, new Map(raws));
     const next = this.#let(this.#byte());
-    this.#lines.push(`if(${next}>n||${next}===${position})break;`);
+    this.#lines.push(`if(${partial ? "" : `${next}>n||`}${next}===${position})break;`);
     this.#lines.push(`${list}.push({${entries.join(",")}});${position}=${next};}`);
     this.#lines.push(`if(${list}.length>0)o[${JSON.stringify(group)}]=${list};`);
     this.#base = position;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { CORRECTIONS, OVERLAY_DEFINITIONS, OVERLAY_TABLES } from "../../src/pgn/overlay/mod.ts";
+import definitions from "../../src/pgn/definitions.gen.json" with { type: "json" };
+import { CORRECTIONS, KEY_ROWS, OVERLAY_DEFINITIONS, OVERLAY_TABLES } from "../../src/pgn/overlay/mod.ts";
 import type { DefinitionSpec, FieldSpec } from "../../src/pgn/spec.ts";
 import { allowed, needs } from "../support/needs.ts";
 
@@ -280,5 +281,15 @@ Deno.test("every correction names a field of canboat's, and a tolerance of at le
     const source = layout?.Fields.find(({ Id }) => Id.toLowerCase() === field.replaceAll("_", ""));
     assert.ok(source, `${pgn} ${id}: ${field}`);
     if (tolerance !== undefined) assert.ok(tolerance >= (source.Resolution ?? 1), `${pgn} ${id}: ${field}`);
+  }
+});
+
+Deno.test("every key row has a reason and changes a key of canboat's, or names a new one with its width", () => {
+  for (const { table, key, set, reason } of KEY_ROWS) {
+    assert.ok(reason.length > 10, `${table} ${key}`);
+    const rows = JSON.parse(String(definitions.keys.find(([name]) => name === table)?.[1] ?? "{}"));
+    const before = rows[key];
+    if (before === undefined) assert.ok(set.name && set.bits, `${table} ${key} has no name or width`);
+    else assert.notDeepEqual({ ...before, ...set }, before, `${table} ${key} changes nothing`);
   }
 });

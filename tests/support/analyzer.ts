@@ -24,12 +24,16 @@ export function snakeCase(id: string): string {
 
 const TOLERANCE = 2e-6;
 
-function near(one: number, other: number): boolean {
-  return Math.abs(one - other) <= TOLERANCE * Math.max(1, Math.abs(one), Math.abs(other));
+/** Equal as far as the analyzer's digits go: it prints between no and seven decimals. */
+function near(theirs: number, ours: number): boolean {
+  const decimals = /\.(\d+)$/.exec(String(theirs))?.[1]?.length ?? 7;
+  const rounding = decimals > 6 ? 0 : 0.501 * 10 ** -decimals;
+  return Math.abs(theirs - ours) <= Math.max(rounding, TOLERANCE * Math.max(1, Math.abs(theirs), Math.abs(ours)));
 }
 
 function isNothing(value: unknown): boolean {
-  return value === null || value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
+  if (typeof value === "string") return value.trim() === "";
+  return value === null || value === undefined || (Array.isArray(value) && value.length === 0);
 }
 
 /** Seconds of `hh:mm:ss.sss`, with a sign in front of negative ones. */
@@ -58,6 +62,7 @@ function agreesWithNamed({ value, name }: AnalyzedFields, ours: unknown, codeOf:
   if (typeof name === "object" && name !== null && typeof ours === "string") {
     return near(Number(value), Number(`0x${ours}`));
   }
+  if (name === null && typeof ours === "number" && value === 2 ** ours) return true; // a bit without a label
   if (typeof ours === "object" && ours !== null && "id" in ours) return ours.id === value;
   if (typeof ours === "string") {
     return codeOf(ours) === value || (typeof value === "string" && agreesWithText(value, ours));

@@ -8,6 +8,7 @@
 export { CORRECTIONS, type FieldCorrection } from "./corrections.ts";
 export { OVERLAY_DEFINITIONS } from "./definitions.ts";
 export { type Framing, FRAMING_CORRECTIONS, type FramingCorrection } from "./framing.ts";
+export { KEY_ROWS, type KeyRow } from "./keys.ts";
 export { OVERLAY_TABLES } from "./labels.ts";
 export { MANUFACTURER_ALIASES } from "./manufacturers.ts";
 export * from "./newer.ts";

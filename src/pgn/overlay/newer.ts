@@ -19,7 +19,6 @@ export const NEWER_TABLES: Readonly<Record<string, LabelTable>> = {
   GARMIN_SUB_PROTOCOL: { 5904: "Autopilot transport" },
   MERCURY_OPCODE: { 4: "Cruise Control", 6: "Active Trim Command" },
   NAVICO_DATA_TYPE: { 1: "Position", 4: "VDOP" },
-  NAVICO_DIAGNOSTIC: { 4: "Rx Messages", 5: "Tx Messages", 7: "Fast Packet Errors" },
   SIMNET_AP_MODE_CLASS: { 0: "Standby" },
   SIMNET_AP_MODE_OF_CLASS: { 0: "Standby" },
   SIMNET_DATA_TYPE: {
@@ -885,20 +884,16 @@ export const NEWER_LAYOUTS: readonly DefinitionSpec[] = [
     id: "navicoDiagnosticData",
     replaces: "navicoProprietary2Fp",
     description: "Navico: Diagnostic Data",
-    why: workedOut(
-      6,
-      ", all with numbers below 32: the other three bits of a number are taken for the length's lowest",
-    ),
+    why: workedOut(6),
     fields: [
       ...NAVICO,
       { name: "instance", bits: 8 },
       {
         group: "list",
         fields: [
-          { name: "field_id", type: "enum", table: "NAVICO_DIAGNOSTIC", bits: 5, codes: 0 },
-          // In bits, as the width of the value wants it; in bytes when it is shown.
-          { name: "length", bits: 11, per: 8, always: true },
-          { name: "value", type: "binary", by: "length" },
+          { name: "field_id", type: "key", table: "NAVICO_DIAGNOSTIC", bits: 8 },
+          { name: "length", type: "length", bits: 8 },
+          { name: "value", type: "value" },
         ],
       },
     ],
