@@ -71,6 +71,8 @@ function matchOf(layout: Definition, key: number | string): number | undefined {
 /** The PGN that is commanded: which of its layouts is meant shows as the parameters tell its discriminators. */
 export class CommandedPgn {
   readonly #layouts: readonly Definition[];
+  /** Only one layout, without discriminators. */
+  readonly #isPlain: boolean;
   /** The first layout that can be meant. */
   #current = 0;
   readonly #notes: { key: number | string; raw: number }[] = [];
@@ -78,6 +80,7 @@ export class CommandedPgn {
   /** @param layouts those that can be meant; left out: all of the PGN */
   constructor(pgn: number, layouts: readonly Definition[] = definitionsOf(pgn)) {
     this.#layouts = layouts;
+    this.#isPlain = layouts.length === 1 && layouts[0]?.matches.length === 0;
   }
 
   /** The field of this number, in the first layout that can still be meant. */
@@ -91,6 +94,7 @@ export class CommandedPgn {
    * PGN 126208 tells the manufacturer of a proprietary PGN in front.
    */
   note(key: number | string, raw: Raw): void {
+    if (this.#isPlain) return;
     this.#notes.push({ key, raw: Number(raw) });
     while (this.#current < this.#layouts.length && !this.#fits(this.#layouts[this.#current])) this.#current++;
   }

@@ -30,6 +30,26 @@ function codePoints(bytes: Uint8Array, at: number, end: number): number[] {
   return points;
 }
 
+/** One character for each byte; eight at a time, which is several times as fast as any loop over single ones. */
+function singleBytes(bytes: Uint8Array, at: number, end: number): string {
+  const byte = (place: number) => bytes[place] ?? 0;
+  let text = "";
+  for (; at + 8 <= end; at += 8) {
+    text += String.fromCharCode(
+      byte(at),
+      byte(at + 1),
+      byte(at + 2),
+      byte(at + 3),
+      byte(at + 4),
+      byte(at + 5),
+      byte(at + 6),
+      byte(at + 7),
+    );
+  }
+  for (; at < end; at++) text += String.fromCharCode(byte(at));
+  return text;
+}
+
 /**
  * Characters of a text. ASCII on nearly every device; what else there is, is UTF-8, and where it is not:
  * `"latin1"` reads every byte as what it is in Latin-1, `"lossy"` puts U+FFFD for it.
@@ -41,7 +61,7 @@ export function characters(bytes: Uint8Array, at: number, end: number, odd: "lat
     const points = codePoints(bytes, at, end);
     if (odd === "lossy" || !points.includes(REPLACEMENT)) return String.fromCodePoint(...points);
   }
-  return at >= end ? "" : String.fromCharCode(...bytes.subarray(at, end));
+  return singleBytes(bytes, at, end);
 }
 
 /** A text of fixed width: it ends at the first 0x00 or 0xFF, without the characters that fill it up. */
@@ -141,24 +161,32 @@ export function lookedUp(labels: Labels | undefined, id: number): { id: number; 
   return name === undefined ? { id } : { id, name };
 }
 
-const DAY_MS = 86_400_000;
-
-/** ISO 8601 date of a number of days since 1970-01-01. */
+/** ISO 8601 date of a number of days since 1970-01-01, in the Gregorian calendar. */
 export function isoDate(days: number): string {
-  return new Date(days * DAY_MS).toISOString().slice(0, 10);
+  const shifted = days + 719_468; // since 0000-03-01, so that a leap day is the last of its year
+  const era = Math.floor(shifted / 146_097); // of 400 years
+  const day = shifted - era * 146_097;
+  const year = Math.floor((day - Math.floor(day / 1460) + Math.floor(day / 36_524) - Math.floor(day / 146_096)) / 365);
+  const ofYear = day - (365 * year + Math.floor(year / 4) - Math.floor(year / 100));
+  const month = Math.floor((5 * ofYear + 2) / 153); // March is 0
+  const ofMonth = ofYear - Math.floor((153 * month + 2) / 5) + 1;
+  const wrapped = month < 10 ? month + 3 : month - 9;
+  return `${year + era * 400 + (wrapped < 3 ? 1 : 0)}-${twoDigits(wrapped)}-${twoDigits(ofMonth)}`;
 }
 
 const twoDigits = (value: number) => value < 10 ? `0${value}` : `${value}`;
+
+function fractionText(rest: number, perSecond: number): string {
+  const digits = Math.ceil(Math.log10(perSecond));
+  return "." + Math.round(rest / perSecond * 10 ** digits).toString().padStart(digits, "0").replace(/0+$/, "");
+}
 
 /** ISO 8601 time of `ticks` since midnight, so many of which make a second; hours go on beyond 24. */
 export function isoTime(ticks: number, perSecond: number): string {
   const size = Math.abs(ticks);
   const seconds = Math.floor(size / perSecond);
   const rest = size - seconds * perSecond;
-  const digits = Math.ceil(Math.log10(perSecond));
-  const fraction = rest === 0
-    ? ""
-    : "." + Math.round(rest / perSecond * 10 ** digits).toString().padStart(digits, "0").replace(/0+$/, "");
+  const fraction = rest === 0 ? "" : fractionText(rest, perSecond);
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
   return `${ticks < 0 ? "-" : ""}${twoDigits(hours)}:${twoDigits(minutes)}:${twoDigits(seconds % 60)}${fraction}`;
 }
