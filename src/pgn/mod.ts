@@ -5,6 +5,7 @@
  * @module
  */
 export * from "./decode.ts";
+export * from "./encode.ts";
 export * from "./framing.ts";
 export type { Framing } from "./overlay/mod.ts";
 export * from "./manufacturers.ts";

@@ -1,0 +1,269 @@
+import { type Definition, type Field, type Group, isGroup, type Item, MAX_NUMBER_BITS, type Raw } from "./model.ts";
+import { EncodeError, fail, isNothing, isRecord, quote } from "./encode_error.ts";
+import { rawOf, says, writeField } from "./encode_field.ts";
+import { fieldsOf, layoutFor, unknownNames, valueOf } from "./encode_layout.ts";
+import { hexDigits } from "./encode_text.ts";
+import { failBehindOpen, isOpen, writeParameter, writeParameters } from "./encode_parameters.ts";
+import { CommandedPgn, isProprietary } from "./parameters.ts";
+import { inUnit, rawRangeOf } from "./range.ts";
+import { BitWriter } from "./write.ts";
+
+export { EncodeError } from "./encode_error.ts";
+
+/** A value as `decode()` gives it; undefined stands for a field that is left out. */
+export type FieldValue =
+  | number
+  | string
+  | null
+  | undefined
+  | readonly FieldValue[]
+  | { readonly [name: string]: FieldValue };
+
+/** Fields by name, as `decode()` gives them. */
+export type Fields = { readonly [name: string]: FieldValue };
+
+/** What ISO transport can carry; a fast packet carries 223 bytes. */
+const MAX_BYTES = 1785;
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Where a field stands: in the payload itself or in one set of a group. */
+interface Scope {
+  values: Values;
+  siblings: readonly Item[];
+  /** Path of the set, empty for the payload itself. */
+  path: string;
+}
+
+/** A raw value that other things decide. */
+interface Decided {
+  raw: number;
+  /** What is said of another value: `is not the number of satellites, 3`. */
+  otherwise: string;
+}
+
+function listIn(values: Values, name: string): readonly unknown[] {
+  const list = valueOf(values, name) ?? [];
+  if (!Array.isArray(list)) fail(name, `${quote(list)} is not a list`);
+  return list;
+}
+
+/** State of one walk through a definition: what was written, and what later fields need of it. */
+class Walk {
+  readonly #writer = new BitWriter();
+  readonly #definition: Definition;
+  readonly #raws = new Map<string, Raw>();
+  /** What the value after a key is, and its width when a length was told. */
+  #key: { field: Field | undefined; bytes: number | undefined } | undefined;
+  #commanded: { pgn: number; fields: CommandedPgn; writer: BitWriter } | undefined;
+  #index = 0;
+  /** Path of what runs to the end, once that is written. */
+  #open: string | undefined;
+
+  constructor(definition: Definition) {
+    this.#definition = definition;
+  }
+
+  payload(values: Values): Uint8Array<ArrayBuffer> {
+    const { items } = this.#definition;
+    for (const item of items) {
+      if (isGroup(item)) this.#group(item, values);
+      else this.#field(item, { values, siblings: items, path: "" });
+    }
+    this.#expectSpace();
+    return this.#writer.take();
+  }
+
+  #expectSpace(): void {
+    if (this.#writer.bit <= MAX_BYTES * 8) return;
+    throw new EncodeError(
+      `PGN ${this.#definition.pgn} gets longer than ${MAX_BYTES} bytes, the most a message carries`,
+    );
+  }
+
+  #group({ group, fields }: Group, values: Values): void {
+    for (const [index, set] of listIn(values, group).entries()) {
+      const path = `${group}[${index}]`;
+      if (!isRecord(set)) fail(path, `${quote(set)} is not an object`);
+      const [unknown] = unknownNames(fields, set);
+      if (unknown !== undefined) {
+        const message = `${path} has no field ${quote(unknown)}; it has ${fieldsOf(fields)}`;
+        throw new EncodeError(message, `${path}.${unknown}`);
+      }
+      for (const field of fields) this.#field(field, { values: set, siblings: fields, path });
+      this.#expectSpace();
+    }
+  }
+
+  #field(field: Field, scope: Scope): void {
+    const { name, bits, repeat = 1 } = field;
+    const value = name === undefined ? undefined : valueOf(scope.values, name);
+    const path = name === undefined || scope.path === "" ? name ?? "" : `${scope.path}.${name}`;
+    if (this.#open !== undefined) failBehindOpen(this.#open);
+    if (field.proprietary) {
+      const pgn = Number(this.#raws.get("pgn") ?? 0);
+      if (!isProprietary(pgn)) {
+        if (!isNothing(value)) fail(path, `${quote(value)} is only told of proprietary PGNs, not of ${pgn}`);
+        return;
+      }
+    }
+    if (name === undefined && field.match === undefined && bits !== undefined) {
+      return this.#writer.fill(bits * repeat, field.zeros ? 0 : 1);
+    }
+    const raw = this.#write(field, value, { scope, path });
+    if (raw !== undefined) this.#note(field, raw);
+  }
+
+  #write(field: Field, value: unknown, { scope, path }: { scope: Scope; path: string }): Raw | undefined {
+    switch (field.type) {
+      case "parameters":
+        return this.#parameters(field, value, path);
+      case "variable":
+        return this.#variable(value, path);
+      case "value":
+        return this.#value(value, path);
+    }
+    const by = this.#by(field, scope);
+    const decided = this.#decided(field, scope);
+    if (decided === undefined) return writeField(field, value, { writer: this.#writer, path, by });
+    if (!isNothing(value) && !says(field, value, { path, raw: decided.raw })) {
+      fail(path, `${quote(value)} ${decided.otherwise}`);
+    }
+    this.#writer.raw(decided.raw, field.bits ?? 0);
+    return decided.raw;
+  }
+
+  /** Raw value of the field that decides this one, though it may come later. */
+  #by({ by }: Field, { values, siblings }: Scope): Raw | undefined {
+    if (by === undefined) return undefined;
+    const other = siblings.find((item): item is Field => !isGroup(item) && item.name === by);
+    return this.#raws.get(by) ?? (other && rawOf(other, valueOf(values, by), { path: by }));
+  }
+
+  /** The raw value of discriminators, counts and lengths. */
+  #decided(field: Field, { values, siblings, path }: Scope): Decided | undefined {
+    const { name, match } = field;
+    if (match !== undefined) {
+      const shown = quote(field.labels?.byCode.get(match) ?? match);
+      return { raw: match, otherwise: `is not ${shown}, which makes a payload ${this.#definition.id}` };
+    }
+    if (name === undefined) return undefined;
+    const at = siblings.indexOf(field);
+    for (const [index, item] of siblings.entries()) {
+      if (isGroup(item)) {
+        if (item.count === name) return this.#counted(field, item.group, listIn(values, item.group).length);
+      } else if (item.type === "parameters" && index === at + 1 && item.name !== undefined) {
+        return this.#counted(field, item.name, listIn(values, item.name).length);
+      } else if (item.type === "binary" && item.by === name) {
+        return this.#bitsOf(field, item, { values, path });
+      } else if (item.type === "value" && field.type === "length" && isNothing(valueOf(values, name))) {
+        return this.#counted(field, `bytes of ${item.name}`, this.#bytesOf(valueOf(values, item.name ?? ""), path));
+      }
+    }
+    return undefined;
+  }
+
+  #counted(field: Field, what: string, count: number): Decided {
+    const { max } = rawRangeOf(field);
+    if (count > max) fail(what, `${count} are given, at most ${max} can be counted`);
+    return { raw: count, otherwise: `is not the number of ${what}, ${count}` };
+  }
+
+  /** How many bits a run of bytes has: as told, when that takes as many bytes. */
+  #bitsOf(field: Field, binary: Field, { values, path }: { values: Values; path: string }): Decided {
+    const name = binary.name ?? "";
+    const bytes = hexDigits(valueOf(values, name), path === "" ? name : `${path}.${name}`).length;
+    const told = valueOf(values, field.name ?? "");
+    const raw = isNothing(told) ? bytes * 8 : Number(rawOf(field, told, { path: field.name ?? "" }));
+    const { max } = rawRangeOf(field);
+    if (bytes * 8 > max) fail(name, `${bytes} bytes are given, at most ${Math.floor(Number(max) / 8)} can be counted`);
+    const whole = Math.ceil(raw / 8) === bytes;
+    return { raw: whole ? raw : bytes * 8, otherwise: `is not the length of ${name}, ${inUnit(field, bytes * 8)}` };
+  }
+
+  /** How many bytes the value after a key takes. */
+  #bytesOf(value: unknown, path: string): number {
+    const { bits } = this.#key?.field ?? {};
+    return bits === undefined ? hexDigits(value, path).length : Math.ceil(bits / 8);
+  }
+
+  #note(field: Field, raw: Raw): void {
+    const { name } = field;
+    if (name !== undefined) this.#raws.set(name, raw);
+    if (field.type === "pgn") {
+      this.#commanded = { pgn: Number(raw), fields: new CommandedPgn(Number(raw)), writer: this.#writer };
+    }
+    if (field.proprietary && name !== undefined) this.#commanded?.fields.note(name, raw);
+    if (field.type === "index") this.#index = Number(raw);
+    if (field.type === "key") this.#key = { field: field.keys?.get(Number(raw)), bytes: undefined };
+    if (field.type === "length" && this.#key) this.#key.bytes = Number(raw);
+  }
+
+  #parameters(field: Field, value: unknown, path: string): undefined {
+    if (isNothing(value)) return;
+    if (!Array.isArray(value)) fail(path, `${quote(value)} is not a list`);
+    const pgn = Number(this.#raws.get(field.by ?? "") ?? 0);
+    this.#writer.align();
+    this.#writer.bytes(writeParameters(value, { pgn, path }));
+  }
+
+  /** The value of the parameter whose number was written just now; of one that nobody knows, hex digits. */
+  #variable(value: unknown, path: string): undefined {
+    const known = this.#commanded?.fields.field(this.#index);
+    if (known === undefined || isOpen(known.field)) this.#open = path;
+    if (this.#commanded && known) {
+      return void writeParameter(known, value, { ...this.#commanded, number: this.#index, path });
+    }
+    this.#writer.bytes(hexDigits(value, path));
+  }
+
+  /** The value after a key: of the key's type, or hex digits where that is not known or does not fit the length. */
+  #value(value: unknown, path: string): undefined {
+    const { field, bytes } = this.#key ?? { field: undefined, bytes: undefined };
+    const writer = this.#writer;
+    const bits = bytes === undefined ? field?.bits : bytes * 8;
+    if (field?.bits !== undefined && bits !== undefined && field.bits <= bits) {
+      writeField(field, value, { writer, path });
+      writer.fill(bits - field.bits);
+      return;
+    }
+    if (field?.type === "number" && bits !== undefined && bits > 0 && bits <= MAX_NUMBER_BITS) {
+      const narrow: Field = { ...field, bits, nulls: [], blank: 2 ** bits - 1 };
+      writeField(narrow, value, { writer, path });
+      return;
+    }
+    if (bits === undefined) this.#open = path;
+    const run = hexDigits(value, path);
+    if (bits !== undefined && !isNothing(value) && run.length * 8 !== bits) {
+      fail(path, `${quote(value)} has ${run.length} bytes, its length says ${bits / 8}`);
+    }
+    writer.bytes(run);
+    if (isNothing(value)) writer.fill(bits ?? 0);
+  }
+}
+
+/**
+ * Encodes fields, as `decode()` gives them, into the payload of a message. In SI units (positions in degrees); labels may
+ * be given as their numbers.
+ *
+ * What is left out or null is sent as "not available", reserved bits are ones. Discriminators, counts and lengths are
+ * filled in; when they are given, they must agree. Numbers are rounded to the resolution of their field, nothing is ever
+ * cut off or bent into a range.
+ *
+ * @param options `layout`: id of the definition; without it one whose discriminators agree and which has every given
+ * field, of several the one that fills in the fewest discriminators, then one of which every field is given, then the
+ * first
+ * @throws EncodeError when the PGN is unknown, nothing has these fields, or a value cannot be sent
+ *
+ * @example
+ * ```ts
+ * import { encode } from "@vessel/gateway/pgn";
+ *
+ * const wind = encode(130306, { wind_speed: 5.5, wind_angle: 1.2345, wind_reference: "apparent" });
+ * console.assert(wind.toHex() === "ff26023930faffff");
+ * ```
+ */
+export function encode(pgn: number, fields: Fields, options: { layout?: string } = {}): Uint8Array<ArrayBuffer> {
+  if (!isRecord(fields)) throw new EncodeError(`${quote(fields)} is not an object of fields`);
+  return new Walk(layoutFor(pgn, fields, options.layout)).payload(fields);
+}

@@ -1,0 +1,116 @@
+/** Which layout of a PGN the given fields are of. */
+import { type Definition, definitionsOf, type Field, isGroup, type Item } from "./model.ts";
+import { EncodeError, isNothing, listed, quote } from "./encode_error.ts";
+import { says } from "./encode_field.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+
+const SHOWN_FIELDS = 12;
+const SHOWN_LAYOUTS = 12;
+
+/** Names of the fields and groups among these items. */
+export function namesOf(items: readonly Item[]): string[] {
+  return items.map((item) => isGroup(item) ? item.group : item.name).filter((name) => name !== undefined);
+}
+
+/** Names that are given: undefined stands for a field that is left out. */
+function givenNames(values: Values): string[] {
+  return Object.keys(values).filter((name) => values[name] !== undefined);
+}
+
+/** Given names that are not among these items. */
+export function unknownNames(items: readonly Item[], values: Values): string[] {
+  const known = new Set(namesOf(items));
+  return givenNames(values).filter((name) => !known.has(name));
+}
+
+/** The value of a field; undefined when it is not given. */
+export function valueOf(values: Values, name: string): unknown {
+  return Object.hasOwn(values, name) ? values[name] : undefined;
+}
+
+/** True when a value says what a field of a layout must be. */
+function isMatch(field: Field, { value, match }: { value: unknown; match: number }): boolean {
+  try {
+    return says(field, value, { path: "", raw: match });
+  } catch (error) {
+    if (error instanceof EncodeError) return false;
+    throw error;
+  }
+}
+
+/** Discriminators of a layout that are not given, and how many are given otherwise. */
+function discriminators({ items }: Definition, values: Values): { silent: number; wrong: number } {
+  let [silent, wrong] = [0, 0];
+  for (const item of items) {
+    if (isGroup(item) || item.match === undefined || item.name === undefined) continue;
+    const value = valueOf(values, item.name);
+    if (isNothing(value)) silent++;
+    else if (!isMatch(item, { value, match: item.match })) wrong++;
+  }
+  return { silent, wrong };
+}
+
+/** The fields that there are, for errors. */
+export function fieldsOf(items: readonly Item[]): string {
+  return listed(namesOf(items), SHOWN_FIELDS) || "none";
+}
+
+function refuse(closest: Definition, values: Values, layouts: readonly Definition[]): never {
+  const { pgn, id, items } = closest;
+  const names = unknownNames(items, values);
+  const nobodys = names.find((name) => layouts.every(({ items }) => !namesOf(items).includes(name)));
+  const name = nobodys ?? names[0] ?? "";
+  const has = `has ${fieldsOf(items)}`;
+  const message = layouts.length === 1
+    ? `PGN ${pgn} has no field ${quote(name)}; it ${has}`
+    : nobodys === undefined
+    ? `PGN ${pgn} has no layout with all of these fields; ${id}, the closest one, has no ${quote(name)}; it ${has}`
+    : `PGN ${pgn} has no field ${quote(name)}; ${id}, its closest layout, ${has}`;
+  throw new EncodeError(message, name);
+}
+
+/** True when every field of a layout is given, as decoding gives them: null where nothing is available. */
+function isComplete({ items }: Definition, values: Values): boolean {
+  return items.every((item) =>
+    isGroup(item) || item.name === undefined || item.proprietary || Object.hasOwn(values, item.name)
+  );
+}
+
+/** How far the given values are from a layout: the first difference between two of these decides. */
+function distance(definition: Definition, values: Values): [wrong: number, unknown: number, ...more: number[]] {
+  const unknown = unknownNames(definition.items, values).length;
+  const { silent, wrong } = discriminators(definition, values);
+  return [unknown + wrong, unknown, silent, isComplete(definition, values) ? 0 : 1];
+}
+
+function isLess(one: readonly number[], other: readonly number[]): boolean {
+  const at = one.findIndex((each, index) => each !== other[index]);
+  return at >= 0 && (one[at] ?? 0) < (other[at] ?? 0);
+}
+
+/**
+ * The layout that is named, otherwise one whose discriminators agree and which has every given field: of several the one
+ * that fills in the fewest discriminators by itself, lest a command be sent that nobody spoke of; then one of which every
+ * field is given; then the first.
+ *
+ * @throws EncodeError when there is none
+ */
+export function layoutFor(pgn: number, values: Values, layout: string | undefined): Definition {
+  const all = definitionsOf(pgn);
+  const layouts = layout === undefined ? all : all.filter(({ id }) => id === layout);
+  let [closest] = layouts;
+  if (closest === undefined) {
+    if (all.length === 0) throw new EncodeError(`unknown PGN ${pgn}`);
+    const ids = listed(all.map(({ id }) => id), SHOWN_LAYOUTS);
+    throw new EncodeError(`PGN ${pgn} has no layout ${quote(layout)}; it has ${ids}`);
+  }
+  let least = distance(closest, values);
+  for (const each of layouts.slice(1)) {
+    const far = distance(each, values);
+    if (isLess(far, least)) [closest, least] = [each, far];
+  }
+  const [, unknown] = least;
+  // Where only a discriminator disagrees, writing it says why.
+  return unknown === 0 ? closest : refuse(closest, values, all);
+}

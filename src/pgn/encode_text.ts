@@ -1,0 +1,101 @@
+/** Texts and runs of bytes. */
+import type { Field } from "./model.ts";
+import { oddOf } from "./field.ts";
+import { fixedText, lauText, lzText } from "./read.ts";
+import { fail, isNothing, quote } from "./encode_error.ts";
+
+/** Bytes of a length in front of a text count at most so many. */
+const MAX_LENGTH = 255;
+const HEADER_BYTES = 2;
+const UTF16 = 0;
+const SINGLE_BYTES = 1;
+
+const utf8 = new TextEncoder();
+
+function utf16(text: string): Uint8Array {
+  const view = new DataView(new ArrayBuffer(text.length * 2));
+  for (let index = 0; index < text.length; index++) view.setUint16(index * 2, text.charCodeAt(index), true);
+  return new Uint8Array(view.buffer);
+}
+
+function expectText(value: unknown, path: string): string {
+  if (typeof value !== "string") fail(path, `${quote(value)} is not a text`);
+  return value;
+}
+
+function tooLong(path: string, text: string, { has, most }: { has: number; most: number }): never {
+  fail(path, `${quote(text)} has ${has} bytes, at most ${most} fit`);
+}
+
+function unreadable(path: string, text: string): never {
+  fail(path, `${quote(text)} holds characters that would not be read back`);
+}
+
+/** The text without the characters that only fill up: nobody can tell them from the filling. */
+function withoutFill(text: string, fill: string): string {
+  let end = text.length;
+  while (end > 0 && fill.includes(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
+}
+
+function fixedBytes(field: Field, text: string, path: string): Uint8Array {
+  const { bits = 0, fill = "" } = field;
+  const bytes = new Uint8Array(bits / 8).fill(fill.startsWith("@") ? 0x40 : 0xff);
+  const content = utf8.encode(withoutFill(text, fill));
+  if (content.length > bytes.length) tooLong(path, text, { has: content.length, most: bytes.length });
+  bytes.set(content);
+  const back = fixedText(bytes, 0, bytes.length, { fill, odd: oddOf(field) });
+  return back === withoutFill(text, fill) ? bytes : unreadable(path, text);
+}
+
+/** Single bytes for what Latin-1 has, UTF-16 for the rest; the other one where the first would not read back. */
+function lauBytes(field: Field, text: string, path: string): Uint8Array {
+  const ways = [{ encoding: SINGLE_BYTES, content: utf8.encode(text) }, { encoding: UTF16, content: utf16(text) }];
+  // deno-lint-ignore no-control-regex
+  if (!/^[\x00-\xff]*$/.test(text)) ways.reverse();
+  const most = MAX_LENGTH - HEADER_BYTES;
+  const fitting = ways.filter(({ content }) => content.length <= most);
+  if (fitting.length === 0) tooLong(path, text, { has: Math.min(...ways.map(({ content }) => content.length)), most });
+  for (const { encoding, content } of fitting) {
+    const bytes = Uint8Array.of(content.length + HEADER_BYTES, encoding, ...content);
+    if (lauText(bytes, 0, bytes.length, { fill: field.fill, odd: oddOf(field) }) === text) return bytes;
+  }
+  return unreadable(path, text);
+}
+
+function lzBytes(field: Field, text: string, path: string): Uint8Array {
+  const content = utf8.encode(text);
+  const most = Math.min(MAX_LENGTH, field.bits === undefined ? MAX_LENGTH : field.bits / 8 - 1);
+  if (content.length > most) tooLong(path, text, { has: content.length, most });
+  const bytes = new Uint8Array(field.bits === undefined ? content.length + 2 : field.bits / 8).fill(0xff);
+  bytes[0] = content.length;
+  bytes.set(content, 1);
+  if (content.length + 1 < bytes.length) bytes[content.length + 1] = 0;
+  return lzText(bytes, 0, bytes.length, oddOf(field)) === text ? bytes : unreadable(path, text);
+}
+
+/** Bytes of a text, with all that belongs to it: length, encoding, filling. Nothing is an empty text. */
+export function textBytes(field: Field, value: unknown, path: string): Uint8Array {
+  const text = isNothing(value) ? "" : expectText(value, path);
+  if (field.type === "lau") return lauBytes(field, text, path);
+  return field.type === "lz" ? lzBytes(field, text, path) : fixedBytes(field, text, path);
+}
+
+/** Bytes of hex digits; nothing is no bytes. */
+export function hexDigits(value: unknown, path: string): Uint8Array {
+  if (isNothing(value)) return new Uint8Array(0);
+  if (typeof value !== "string" || !/^(?:[0-9a-f]{2})*$/i.test(value)) fail(path, `${quote(value)} is not hex digits`);
+  return Uint8Array.fromHex(value);
+}
+
+/** Bytes of decimal digits, two in each, filled up with 0xFF. */
+export function decimalBytes(field: Field, value: unknown, path: string): Uint8Array {
+  const bytes = new Uint8Array((field.bits ?? 0) / 8).fill(0xff);
+  if (isNothing(value)) return bytes;
+  if (typeof value !== "string" || !/^(?:\d\d)+$/.test(value)) {
+    fail(path, `${quote(value)} is not an even number of decimal digits`);
+  }
+  if (value.length > bytes.length * 2) fail(path, `${quote(value)} has more than ${bytes.length * 2} digits`);
+  for (let at = 0; at < value.length; at += 2) bytes[at / 2] = Number(value.slice(at, at + 2));
+  return bytes;
+}

@@ -1,0 +1,44 @@
+import { type Field, MAX_NUMBER_BITS, type Raw } from "./model.ts";
+import type { FieldType } from "./spec.ts";
+
+/** Smallest and largest value of a field, both included. */
+export interface Range {
+  min: number;
+  max: number;
+}
+
+const CODES: ReadonlySet<FieldType> = new Set(["enum", "indirect", "key", "lookup"]);
+const NUMBERS: ReadonlySet<FieldType> = new Set(["number", "pgn", "index", "length"]);
+
+/** True when a raw value reads as null though it lies among those that can be sent. */
+export function isNull({ nulls, signed }: Field, raw: Raw): boolean {
+  // −1 is a value in the standard: only our rule that all ones are not available reads it as null.
+  return nulls.includes(raw) && !(signed && Number(raw) === -1);
+}
+
+/** Smallest and largest raw value of a field with a width that can be sent: no null codes at either end. */
+export function rawRangeOf(field: Field): { min: Raw; max: Raw } {
+  const { bits = 0, signed } = field;
+  const [low, high] = signed ? [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n] : [0n, 2n ** BigInt(bits) - 1n];
+  const raw = (value: bigint): Raw => bits > MAX_NUMBER_BITS ? value : Number(value);
+  let [min, max] = [low, high];
+  while (max > low && isNull(field, raw(max))) max--;
+  while (min < max && isNull(field, raw(min))) min++;
+  return { min: raw(min), max: raw(max) };
+}
+
+/** What a raw value is in the unit of its field. */
+export function inUnit({ times, add, per }: Field, raw: Raw): number {
+  return (Number(raw) * times + add) / per;
+}
+
+/**
+ * What a field can be told: numbers in its unit, codes of fields with labels as they are; without the values that mean
+ * "not available". Undefined for fields that are no numbers.
+ */
+export function rangeOf(field: Field): Range | undefined {
+  if (field.bits === undefined) return undefined;
+  const { min, max } = rawRangeOf(field);
+  if (CODES.has(field.type)) return { min: Number(min), max: Number(max) };
+  return NUMBERS.has(field.type) ? { min: inUnit(field, min), max: inUnit(field, max) } : undefined;
+}
