@@ -4,6 +4,7 @@
  *
  * @module
  */
+export * from "./catalog.ts";
 export * from "./decode.ts";
 export * from "./encode.ts";
 export * from "./framing.ts";

@@ -1,0 +1,196 @@
+/** What is known about PGNs as people and programs ask for it: names, units, ranges, labels. */
+import { framingOf } from "./framing.ts";
+import { matchesPayload } from "./interpret.ts";
+import { type Definition, definitionsOf, type Field, isGroup, type Item, knownPgns } from "./model.ts";
+import type { Framing } from "./overlay/mod.ts";
+import { isProprietary } from "./parameters.ts";
+import { rangeOf } from "./range.ts";
+import type { FieldType } from "./spec.ts";
+
+/** What a message of a proprietary PGN is called whose maker's layout nobody has described. */
+const PROPRIETARY = "Proprietary";
+
+/** A PGN in the list of all. */
+export interface PgnSummary {
+  pgn: number;
+  description: string;
+  framing: Framing;
+  /** Milliseconds between two messages of a device, where the standard says. */
+  interval_ms?: number;
+  /** Number of layouts. */
+  layouts: number;
+}
+
+/** Everything known about a PGN. */
+export interface PgnDescription extends Omit<PgnSummary, "layouts"> {
+  /** In the order in which they are tried: the first whose `matches` hold describes a payload. */
+  layouts: LayoutDescription[];
+}
+
+/** One layout of a PGN's payload. */
+export interface LayoutDescription {
+  id: string;
+  description: string;
+  /** What a payload must hold to be of this layout. */
+  matches?: MatchDescription[];
+  /** Every field and width is known. */
+  complete: boolean;
+  fields: ItemDescription[];
+}
+
+/** Bits and the value they must have. */
+export interface MatchDescription {
+  /** Field that they are; left out when it is not shown. */
+  name?: string;
+  /** First bit, from the beginning of the payload. */
+  bit: number;
+  bits: number;
+  value: number;
+  label?: string;
+}
+
+/** A field of a decoded payload. */
+export interface FieldDescription {
+  name: string;
+  type: FieldType;
+  unit?: string;
+  /** Width of one value; left out where the payload tells it. */
+  bits?: number;
+  /** Least and greatest value that the bits can tell. */
+  min?: number;
+  max?: number;
+  /** Step between two values, where it is not 1. */
+  resolution?: number;
+  /** By raw value; of a field with one possible value that one alone. */
+  labels?: Record<string, string>;
+  /** Field whose value decides this one. */
+  by?: string;
+  /** Labels by the raw value of that field. */
+  labels_by?: Record<string, Record<string, string>>;
+  /** A change of less than this is not worth telling. */
+  tolerance?: number;
+  /** The value is a list of so many. */
+  repeat?: number;
+}
+
+/** A list of objects in a decoded payload. */
+export interface GroupDescription {
+  name: string;
+  type: "group";
+  /** Field that says how many there are; without one they run to the end of the payload. */
+  count?: string;
+  fields: FieldDescription[];
+}
+
+/** A field or a list of objects. */
+export type ItemDescription = FieldDescription | GroupDescription;
+
+/** All PGNs that somebody has described, ascending. */
+export function* listPgns(): Generator<PgnSummary> {
+  for (const pgn of knownPgns()) {
+    const layouts = definitionsOf(pgn);
+    yield { ...headOf(pgn, layouts), layouts: layouts.length };
+  }
+}
+
+/** Everything known about a PGN; undefined when nobody has described it. */
+export function describePgn(pgn: number): PgnDescription | undefined {
+  const layouts = definitionsOf(pgn);
+  return layouts.length === 0 ? undefined : { ...headOf(pgn, layouts), layouts: layouts.map(describeLayout) };
+}
+
+/** What a message is called: by its layout, or by its PGN when none fits; undefined when nobody has described that. */
+export function describePayload(pgn: number, payload: Uint8Array): string | undefined {
+  const layouts = definitionsOf(pgn);
+  if (layouts.length === 0) return undefined;
+  const layout = layouts.find((each) => matchesPayload(each, payload));
+  return layout?.description ?? (isProprietary(pgn) ? PROPRIETARY : nameOf(pgn, layouts));
+}
+
+function headOf(pgn: number, layouts: readonly Definition[]): Omit<PgnSummary, "layouts"> {
+  const interval = layouts.find((layout) => layout.interval !== undefined)?.interval;
+  return {
+    pgn,
+    description: nameOf(pgn, layouts),
+    framing: framingOf(pgn),
+    ...(interval !== undefined && { interval_ms: interval }),
+  };
+}
+
+/**
+ * What all layouts of a PGN have in common: of a proprietary one nothing but that; others are variants of one thing,
+ * which the last part of their names tells apart: `NMEA group function: request`.
+ */
+function nameOf(pgn: number, layouts: readonly Definition[]): string {
+  const [first = "", ...others] = new Set(layouts.map(({ description }) => description));
+  if (others.length === 0) return first;
+  return isProprietary(pgn) ? PROPRIETARY : first.replace(/(?:: | - )(?:(?!: | - ).)*$/, "");
+}
+
+function describeLayout({ id, description, matches, complete, items }: Definition): LayoutDescription {
+  return {
+    id,
+    description,
+    ...(matches.length > 0 && { matches: matches.flatMap(describeMatch) }),
+    complete: complete === true,
+    fields: items.flatMap((item) => describeItem(item)),
+  };
+}
+
+function describeMatch({ bit, field }: Definition["matches"][number]): MatchDescription[] {
+  const { name, bits, match, labels } = field;
+  if (bits === undefined || match === undefined) return [];
+  const label = labels?.byCode.get(match);
+  return [{ ...(name !== undefined && { name }), bit, bits, value: match, ...(label !== undefined && { label }) }];
+}
+
+function describeItem(item: Item): ItemDescription[] {
+  if (!isGroup(item)) return describeField(item);
+  const { group, count, fields } = item;
+  return [{
+    name: group,
+    type: "group",
+    ...(count !== undefined && { count }),
+    fields: fields.flatMap(describeField),
+  }];
+}
+
+/** A field without a name is reserved and never shown. */
+function describeField(field: Field): FieldDescription[] {
+  const { name, type, unit, bits, by, tolerance, repeat } = field;
+  if (name === undefined) return [];
+  const labels = labelsOf(field);
+  return [{
+    name,
+    type,
+    ...(unit !== undefined && { unit }),
+    ...(bits !== undefined && { bits }),
+    ...numbersOf(field),
+    ...(labels && { labels }),
+    ...(by !== undefined && { by }),
+    ...(field.indirect && { labels_by: mapValues(field.indirect, ({ byCode }) => mapValues(byCode, String)) }),
+    ...(tolerance !== undefined && { tolerance }),
+    ...(repeat !== undefined && { repeat }),
+  }];
+}
+
+function labelsOf({ labels, keys, match }: Field): Record<string, string> | undefined {
+  if (keys) return mapValues(keys, ({ name = "" }) => name);
+  if (!labels) return undefined;
+  if (match === undefined) return mapValues(labels.byCode, String);
+  const label = labels.byCode.get(match);
+  return label === undefined ? undefined : { [match]: label };
+}
+
+function mapValues<T, R>(map: ReadonlyMap<number, T>, change: (value: T) => R): Record<string, R> {
+  return Object.fromEntries(Array.from(map, ([key, value]) => [key, change(value)]));
+}
+
+const NUMBERS: ReadonlySet<FieldType> = new Set(["number", "pgn", "index", "length"]);
+
+/** What the bits of a number can tell. */
+function numbersOf(field: Field): Pick<FieldDescription, "min" | "max" | "resolution"> {
+  const { type, match, times, per } = field;
+  if (!NUMBERS.has(type)) return {};
+  return { ...(match === undefined && rangeOf(field)), ...(times !== per && { resolution: times / per }) };
+}
