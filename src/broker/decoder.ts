@@ -1,5 +1,5 @@
 import { type Logger, silentLogger } from "../base/mod.ts";
-import { decode as decodeByDefinitions, type Decoded } from "../pgn/mod.ts";
+import { decode as decodeByDefinitions, type Decoded, describePayload } from "../pgn/mod.ts";
 
 /** Decodes a payload; undefined when nothing describes it. */
 export type Decode = (pgn: number, payload: Uint8Array) => Decoded | undefined;
@@ -33,6 +33,11 @@ export class Decoder {
       const decoded = this.#decode(pgn, payload);
       return decoded && JSON.stringify(decoded);
     });
+  }
+
+  /** What a message is called; undefined when nobody has described it. */
+  describe(pgn: number, payload: Uint8Array): string | undefined {
+    return this.#guard(pgn, () => describePayload(pgn, payload));
   }
 
   #guard<T>(pgn: number, work: () => T): T | undefined {

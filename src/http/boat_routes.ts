@@ -1,10 +1,20 @@
 import { z } from "@hono/zod-openapi";
-import { json, jsonList, overloaded } from "./reply.ts";
-import { eventsQuery, filterOf, filterQuery, noQuery, streamQuery } from "./params.ts";
-import { deviceSchema, frameSchema, healthSchema, PROBLEM, valuesSchema } from "./schemas.ts";
-import { route, type RouteTable } from "./routes.ts";
+import { ApiError, json, jsonList, overloaded } from "./reply.ts";
+import { eventsQuery, filterOf, filterQuery, noQuery, pgnPart, streamQuery } from "./params.ts";
+import {
+  decodedValuesSchema,
+  deviceSchema,
+  frameSchema,
+  healthSchema,
+  pgnSchema,
+  pgnSummarySchema,
+  PROBLEM,
+  valuesSchema,
+} from "./schemas.ts";
+import { route, type RouteTable, routeWithParts } from "./routes.ts";
 import type { Clock } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
+import { describePgn, listPgns } from "../pgn/mod.ts";
 import type { Health } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 import { listDevices, listValues } from "./reads.ts";
@@ -63,6 +73,21 @@ export function boatRoutes(api: BoatApi): RouteTable {
       replies: { 200: ["application/json", z.array(valuesSchema)] },
       answer: (_, query) => jsonList(listValues(broker, filterOf(query))),
     }),
+    route({
+      path: "/values/decoded",
+      summary: "The same with what each message is called and its decoded fields",
+      query: filterQuery,
+      replies: { 200: ["application/json", z.array(decodedValuesSchema)] },
+      answer: (_, query) => jsonList(listValues(broker, filterOf(query), { decode: true })),
+    }),
+    ...pgnRoutes(),
+    ...stateRoutes(api),
+  ];
+}
+
+/** How the server itself does. */
+function stateRoutes({ health, metrics }: BoatApi): RouteTable {
+  return [
     ...(["/healthz", "/readyz"] as const).map((path) =>
       route({
         path,
@@ -70,8 +95,8 @@ export function boatRoutes(api: BoatApi): RouteTable {
         query: noQuery,
         replies: { 200: ["application/json", healthSchema], 503: ["application/json", healthSchema] },
         answer: () => {
-          const health = api.health();
-          return json(health, health.status === "unhealthy" ? 503 : 200);
+          const now = health();
+          return json(now, now.status === "unhealthy" ? 503 : 200);
         },
       })
     ),
@@ -87,8 +112,32 @@ export function boatRoutes(api: BoatApi): RouteTable {
       summary: "Prometheus metrics",
       query: noQuery,
       replies: { 200: ["text/plain", z.string()] },
-      answer: async () =>
-        new Response(await api.metrics.text(), { headers: { "Content-Type": api.metrics.contentType } }),
+      answer: async () => new Response(await metrics.text(), { headers: { "Content-Type": metrics.contentType } }),
+    }),
+  ];
+}
+
+/** What is known about PGNs: the same on every server. */
+function pgnRoutes(): RouteTable {
+  return [
+    route({
+      path: "/pgns",
+      summary: "Every PGN that can be decoded",
+      query: noQuery,
+      replies: { 200: ["application/json", z.array(pgnSummarySchema)] },
+      answer: () => jsonList(listPgns()),
+    }),
+    routeWithParts({
+      path: "/pgns/{pgn}",
+      summary: "The layouts of a PGN with their fields, units, ranges and labels",
+      query: noQuery,
+      parts: pgnPart,
+      replies: { 200: ["application/json", pgnSchema], 404: PROBLEM },
+      answer: (_request, _query, { pgn }) => {
+        const description = describePgn(pgn);
+        if (!description) throw new ApiError(404, `PGN ${pgn} is not described: see /pgns`);
+        return json(description);
+      },
     }),
   ];
 }

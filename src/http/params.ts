@@ -8,13 +8,13 @@ type RawQuery = Record<string, string[]>;
 const MAX_UINT32 = 0xffff_ffff;
 const MAX_DEVICE_INSTANCE = 252;
 
-/** A whole number written in decimal. */
-function uint(maximum: number) {
+/** A whole number written in decimal; `hint` says more to who gave a list of them. */
+function uint(maximum: number, hint = ": for several, repeat the parameter") {
   return z.string()
     .refine((text) => /^\d{1,10}$/.test(text) && Number(text) <= maximum, {
       error: ({ input }) =>
         `expected a whole number from 0 to ${maximum}, got "${input}"` +
-        (String(input).includes(",") ? ": for several, repeat the parameter" : ""),
+        (String(input).includes(",") ? hint : ""),
     })
     .transform(Number)
     .openapi({ type: "integer", minimum: 0, maximum });
@@ -53,13 +53,16 @@ export const filterQuery = z.object({
 
 /** The parameters of a stream. */
 export const streamQuery = filterQuery.extend({
-  decode: flag("Add a `decoded` object to each frame whose payload is known"),
+  decode: flag("Add a `decoded` object to each frame whose payload is known: see /pgns"),
 });
 
 /** The parameters of an event stream. */
 export const eventsQuery = streamQuery.extend({
   devices: flag("Also send `event: device` when the device table changes"),
 });
+
+/** A PGN in a path. */
+export const pgnPart = z.object({ pgn: uint(MAX_UINT32, "").openapi({ description: "The PGN" }) });
 
 /** No parameters. */
 export const noQuery = z.object({});
@@ -81,6 +84,18 @@ export function readQuery<T extends z.ZodObject>(url: URL, schema: T): z.output<
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   throw badParameter(String(issue?.path[0]), issue?.message ?? "cannot be read");
+}
+
+/**
+ * Checks the parts of a path that vary.
+ *
+ * @throws {ApiError} 400 naming the part
+ */
+export function readParts<T extends z.ZodObject>(parts: Record<string, string>, schema: T): z.output<T> {
+  const result = schema.safeParse(parts);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  throw badParameter(String(issue?.path[0]), issue?.message ?? "cannot be read", { where: "Path" });
 }
 
 /** The filter among checked parameters: what was not given is left out. */

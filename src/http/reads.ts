@@ -1,7 +1,7 @@
-import type { Broker } from "../broker/mod.ts";
+import type { Broker, Decoder, Value } from "../broker/mod.ts";
 import { type Device, formatHex, formatName, formatTimeUs } from "../frame/mod.ts";
 import type { Filter } from "../filter/mod.ts";
-import { manufacturerName } from "../pgn/mod.ts";
+import { type Decoded, manufacturerName } from "../pgn/mod.ts";
 import { openFilter } from "./broker_filter.ts";
 
 /** Last values of one device, as `GET /values` shows them. */
@@ -13,7 +13,19 @@ export interface DeviceValues {
   bus?: string;
   manufacturer?: string;
   model_id?: string;
-  values: { pgn: number; ts: string; data: string; seq: number }[];
+  values: DeviceValue[];
+}
+
+/** One of them. */
+export interface DeviceValue {
+  pgn: number;
+  /** What the message is called; only where values are decoded, as far as it is known. */
+  description?: string;
+  ts: string;
+  data: string;
+  seq: number;
+  /** Only where values are decoded, as far as the payload is known. */
+  decoded?: Decoded;
 }
 
 /** The device table, by bus and address. */
@@ -21,8 +33,16 @@ export function listDevices({ registry }: Broker): Device[] {
   return Array.from(registry, (device) => registry.describe(device));
 }
 
-/** The newest frame of every (device, PGN) pair that the filter wants; devices without one are left out. */
-export function* listValues(broker: Broker, filter: Filter): Generator<DeviceValues> {
+/**
+ * The newest frame of every (device, PGN) pair that the filter wants; devices without one are left out.
+ *
+ * @param options.decode with description and decoded fields; default false
+ */
+export function* listValues(
+  broker: Broker,
+  filter: Filter,
+  { decode = false }: { decode?: boolean } = {},
+): Generator<DeviceValues> {
   const open = openFilter(filter, broker);
   open.close();
   for (const { bus, src, name, fields, product } of broker.registry) {
@@ -35,12 +55,19 @@ export function* listValues(broker: Broker, filter: Filter): Generator<DeviceVal
       ...(busName !== undefined && { bus: busName }),
       ...(fields && { manufacturer: manufacturerName(fields.manufacturerCode) }),
       ...(product && { model_id: product.modelId }),
-      values: values.map(({ pgn, timeUs, data, length, seq }) => ({
-        pgn,
-        ts: formatTimeUs(timeUs),
-        data: formatHex(data, { start: 0, length }),
-        seq,
-      })),
+      values: values.map((value) => decode ? decodeValue(value, broker.decoder) : plainValue(value)),
     };
   }
+}
+
+function plainValue({ pgn, timeUs, data, length, seq }: Value): DeviceValue {
+  return { pgn, ts: formatTimeUs(timeUs), data: formatHex(data, { start: 0, length }), seq };
+}
+
+function decodeValue(value: Value, decoder: Decoder): DeviceValue {
+  const { pgn, ...rest } = plainValue(value);
+  const payload = value.data.subarray(0, value.length);
+  const description = decoder.describe(pgn, payload);
+  const decoded = decoder.decode(pgn, payload);
+  return { pgn, ...(description !== undefined && { description }), ...rest, ...(decoded && { decoded }) };
 }

@@ -26,8 +26,12 @@ export class ApiError extends Error {
 }
 
 /** 400 that names the parameter. */
-export function badParameter(parameter: string, reason: string): ApiError {
-  return new ApiError(400, `Query parameter "${parameter}": ${reason}`, { members: { parameter } });
+export function badParameter(
+  parameter: string,
+  reason: string,
+  { where = "Query" }: { where?: "Query" | "Path" } = {},
+): ApiError {
+  return new ApiError(400, `${where} parameter "${parameter}": ${reason}`, { members: { parameter } });
 }
 
 /** 503 with a word on when to try again, seconds. */

@@ -1,6 +1,6 @@
 import type { Logger } from "../base/mod.ts";
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
-import { noQuery, readQuery } from "./params.ts";
+import { noQuery, readParts, readQuery } from "./params.ts";
 import { ApiError, finish, json, preflight, problem } from "./reply.ts";
 import { PROBLEM } from "./schemas.ts";
 
@@ -8,26 +8,43 @@ import { PROBLEM } from "./schemas.ts";
 type Replies = Record<number, readonly [mediaType: string, schema: z.ZodType]>;
 
 /** One endpoint. */
-interface RouteOptions<Query extends z.ZodObject> {
+interface RouteOptions<Query extends z.ZodObject, Parts extends z.ZodObject> {
+  /** Parts of it that vary are named in braces: `/pgns/{pgn}`. */
   path: string;
   summary: string;
+  /** Checks the parts of the path that vary. */
+  parts: Parts;
   /** Checks the query string, and is what the API description prints. */
   query: Query;
   replies: Replies;
-  answer: (request: Request, query: z.output<Query>) => Response | Promise<Response>;
+  answer: (request: Request, query: z.output<Query>, parts: z.output<Parts>) => Response | Promise<Response>;
 }
 
 /** One endpoint, ready to be served. */
-export interface Route extends Omit<RouteOptions<z.ZodObject>, "answer"> {
-  handle: (request: Request) => Response | Promise<Response>;
+export interface Route extends Omit<RouteOptions<z.ZodObject, z.ZodObject>, "answer"> {
+  /** Answers a request; `parts` are the parts of its path that vary, unchecked. */
+  handle: (request: Request, parts: Record<string, string>) => Response | Promise<Response>;
 }
 
 /** All endpoints of a server. */
 export type RouteTable = readonly Route[];
 
 /** Makes a row of the table; the answer gets the query checked. */
-export function route<Query extends z.ZodObject>({ answer, ...rest }: RouteOptions<Query>): Route {
-  return { ...rest, handle: (request) => answer(request, readQuery(new URL(request.url), rest.query)) };
+export function route<Query extends z.ZodObject>(
+  options: Omit<RouteOptions<Query, typeof noQuery>, "parts">,
+): Route {
+  return routeWithParts({ ...options, parts: noQuery });
+}
+
+/** Makes a row whose path has parts that vary; the answer gets them checked too. */
+export function routeWithParts<Query extends z.ZodObject, Parts extends z.ZodObject>(
+  { answer, ...rest }: RouteOptions<Query, Parts>,
+): Route {
+  return {
+    ...rest,
+    handle: (request, parts) =>
+      answer(request, readQuery(new URL(request.url), rest.query), readParts(parts, rest.parts)),
+  };
 }
 
 const METHODS = ["GET", "PUT", "POST", "DELETE"] as const;
@@ -57,14 +74,14 @@ export function serveRoutes(
     replies: { 200: ["application/json", noQuery] },
     answer: describe,
   });
-  for (const { path, summary, query, replies, handle } of [...table, openapi]) {
-    app.get(path, (context) => handle(context.req.raw));
+  for (const { path, summary, query, parts, replies, handle } of [...table, openapi]) {
+    app.get(path.replace(/\{(\w+)\}/g, ":$1"), (context) => handle(context.req.raw, context.req.param()));
     app.openAPIRegistry.registerPath({
       method: "get",
       path,
       summary,
-      request: { query },
-      responses: describeReplies(Object.keys(query.shape).length > 0 ? { ...replies, 400: PROBLEM } : replies),
+      request: { query, params: parts },
+      responses: describeReplies(isEmpty(query) && isEmpty(parts) ? replies : { ...replies, 400: PROBLEM }),
     });
   }
   app.notFound(({ req }) => problem(missing(app, req.method, req.path)));
@@ -80,6 +97,10 @@ export function serveRoutes(
     const response = await app.fetch(request.method === "HEAD" ? asGet(request) : request);
     return response.status === 101 ? response : finish(request, response);
   };
+}
+
+function isEmpty({ shape }: z.ZodObject): boolean {
+  return Object.keys(shape).length === 0;
 }
 
 /** HEAD is answered as GET: below us the head alone is sent, and the body cancelled. It opens no WebSocket. */

@@ -3,9 +3,15 @@ import { z } from "@hono/zod-openapi";
 const time = z.string().openapi({ format: "date-time" });
 const count = z.int();
 
+const FIELD_TYPES =
+  "What the value is: number, pgn, index, length, float: a number; enum, indirect, key: a label, or a " +
+  "number without one; lookup: {id, name}; bits: a list of labels; text, lau, lz, decimal: text; binary, hex: hex " +
+  "digits; date, time: ISO 8601; variable, value: as an earlier field says; parameters: a list of {field, name, value}; " +
+  "group: a list of objects";
+
 /** Fields of a payload by name: numbers, texts, nulls, and lists and objects of them. */
 const decodedSchema = z.record(z.string(), z.unknown()).openapi({
-  description: "Fields of the payload by name; left out when nothing describes the payload",
+  description: "Fields of the payload by name, as /pgns/{pgn} lists them; left out when nothing describes the payload",
 });
 
 /** Frame, as streams carry it. */
@@ -43,15 +49,80 @@ export const deviceSchema = z.object({
   byte_count: count,
 }).openapi("Device");
 
-/** Last values of one device. */
-export const valuesSchema = z.object({
+const valueSchema = z.object({ pgn: count, ts: time, data: z.string(), seq: count });
+const deviceOfValues = {
   name: z.string(),
   src: count,
   bus: z.string().optional(),
   manufacturer: z.string().optional(),
   model_id: z.string().optional(),
-  values: z.array(z.object({ pgn: count, ts: time, data: z.string(), seq: count })),
-}).openapi("DeviceValues");
+};
+
+/** Last values of one device. */
+export const valuesSchema = z.object({ ...deviceOfValues, values: z.array(valueSchema) }).openapi("DeviceValues");
+
+/** Last values of one device, decoded. */
+export const decodedValuesSchema = z.object({
+  ...deviceOfValues,
+  values: z.array(valueSchema.extend({ description: z.string().optional(), decoded: decodedSchema.optional() })),
+}).openapi("DecodedDeviceValues");
+
+const pgnHead = {
+  pgn: count,
+  description: z.string(),
+  framing: z.enum(["single", "fast", "either"]),
+  interval_ms: count.optional().openapi({ description: "Time between two messages of a device, milliseconds" }),
+};
+
+/** A PGN in the list of all. */
+export const pgnSummarySchema = z.object({
+  ...pgnHead,
+  layouts: count.openapi({ description: "Number of layouts" }),
+}).openapi("PgnSummary");
+
+const labelsSchema = z.record(z.string(), z.string());
+
+const fieldSchema = z.object({
+  name: z.string(),
+  type: z.string().openapi({ description: FIELD_TYPES }),
+  unit: z.string().optional(),
+  bits: count.optional().openapi({ description: "Width of one value; left out where the payload tells it" }),
+  min: z.number().optional(),
+  max: z.number().optional(),
+  resolution: z.number().optional().openapi({ description: "Step between two values, where it is not 1" }),
+  labels: labelsSchema.optional().openapi({ description: "Labels by raw value" }),
+  by: z.string().optional().openapi({ description: "Field whose value decides this one" }),
+  labels_by: z.record(z.string(), labelsSchema).optional().openapi({ description: "Labels by raw value of `by`" }),
+  tolerance: z.number().optional().openapi({ description: "A change of less than this is not worth telling" }),
+  repeat: count.optional().openapi({ description: "The value is a list of so many" }),
+});
+
+const groupSchema = z.object({
+  name: z.string(),
+  type: z.literal("group"),
+  count: z.string().optional().openapi({ description: "Field that says how many there are" }),
+  fields: z.array(fieldSchema),
+});
+
+const matchSchema = z.object({
+  name: z.string().optional(),
+  bit: count.openapi({ description: "First bit, from the beginning of the payload" }),
+  bits: count,
+  value: count,
+  label: z.string().optional(),
+});
+
+/** All that is known about a PGN. */
+export const pgnSchema = z.object({
+  ...pgnHead,
+  layouts: z.array(z.object({
+    id: z.string(),
+    description: z.string(),
+    matches: z.array(matchSchema).optional().openapi({ description: "What a payload of this layout holds" }),
+    complete: z.boolean().openapi({ description: "Every field and width is known" }),
+    fields: z.array(z.union([groupSchema, fieldSchema])),
+  })).openapi({ description: "In the order in which they are tried: the first that matches describes a payload" }),
+}).openapi("Pgn");
 
 const status = z.enum(["ok", "degraded", "unhealthy"]);
 

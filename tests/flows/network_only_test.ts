@@ -127,6 +127,41 @@ Deno.test({
 });
 
 Deno.test({
+  name: "a boat server on 8089 decodes frames and values for who asks, and describes every PGN that it can decode",
+  ignore,
+  async fn() {
+    interface Summary {
+      pgn: number;
+      description: string;
+      layouts: number;
+    }
+    const pgns = await get<Summary[]>("/pgns");
+    const position = await get<Omit<Summary, "layouts"> & { layouts: { fields: { name: string }[] }[] }>(
+      "/pgns/129025",
+    );
+    assert.equal(position.description, pgns.find(({ pgn }) => pgn === 129025)?.description);
+    assert.deepEqual(position.layouts.map(({ fields }) => fields.map(({ name }) => name)), [["latitude", "longitude"]]);
+    await using plain = await SseClient.open(`${BOAT}/events?decode=false`);
+    await using decoding = await SseClient.open(`${BOAT}/events?decode=true`);
+    await some(decoding);
+    const known = new Set(pgns.map(({ pgn }) => pgn));
+    for (const text of decoding.texts) {
+      const { pgn, decoded } = JSON.parse(text);
+      if (decoded !== undefined) assert.ok(known.has(pgn) && /,"decoded":\{.*\}\}$/.test(text), text);
+    }
+    for (const text of plain.texts) assert.doesNotMatch(text, /"decoded"/);
+    interface Values {
+      values: { pgn: number; description?: string; decoded?: Record<string, unknown> }[];
+    }
+    for (const { values } of await get<Values[]>("/values/decoded")) {
+      for (const { pgn, description, decoded } of values) {
+        if (decoded !== undefined) assert.ok(known.has(pgn) && description, `PGN ${pgn}`);
+      }
+    }
+  },
+});
+
+Deno.test({
   name: "a boat server on 8089 answers errors as problems and lets every page read",
   ignore,
   async fn() {
@@ -152,7 +187,8 @@ Deno.test({
   async fn() {
     const api = await get<{ openapi: string; paths: Record<string, { get?: unknown }> }>("/openapi.json");
     assert.match(api.openapi, /^3\.1/);
-    for (const path of ["/events", "/ws", "/devices", "/values", "/healthz", "/livez", "/readyz", "/metrics"]) {
+    const paths = ["/events", "/ws", "/devices", "/values", "/values/decoded", "/pgns", "/pgns/{pgn}", "/healthz"];
+    for (const path of [...paths, "/livez", "/readyz", "/metrics"]) {
       assert.ok(api.paths[path]?.get, path);
     }
     const metrics = await (await fetch(`${BOAT}/metrics`)).text();

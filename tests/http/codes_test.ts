@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { TestBoat } from "../support/boat.ts";
 
-const READ_PATHS = ["/devices", "/values", "/healthz", "/livez", "/readyz", "/metrics", "/openapi.json"];
+const READ_PATHS = [
+  ...["/devices", "/values", "/values/decoded", "/pgns", "/pgns/129025"],
+  ...["/healthz", "/livez", "/readyz", "/metrics", "/openapi.json"],
+];
 const STREAM_PATHS = ["/events", "/ws"];
 const ALL_PATHS = [...READ_PATHS, ...STREAM_PATHS];
 const OTHER_METHODS = ["POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND"];
@@ -26,7 +29,22 @@ const TABLE: Row[] = [
   ...ALL_PATHS.flatMap((path) =>
     OTHER_METHODS.map((method): Row => [method, path, 405, { Allow: "GET, HEAD, OPTIONS" }])
   ),
-  ...["/", "/nowhere", "/devices/", "//devices", "/Devices", "/events/x", "/%zz", "/%2e%2e/etc"].map((path): Row => [
+  ["GET", "/pgns/1", 404],
+  ["GET", "/pgns/x", 400],
+  ["POST", "/pgns/x", 405, { Allow: "GET, HEAD, OPTIONS" }],
+  ...[
+    "/",
+    "/nowhere",
+    "/pgns/",
+    "/pgns/129025/",
+    "/values/",
+    "/devices/",
+    "//devices",
+    "/Devices",
+    "/events/x",
+    "/%zz",
+    "/%2e%2e/etc",
+  ].map((path): Row => [
     "GET",
     path,
     404,

@@ -5,6 +5,9 @@ import { TestBoat } from "../support/boat.ts";
 const BODIES: [path: string, method: string][] = [
   ["/devices", "GET"],
   ["/values", "GET"],
+  ["/values/decoded", "GET"],
+  ["/pgns", "GET"],
+  ["/pgns/129025", "GET"],
   ["/livez", "GET"],
   ["/healthz", "GET"],
   ["/metrics", "GET"],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Frame } from "../../src/frame/mod.ts";
-import type { Health } from "../../src/http/mod.ts";
+import type { DeviceValues, Health } from "../../src/http/mod.ts";
 import type { Decoded } from "../../src/pgn/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
@@ -140,4 +140,72 @@ Deno.test("the server decodes by the definitions, on event streams and WebSocket
   assert.deepEqual(texts.map((text) => JSON.parse(text).decoded), decoded);
   const frames = await socket.atLeast<DecodedFrame>("frame", 3);
   assert.deepEqual(frames.map((frame) => frame.decoded), decoded);
+});
+
+Deno.test("/values/decoded is /values with description and decoded fields, each left out when it is not known", async () => {
+  await using boat = await TestBoat.start();
+  assert.deepEqual(await boat.get("/values/decoded"), []);
+  boat.claim(1, { uniqueNumber: 1, manufacturerCode: 229 });
+  boat.say(POSITION);
+  boat.say({ ...WIND, src: 2 });
+  boat.say({ src: 2, pgn: 65535, data: [1] });
+  await eventually("the values", () => boat.boat.broker.head === 4);
+  const plain = await boat.get<DeviceValues[]>("/values");
+  const decoded = await boat.get<DeviceValues[]>("/values/decoded");
+  const bare = decoded.map(({ values, ...device }) => ({
+    ...device,
+    values: values.map(({ decoded: _, description: __, ...value }) => value),
+  }));
+  assert.deepEqual(bare, plain);
+  const [gps, wind] = decoded;
+  const [claim, position] = gps?.values ?? [];
+  assert.match(claim?.description ?? "", /^ISO address claim$/i);
+  assert.deepEqual(Object.keys(position ?? {}), ["pgn", "description", "ts", "data", "seq", "decoded"]);
+  assert.match(position?.description ?? "", /^Position/);
+  assert.deepEqual(position?.decoded, POSITION.decoded);
+  const [unknown, speed] = wind?.values ?? [];
+  assert.deepEqual(speed?.decoded, WIND.decoded);
+  assert.deepEqual(Object.keys(unknown ?? {}), ["pgn", "ts", "data", "seq"]);
+});
+
+Deno.test("/values/decoded takes the filters of /values", async () => {
+  await using boat = await TestBoat.start({ names: ["can0", "can1"] });
+  boat.claim(1, { uniqueNumber: 1, manufacturerCode: 229 });
+  boat.say(POSITION);
+  boat.say(WIND);
+  boat.say({ ...WIND, src: 2, bus: 1 });
+  await eventually("the values", () => boat.boat.broker.head === 4);
+  const queries = [
+    "",
+    "?pgn=130306",
+    "?exclude_pgn=130306",
+    "?manufacturer=garmin",
+    "?instance=0",
+    "?bus=can1",
+    "?pgn=1",
+  ];
+  for (const query of queries) {
+    const keys = async (path: string) =>
+      (await boat.get<DeviceValues[]>(path + query)).map((
+        { bus, src, values },
+      ) => [bus, src, values.map((v) => v.pgn)]);
+    assert.deepEqual(await keys("/values/decoded"), await keys("/values"), query);
+  }
+});
+
+Deno.test("a fault of decoding leaves the value in /values/decoded, without its fields", async () => {
+  await using boat = await TestBoat.start({
+    decode: () => {
+      throw new RangeError("out of reach");
+    },
+  });
+  boat.say(POSITION);
+  boat.say(WIND);
+  await eventually("the values", () => boat.boat.broker.head === 2);
+  const [device] = await boat.get<DeviceValues[]>("/values/decoded");
+  assert.deepEqual(device?.values.map(({ pgn, decoded }) => [pgn, decoded]), [[129025, undefined], [
+    130306,
+    undefined,
+  ]]);
+  assert.equal(await boat.metric("vbg_decode_faults_total"), 2);
 });

@@ -13,6 +13,7 @@ interface Schema {
   minimum?: number;
   maximum?: number;
   pattern?: string;
+  anyOf?: Schema[];
 }
 
 interface Parameter {
@@ -44,6 +45,9 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
   "/ws": { query: [...FILTER, "decode"], codes: ["101", "400", "426", "503"] },
   "/devices": { query: [], codes: ["200"] },
   "/values": { query: FILTER, codes: ["200", "400"] },
+  "/values/decoded": { query: FILTER, codes: ["200", "400"] },
+  "/pgns": { query: [], codes: ["200"] },
+  "/pgns/{pgn}": { query: [], codes: ["200", "400", "404"] },
   "/healthz": { query: [], codes: ["200", "503"] },
   "/readyz": { query: [], codes: ["200", "503"] },
   "/livez": { query: [], codes: ["200"] },
@@ -61,7 +65,9 @@ Deno.test("the API description lists every route, its parameters and its codes, 
     assert.deepEqual(Object.keys(methods), ["get"], path);
     const { summary, parameters = [], responses } = methods.get ?? { summary: "", responses: {} };
     assert.ok(summary.length > 5, path);
-    assert.deepEqual(parameters.map(({ name }) => name).sort(), ROUTES[path]?.query.toSorted(), path);
+    const named = (where: string) => parameters.filter((each) => each.in === where).map(({ name }) => name);
+    assert.deepEqual(named("query").sort(), ROUTES[path]?.query.toSorted(), path);
+    assert.deepEqual(named("path"), Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name), path);
     assert.deepEqual(Object.keys(responses).sort(), ROUTES[path]?.codes, path);
     for (const [code, { description, content = {} }] of Object.entries(responses)) {
       assert.ok(description !== "");
@@ -84,7 +90,8 @@ Deno.test("every query parameter is optional, of the right type, and says what i
     exclude_name: { type: "string" },
   };
   for (const { get } of Object.values(paths)) {
-    for (const { name, in: where, required, explode, description, schema } of get?.parameters ?? []) {
+    const parameters = get?.parameters?.filter((each) => each.in !== "path") ?? [];
+    for (const { name, in: where, required, explode, description, schema } of parameters) {
       assert.equal(where, "query");
       assert.equal(required ?? false, false, name);
       assert.ok(description, name);
@@ -97,6 +104,8 @@ Deno.test("every query parameter is optional, of the right type, and says what i
       }
     }
   }
+  const [pgn] = paths["/pgns/{pgn}"]?.get?.parameters ?? [];
+  assert.deepEqual([pgn?.required, pgn?.schema.type, pgn?.schema.maximum], [true, "integer", 4294967295]);
   const name = paths["/values"]?.get?.parameters?.find((each) => each.name === "name")?.schema.items;
   const pattern = new RegExp(name?.pattern ?? "(?!)");
   for (const good of ["0x00A1b2c3d4e5f607", "1"]) assert.match(good, pattern);
@@ -114,6 +123,11 @@ Deno.test("every reference in the API description leads somewhere", async () => 
 /** What is wrong with a value by its schema; enough of JSON Schema for what we print. */
 function faults(value: unknown, schema: Schema, api: OpenApi, at = "$"): string[] {
   if (schema.$ref) return faults(value, api.components.schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {}, api, at);
+  if (Object.keys(schema).every((key) => key === "description")) return [];
+  if (schema.anyOf) {
+    const each = schema.anyOf.map((option) => faults(value, option, api, at));
+    return each.find((list) => list.length === 0) ?? each.flat();
+  }
   const actual = value === null
     ? "null"
     : Array.isArray(value)
@@ -122,7 +136,8 @@ function faults(value: unknown, schema: Schema, api: OpenApi, at = "$"): string[
     ? "integer"
     : typeof value;
   const types = [schema.type ?? []].flat();
-  if (types.length > 0 && !types.includes(actual)) return [`${at}: ${actual} is no ${types}`];
+  const fits = types.includes(actual) || (actual === "integer" && types.includes("number"));
+  if (types.length > 0 && !fits) return [`${at}: ${actual} is no ${types}`];
   if (schema.enum && !schema.enum.includes(value)) return [`${at}: ${value} is none of ${schema.enum}`];
   if (Array.isArray(value)) return value.flatMap((each, i) => faults(each, schema.items ?? {}, api, `${at}[${i}]`));
   if (typeof value !== "object" || value === null) return [];
@@ -142,22 +157,28 @@ Deno.test("what the server answers is what its description says, with everything
   const api = await boat.get<OpenApi>("/openapi.json");
   const check = async (path: string) => {
     const reply = await boat.raw(path);
-    const response = api.paths[path.split("?")[0] ?? ""]?.get?.responses[reply.status];
+    const described = path.replace(/\?.*/, "").replace(/^(\/pgns\/).+/, "$1{pgn}");
+    const response = api.paths[described]?.get?.responses[reply.status];
     const schema = response?.content?.[reply.headers.get("Content-Type") ?? ""]?.schema;
     assert.ok(schema, `${path} ${reply.status} is described`);
     assert.deepEqual(faults(JSON.parse(await reply.text()), schema, api), [], path);
   };
-  const paths = ["/devices", "/values", "/healthz", "/readyz", "/livez", "/values?pgn=x", "/ws"];
+  const paths = [
+    ...["/devices", "/values", "/values/decoded", "/healthz", "/readyz", "/livez", "/values?pgn=x", "/ws"],
+    ...["/pgns", "/pgns/x", "/pgns/1"],
+  ];
   for (const path of paths) await check(path);
   boat.say({ src: 1 });
   boat.claim(2, { uniqueNumber: 1, manufacturerCode: 229 });
   boat.product(2, "Model");
   await eventually("both devices", () => boat.boat.broker.head === 3);
   for (const path of paths) await check(path);
-  await using events = await boat.events();
-  boat.say();
-  await events.atLeast(1);
-  assert.deepEqual(faults(events.frames[0], { $ref: "#/components/schemas/Frame" }, api), []);
+  for (const query of ["", "?decode=true"]) {
+    await using events = await boat.events(query);
+    boat.say();
+    await events.atLeast(1);
+    assert.deepEqual(faults(events.frames[0], { $ref: "#/components/schemas/Frame" }, api), []);
+  }
   await boat.buses[0]?.close();
   await boat.buses[1]?.close();
   await check("/healthz");

@@ -78,6 +78,7 @@ const UPGRADE = {
 for (
   const [path, rows, headers] of [
     ["/values", FILTER_ROWS, {}],
+    ["/values/decoded", FILTER_ROWS, {}],
     ["/events", [...FILTER_ROWS, ...decode, ...devices], {}],
     ["/ws", [...FILTER_ROWS, ...decode], UPGRADE],
   ] as const
@@ -104,6 +105,22 @@ for (
     }
   });
 }
+
+Deno.test("/pgns/{pgn} answers a number that cannot be read with a problem that names it", async (t) => {
+  await using boat = await TestBoat.start();
+  for (const [what, value] of [...BAD_NUMBERS.filter(([what]) => what !== "nothing"), ["33 bits", "4294967296"]]) {
+    await t.step(what ?? "", async () => {
+      const reply = await boat.raw(`/pgns/${value}`);
+      assert.equal(reply.status, 400);
+      assert.equal(reply.headers.get("Content-Type"), "application/problem+json");
+      const problem: Problem = JSON.parse(await reply.text());
+      assert.deepEqual(Object.keys(problem), ["type", "title", "status", "detail", "parameter"]);
+      assert.equal(problem.parameter, "pgn");
+      assert.ok(problem.detail.startsWith(`Path parameter "pgn": expected a whole number`), problem.detail);
+      assert.doesNotMatch(problem.detail, /repeat/);
+    });
+  }
+});
 
 Deno.test("every good value, alone and repeated, is taken", async () => {
   await using boat = await TestBoat.start();
@@ -162,4 +179,10 @@ Deno.test("405 and 404 say in words what is wrong", async () => {
     JSON.parse(await (await boat.raw(path, { method })).text()).detail;
   assert.equal(await detail("/devices", "DELETE"), `"/devices" does not take DELETE`);
   assert.equal(await detail("/nowhere", "GET"), `There is nothing at "/nowhere": see /openapi.json`);
+  assert.equal(await detail("/pgns/129025", "DELETE"), `"/pgns/129025" does not take DELETE`);
+  assert.equal(await detail("/pgns/1", "GET"), "PGN 1 is not described: see /pgns");
+  assert.equal(
+    await detail("/pgns/129025/fields", "GET"),
+    `There is nothing at "/pgns/129025/fields": see /openapi.json`,
+  );
 });
