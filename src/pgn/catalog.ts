@@ -12,8 +12,11 @@ const PROPRIETARY = "Proprietary";
 
 /** A PGN in the list of all. */
 export interface PgnSummary {
+  /** Its number. */
   pgn: number;
+  /** Name for people; of several layouts what they have in common. */
   description: string;
+  /** How it travels. */
   framing: Framing;
   /** Milliseconds between two messages of a device, where the standard says. */
   interval_ms?: number;
@@ -29,12 +32,15 @@ export interface PgnDescription extends Omit<PgnSummary, "layouts"> {
 
 /** One layout of a PGN's payload. */
 export interface LayoutDescription {
+  /** Name for programs. */
   id: string;
+  /** Name for people. */
   description: string;
   /** What a payload must hold to be of this layout. */
   matches?: MatchDescription[];
   /** Every field and width is known. */
   complete: boolean;
+  /** In the order of the payload; reserved bits left out. */
   fields: ItemDescription[];
 }
 
@@ -44,20 +50,27 @@ export interface MatchDescription {
   name?: string;
   /** First bit, from the beginning of the payload. */
   bit: number;
+  /** Number of bits. */
   bits: number;
+  /** Their value. */
   value: number;
+  /** What the value means. */
   label?: string;
 }
 
 /** A field of a decoded payload. */
 export interface FieldDescription {
+  /** Key in the decoded object. */
   name: string;
+  /** What the value is. */
   type: FieldType;
+  /** SI unit, or the one that the name says. */
   unit?: string;
   /** Width of one value; left out where the payload tells it. */
   bits?: number;
-  /** Least and greatest value that the bits can tell. */
+  /** Least value that the bits can tell. */
   min?: number;
+  /** Greatest value that the bits can tell. */
   max?: number;
   /** Step between two values, where it is not 1. */
   resolution?: number;
@@ -75,10 +88,13 @@ export interface FieldDescription {
 
 /** A list of objects in a decoded payload. */
 export interface GroupDescription {
+  /** Key in the decoded object. */
   name: string;
+  /** Tells it from a field. */
   type: "group";
   /** Field that says how many there are; without one they run to the end of the payload. */
   count?: string;
+  /** Fields of each object. */
   fields: FieldDescription[];
 }
 

@@ -12,4 +12,5 @@ export type { Framing } from "./overlay/mod.ts";
 export * from "./manufacturers.ts";
 export * from "./numbers.ts";
 export * from "./product_information.ts";
+export type { FieldType } from "./spec.ts";
 export type { Decoded, DecodedValue } from "./value.ts";
