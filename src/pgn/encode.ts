@@ -48,6 +48,10 @@ function listIn(values: Values, name: string): readonly unknown[] {
   return list;
 }
 
+function pathIn({ path }: { path: string }, name: string): string {
+  return path === "" ? name : `${path}.${name}`;
+}
+
 /** State of one walk through a definition: what was written, and what later fields need of it. */
 class Walk {
   readonly #writer = new BitWriter();
@@ -98,7 +102,7 @@ class Walk {
   #field(field: Field, scope: Scope): void {
     const { name, bits, repeat = 1 } = field;
     const value = name === undefined ? undefined : valueOf(scope.values, name);
-    const path = name === undefined || scope.path === "" ? name ?? "" : `${scope.path}.${name}`;
+    const path = pathIn(scope, name ?? "");
     if (this.#open !== undefined) failBehindOpen(this.#open);
     if (field.proprietary) {
       const pgn = Number(this.#raws.get("pgn") ?? 0);
@@ -117,7 +121,7 @@ class Walk {
   #write(field: Field, value: unknown, { scope, path }: { scope: Scope; path: string }): Raw | undefined {
     switch (field.type) {
       case "parameters":
-        return this.#parameters(field, value, path);
+        return this.#parameters(field, value, { path });
       case "variable":
         return this.#variable(value, path);
       case "value":
@@ -134,15 +138,16 @@ class Walk {
   }
 
   /** Raw value of the field that decides this one, though it may come later. */
-  #by({ by }: Field, { values, siblings }: Scope): Raw | undefined {
+  #by({ by }: Field, scope: Scope): Raw | undefined {
     if (by === undefined) return undefined;
-    const other = siblings.find((item): item is Field => !isGroup(item) && item.name === by);
-    return this.#raws.get(by) ?? (other && rawOf(other, valueOf(values, by), { path: by }));
+    const other = scope.siblings.find((item): item is Field => !isGroup(item) && item.name === by);
+    return this.#raws.get(by) ?? (other && rawOf(other, valueOf(scope.values, by), { path: pathIn(scope, by) }));
   }
 
   /** The raw value of discriminators, counts and lengths. */
-  #decided(field: Field, { values, siblings, path }: Scope): Decided | undefined {
+  #decided(field: Field, scope: Scope): Decided | undefined {
     const { name, match } = field;
+    const { values, siblings } = scope;
     if (match !== undefined) {
       const shown = quote(field.labels?.byCode.get(match) ?? match);
       return { raw: match, otherwise: `is not ${shown}, which makes a payload ${this.#definition.id}` };
@@ -151,40 +156,47 @@ class Walk {
     const at = siblings.indexOf(field);
     for (const [index, item] of siblings.entries()) {
       if (isGroup(item)) {
-        if (item.count === name) return this.#counted(field, item.group, listIn(values, item.group).length);
+        if (item.count === name) return this.#counted(field, item.group, scope);
       } else if (item.type === "parameters" && index === at + 1 && item.name !== undefined) {
-        return this.#counted(field, item.name, listIn(values, item.name).length);
+        return this.#counted(field, item.name, scope);
       } else if (item.type === "binary" && item.by === name) {
-        return this.#bitsOf(field, item, { values, path });
+        return this.#bitsOf(field, item, scope);
       } else if (item.type === "value" && field.type === "length" && isNothing(valueOf(values, name))) {
-        return this.#counted(field, `bytes of ${item.name}`, this.#bytesOf(valueOf(values, item.name ?? ""), path));
+        const value = item.name ?? "";
+        return { raw: this.#bytesOf(field, valueOf(values, value), { path: pathIn(scope, value) }), otherwise: "" };
       }
     }
     return undefined;
   }
 
-  #counted(field: Field, what: string, count: number): Decided {
+  #counted(field: Field, what: string, { values }: Scope): Decided {
     const { max } = rawRangeOf(field);
+    const count = listIn(values, what).length;
     if (count > max) fail(what, `${count} are given, at most ${max} can be counted`);
     return { raw: count, otherwise: `is not the number of ${what}, ${count}` };
   }
 
   /** How many bits a run of bytes has: as told, when that takes as many bytes. */
-  #bitsOf(field: Field, binary: Field, { values, path }: { values: Values; path: string }): Decided {
-    const name = binary.name ?? "";
-    const bytes = hexDigits(valueOf(values, name), path === "" ? name : `${path}.${name}`).length;
-    const told = valueOf(values, field.name ?? "");
-    const raw = isNothing(told) ? bytes * 8 : Number(rawOf(field, told, { path: field.name ?? "" }));
+  #bitsOf(field: Field, binary: Field, scope: Scope): Decided {
+    const { name = "" } = field;
+    const run = binary.name ?? "";
+    const bytes = hexDigits(valueOf(scope.values, run), pathIn(scope, run)).length;
     const { max } = rawRangeOf(field);
-    if (bytes * 8 > max) fail(name, `${bytes} bytes are given, at most ${Math.floor(Number(max) / 8)} can be counted`);
+    const most = Math.floor(Number(max) / 8);
+    if (bytes > most) fail(pathIn(scope, run), `${bytes} bytes are given, at most ${most} can be counted`);
+    const told = valueOf(scope.values, name);
+    const raw = isNothing(told) ? bytes * 8 : Number(rawOf(field, told, { path: pathIn(scope, name) }));
     const whole = Math.ceil(raw / 8) === bytes;
-    return { raw: whole ? raw : bytes * 8, otherwise: `is not the length of ${name}, ${inUnit(field, bytes * 8)}` };
+    return { raw: whole ? raw : bytes * 8, otherwise: `is not the length of ${run}, ${inUnit(field, bytes * 8)}` };
   }
 
   /** How many bytes the value after a key takes. */
-  #bytesOf(value: unknown, path: string): number {
+  #bytesOf(length: Field, value: unknown, { path }: { path: string }): number {
     const { bits } = this.#key?.field ?? {};
-    return bits === undefined ? hexDigits(value, path).length : Math.ceil(bits / 8);
+    const bytes = bits === undefined ? hexDigits(value, path).length : Math.ceil(bits / 8);
+    const { max } = rawRangeOf(length);
+    if (bytes > max) fail(path, `${bytes} bytes are given, at most ${max} can be counted`);
+    return bytes;
   }
 
   #note(field: Field, raw: Raw): void {
@@ -199,7 +211,7 @@ class Walk {
     if (field.type === "length" && this.#key) this.#key.bytes = Number(raw);
   }
 
-  #parameters(field: Field, value: unknown, path: string): undefined {
+  #parameters(field: Field, value: unknown, { path }: { path: string }): undefined {
     if (isNothing(value)) return;
     if (!Array.isArray(value)) fail(path, `${quote(value)} is not a list`);
     const pgn = Number(this.#raws.get(field.by ?? "") ?? 0);
@@ -265,5 +277,5 @@ class Walk {
  */
 export function encode(pgn: number, fields: Fields, options: { layout?: string } = {}): Uint8Array<ArrayBuffer> {
   if (!isRecord(fields)) throw new EncodeError(`${quote(fields)} is not an object of fields`);
-  return new Walk(layoutFor(pgn, fields, options.layout)).payload(fields);
+  return new Walk(layoutFor(pgn, fields, options)).payload(fields);
 }

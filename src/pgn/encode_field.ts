@@ -26,7 +26,7 @@ function labelsOf(field: Field, by: Raw | undefined): ReadonlyMap<number, string
 }
 
 /** The code of a label, the lowest where it stands for several. */
-function codeOf(field: Field, label: string, by: Raw | undefined): number | undefined {
+function codeOf(field: Field, label: string, { by }: { by?: Raw | undefined }): number | undefined {
   if (field.labels) return field.labels.byLabel.get(label);
   for (const [code, each] of labelsOf(field, by)) if (each === label) return code;
   return undefined;
@@ -35,7 +35,7 @@ function codeOf(field: Field, label: string, by: Raw | undefined): number | unde
 function codeRaw(field: Field, value: unknown, { path, by }: Spot): number {
   const { min, max } = rawRangeOf(field);
   const isCode = (code: number) => Number.isInteger(code) && code >= min && code <= max && !isNull(field, code);
-  const code = typeof value === "string" ? codeOf(field, value, by) : value;
+  const code = typeof value === "string" ? codeOf(field, value, { by }) : value;
   if (typeof code === "number" && isCode(code)) return code;
   const labels = labelsOf(field, by).entries().filter(([code]) => isCode(code)).map(([, label]) => label);
   const names = listed(labels, SHOWN_LABELS);
@@ -55,9 +55,10 @@ function lookupRaw(field: Field, value: unknown, { path }: Spot): number {
   return code;
 }
 
-function bitsRaw(field: Field, value: unknown, { path }: Spot): Raw {
+function bitsRaw(field: Field, value: unknown, spot: Spot): Raw {
   const { bits = 0, labels } = field;
-  if (labels === undefined) return numberRaw(field, value, path);
+  const { path } = spot;
+  if (labels === undefined) return numberRaw(field, value, spot);
   if (!Array.isArray(value)) fail(path, `${quote(value)} is not a list of bits`);
   let raw = 0n;
   for (const [index, each] of value.entries()) {
@@ -74,8 +75,9 @@ function bitsRaw(field: Field, value: unknown, { path }: Spot): Raw {
 
 function hexRaw(field: Field, value: unknown, { path }: Spot): Raw {
   const { bits = 0 } = field;
-  if (typeof value !== "string" || !/^[0-9a-f]{16}$/i.test(value)) fail(path, `${quote(value)} is not 16 hex digits`);
-  const wide = BigInt(`0x${value}`);
+  const digits = typeof value === "string" ? /^(?:0x)?([0-9a-f]{1,16})$/i.exec(value)?.[1] : undefined;
+  if (digits === undefined) fail(path, `${quote(value)} is not a number of 1 to 16 hex digits`);
+  const wide = BigInt(`0x${digits}`);
   if (wide >> BigInt(bits) !== 0n) fail(path, `${quote(value)} has more than ${bits} bits`);
   const raw = bits > MAX_NUMBER_BITS ? wide : Number(wide);
   if (field.nulls.includes(raw)) fail(path, `${quote(value)} means "not available"`);
@@ -143,7 +145,7 @@ export function rawOf(field: Field, value: unknown, spot: Spot): Raw {
     case "float":
       return floatRaw(field, value, spot);
     default:
-      return numberRaw(field, value, spot.path);
+      return numberRaw(field, value, spot);
   }
 }
 
@@ -186,18 +188,18 @@ function writeRepeated(field: Field, value: unknown, options: Spot & { writer: B
  * @returns its raw value, when it has one
  */
 export function writeField(field: Field, value: unknown, options: Spot & { writer: BitWriter }): Raw | undefined {
-  const { writer, path } = options;
+  const { writer } = options;
   switch (field.type) {
     case "text":
     case "lau":
     case "lz":
-      writer.bytes(textBytes(field, value, path));
+      writer.bytes(textBytes(field, value, options));
       return undefined;
     case "binary":
       writeBinary(field, value, options);
       return undefined;
     case "decimal":
-      writer.bytes(decimalBytes(field, value, path));
+      writer.bytes(decimalBytes(field, value, options));
       return undefined;
   }
   const { bits = 0, repeat } = field;

@@ -56,7 +56,7 @@ export function fieldsOf(items: readonly Item[]): string {
   return listed(namesOf(items), SHOWN_FIELDS) || "none";
 }
 
-function refuse(closest: Definition, values: Values, layouts: readonly Definition[]): never {
+function refuse(closest: Definition, values: Values, { layouts }: { layouts: readonly Definition[] }): never {
   const { pgn, id, items } = closest;
   const names = unknownNames(items, values);
   const nobodys = names.find((name) => layouts.every(({ items }) => !namesOf(items).includes(name)));
@@ -96,7 +96,7 @@ function isLess(one: readonly number[], other: readonly number[]): boolean {
  *
  * @throws EncodeError when there is none
  */
-export function layoutFor(pgn: number, values: Values, layout: string | undefined): Definition {
+export function layoutFor(pgn: number, values: Values, { layout }: { layout?: string }): Definition {
   const all = definitionsOf(pgn);
   const layouts = layout === undefined ? all : all.filter(({ id }) => id === layout);
   let [closest] = layouts;
@@ -112,5 +112,5 @@ export function layoutFor(pgn: number, values: Values, layout: string | undefine
   }
   const [, unknown] = least;
   // Where only a discriminator disagrees, writing it says why.
-  return unknown === 0 ? closest : refuse(closest, values, all);
+  return unknown === 0 ? closest : refuse(closest, values, { layouts: all });
 }

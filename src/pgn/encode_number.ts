@@ -29,7 +29,7 @@ function nearestExactly({ times, add, per }: Field, value: number): bigint {
 }
 
 /** Of a wide raw value and the doubles around it, the first that reads back as the very same number. */
-function readingBackAs(field: Field, raw: bigint, value: number): bigint {
+function readingBackAs(field: Field, value: number, { raw }: { raw: bigint }): bigint {
   const size = (raw < 0n ? -raw : raw).toString(2).length;
   const step = 1n << BigInt(Math.max(0, size - DOUBLE_BITS));
   const double = BigInt(Number(raw));
@@ -38,7 +38,7 @@ function readingBackAs(field: Field, raw: bigint, value: number): bigint {
 }
 
 function nearest(field: Field, value: number): Raw {
-  if ((field.bits ?? 0) > MAX_NUMBER_BITS) return readingBackAs(field, nearestExactly(field, value), value);
+  if ((field.bits ?? 0) > MAX_NUMBER_BITS) return readingBackAs(field, value, { raw: nearestExactly(field, value) });
   const raw = (value * field.per - field.add) / field.times;
   const whole = Math.round(raw);
   // Far outside the range any double will do.
@@ -47,7 +47,7 @@ function nearest(field: Field, value: number): Raw {
 }
 
 /** Raw value of a number in the unit of its field. */
-export function numberRaw(field: Field, value: unknown, path: string): Raw {
+export function numberRaw(field: Field, value: unknown, { path }: { path: string }): Raw {
   if (typeof value !== "number" || Number.isNaN(value)) fail(path, `${quote(value)} is not a number`);
   const range = rawRangeOf(field);
   const [min, max] = [inUnit(field, range.min), inUnit(field, range.max)];

@@ -19,7 +19,7 @@ export interface Commanded {
 }
 
 /** Bytes of a field that has no name, told as hex. */
-function unnamedBytes(field: Field, value: unknown, path: string): Uint8Array {
+function unnamedBytes(field: Field, value: unknown, { path }: { path: string }): Uint8Array {
   const bytes = hexDigits(value, path);
   const width = widthOf(field);
   const whole = width === undefined ? bytes.length : Math.ceil(width / 8);
@@ -52,7 +52,7 @@ export function writeParameter(
     fail(path, `${quote(value)} cannot be told alone, its length is field ${quote(field.by)}`);
   }
   if (name === null) {
-    const bytes = unnamedBytes(field, value, path);
+    const bytes = unnamedBytes(field, value, { path });
     writer.bytes(bytes);
     const { bits = 0, match } = field;
     if (match !== undefined && bits <= MAX_NUMBER_BITS) {

@@ -12,6 +12,11 @@ const SINGLE_BYTES = 1;
 
 const utf8 = new TextEncoder();
 
+/** Path of the field, for errors. */
+interface Place {
+  path: string;
+}
+
 function utf16(text: string): Uint8Array {
   const view = new DataView(new ArrayBuffer(text.length * 2));
   for (let index = 0; index < text.length; index++) view.setUint16(index * 2, text.charCodeAt(index), true);
@@ -38,7 +43,7 @@ function withoutFill(text: string, fill: string): string {
   return text.slice(0, end);
 }
 
-function fixedBytes(field: Field, text: string, path: string): Uint8Array {
+function fixedBytes(field: Field, text: string, { path }: Place): Uint8Array {
   const { bits = 0, fill = "" } = field;
   const bytes = new Uint8Array(bits / 8).fill(fill.startsWith("@") ? 0x40 : 0xff);
   const content = utf8.encode(withoutFill(text, fill));
@@ -49,7 +54,7 @@ function fixedBytes(field: Field, text: string, path: string): Uint8Array {
 }
 
 /** Single bytes for what Latin-1 has, UTF-16 for the rest; the other one where the first would not read back. */
-function lauBytes(field: Field, text: string, path: string): Uint8Array {
+function lauBytes(field: Field, text: string, { path }: Place): Uint8Array {
   const ways = [{ encoding: SINGLE_BYTES, content: utf8.encode(text) }, { encoding: UTF16, content: utf16(text) }];
   // deno-lint-ignore no-control-regex
   if (!/^[\x00-\xff]*$/.test(text)) ways.reverse();
@@ -63,7 +68,7 @@ function lauBytes(field: Field, text: string, path: string): Uint8Array {
   return unreadable(path, text);
 }
 
-function lzBytes(field: Field, text: string, path: string): Uint8Array {
+function lzBytes(field: Field, text: string, { path }: Place): Uint8Array {
   const content = utf8.encode(text);
   const most = Math.min(MAX_LENGTH, field.bits === undefined ? MAX_LENGTH : field.bits / 8 - 1);
   if (content.length > most) tooLong(path, text, { has: content.length, most });
@@ -75,10 +80,10 @@ function lzBytes(field: Field, text: string, path: string): Uint8Array {
 }
 
 /** Bytes of a text, with all that belongs to it: length, encoding, filling. Nothing is an empty text. */
-export function textBytes(field: Field, value: unknown, path: string): Uint8Array {
-  const text = isNothing(value) ? "" : expectText(value, path);
-  if (field.type === "lau") return lauBytes(field, text, path);
-  return field.type === "lz" ? lzBytes(field, text, path) : fixedBytes(field, text, path);
+export function textBytes(field: Field, value: unknown, place: Place): Uint8Array {
+  const text = isNothing(value) ? "" : expectText(value, place.path);
+  if (field.type === "lau") return lauBytes(field, text, place);
+  return field.type === "lz" ? lzBytes(field, text, place) : fixedBytes(field, text, place);
 }
 
 /** Bytes of hex digits; nothing is no bytes. */
@@ -89,7 +94,7 @@ export function hexDigits(value: unknown, path: string): Uint8Array {
 }
 
 /** Bytes of decimal digits, two in each, filled up with 0xFF. */
-export function decimalBytes(field: Field, value: unknown, path: string): Uint8Array {
+export function decimalBytes(field: Field, value: unknown, { path }: Place): Uint8Array {
   const bytes = new Uint8Array((field.bits ?? 0) / 8).fill(0xff);
   if (isNothing(value)) return bytes;
   if (typeof value !== "string" || !/^(?:\d\d)+$/.test(value)) {

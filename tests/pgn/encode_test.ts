@@ -331,12 +331,19 @@ Deno.test("a value after a key is of the key's type, its length is worked out", 
     { key: "Depth", length: 4, value: 12.34 },
     { key: 4000, length: 3, value: "c0ffee" },
   ]);
-  expectRefused([
-    130824,
-    { list: [{ key: 4000, length: 2, value: "c0ffee" }] },
-    `list[0].value: "c0ffee" has 3 bytes, its length says 2`,
-    "list[0].value",
-  ]);
+  const one = (length: unknown, value: unknown) => ({ list: [{ key: 4000, length, value }] });
+  const refusals: Refusal[] = [
+    [130824, one(2, "c0ffee"), `list[0].value: "c0ffee" has 3 bytes, its length says 2`, "list[0].value"],
+    [130824, one("2", "c0ff"), `list[0].length: "2" is not a number`, "list[0].length"],
+    [130824, one(null, "c"), `list[0].value: "c" is not hex digits`, "list[0].value"],
+    [
+      130824,
+      one(null, "00".repeat(16)),
+      "list[0].value: 16 bytes are given, at most 15 can be counted",
+      "list[0].value",
+    ],
+  ];
+  refusals.forEach(expectRefused);
 });
 
 Deno.test("a run of bytes has its length counted in bits", () => {
