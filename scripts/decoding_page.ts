@@ -90,7 +90,7 @@ PGN that is known, \`/pgns/130306\` the fields of one: names, units, ranges, lab
 - \`null\`: the sender says "not available", or the payload ended before the field.
 - A field whose values have names gives the name, or the number where it has none. Registers are \`{"id", "name"}\`.
 - A list without entries is left out. Reserved bits are never shown.
-- Payloads as bytes are hex digits; numbers of 64 bits, and NAMEs, too.
+- Bytes are hex digits; numbers of 64 bits, and NAMEs, are \`0x\` and 16 of them.
 - Days since 1970 and seconds since midnight are numbers in the PGNs that clients know by their own names
   (\`days_since_1970\`, \`seconds_today\`), ISO 8601 texts in all others.
 - No \`decoded\`: nobody has described the PGN, or not this maker's layout of it.

@@ -3,6 +3,11 @@ export class EncodeError extends Error {
   /** Path of the field: `waypoints[2].latitude`; empty when it is about no field. */
   readonly field: string;
 
+  /**
+   * An error about one field, or about the whole.
+   *
+   * @param field its path; left out: about no field
+   */
   constructor(message: string, field = "") {
     super(message);
     this.name = "EncodeError";

@@ -36,6 +36,11 @@ function unreadable(path: string, text: string): never {
   fail(path, `${quote(text)} holds characters that would not be read back`);
 }
 
+/** What stands behind a text: AIS fills up with @, everybody else with 0xFF. */
+function fillingOf({ origin, fill = "" }: Field): number {
+  return origin === "overlay" && fill.startsWith("@") ? 0x40 : 0xff;
+}
+
 /** The text without the characters that only fill up: nobody can tell them from the filling. */
 function withoutFill(text: string, fill: string): string {
   let end = text.length;
@@ -45,7 +50,7 @@ function withoutFill(text: string, fill: string): string {
 
 function fixedBytes(field: Field, text: string, { path }: Place): Uint8Array {
   const { bits = 0, fill = "" } = field;
-  const bytes = new Uint8Array(bits / 8).fill(fill.startsWith("@") ? 0x40 : 0xff);
+  const bytes = new Uint8Array(bits / 8).fill(fillingOf(field));
   const content = utf8.encode(withoutFill(text, fill));
   if (content.length > bytes.length) tooLong(path, text, { has: content.length, most: bytes.length });
   bytes.set(content);

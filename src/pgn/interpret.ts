@@ -1,6 +1,6 @@
 /**
  * Decodes by walking a definition, field by field. Slower than the compiled decoders and independent of them: tests hold
- * one against the other, and definitions that only the payload can tell in full (`COMPILED_TYPES`) are decoded here.
+ * one against the other, and the definitions whose fields are as wide as those of another PGN (126208) are decoded here.
  */
 import { type Definition, definitionsOf, type Field, type Group, isGroup, type Raw } from "./model.ts";
 import { type Place, type ReadField, readField, readKeyed, readRaw } from "./field.ts";

@@ -190,6 +190,11 @@ export function widthOf(field: Field): number | undefined {
   return field.bits === undefined ? undefined : field.bits * (field.repeat ?? 1);
 }
 
+/** A length is a number even where all ones would say "not available". */
+function neverNull(items: readonly Item[], name: string): void {
+  for (const item of items) if (!isGroup(item) && item.name === name) item.nulls = [];
+}
+
 function definitionOf(spec: DefinitionSpec, origin: Origin): Definition {
   const { fields, ...rest } = spec;
   const items = fields.map((item): Item =>
@@ -211,6 +216,9 @@ function definitionOf(spec: DefinitionSpec, origin: Origin): Definition {
     if (width === undefined) break;
     if (item.name !== undefined) places.set(item.name, { bit, bits: width });
     bit += width;
+  }
+  for (const field of items.flatMap((item) => isGroup(item) ? item.fields : [item])) {
+    if (field.type === "binary" && field.by !== undefined) neverNull(items, field.by);
   }
   for (const item of items) {
     const place = isGroup(item) || item.type !== "indirect" ? undefined : places.get(item.by ?? "");

@@ -117,6 +117,7 @@ export function readParameter(payload: Uint8Array, at: number, commanded: Comman
   const number = payload[at];
   if (number === undefined || at + 1 >= payload.length) return undefined;
   let known = commanded.field(number);
+  if (known?.field.type === "binary" && known.field.bits === undefined) return undefined;
   let read = known && readField(known.field, { payload, bit: (at + 1) * 8 });
   if (read?.raw !== undefined) {
     commanded.note(number, read.raw);

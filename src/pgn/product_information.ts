@@ -1,9 +1,14 @@
 /** What PGN 126996 tells of a device. */
 export interface ProductInformation {
+  /** The maker's number of the product. */
   productCode: number;
+  /** What the product is called. */
   modelId: string;
+  /** Of its software, in the maker's way. */
   softwareVersion: string;
+  /** Of its hardware, in the maker's way. */
   modelVersion: string;
+  /** Serial number, in the maker's way. */
   modelSerial: string;
 }
 

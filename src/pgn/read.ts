@@ -1,7 +1,7 @@
 /** What decoders say about bytes that are not plain numbers. Pure; `at` and `end` are byte offsets, `end` excluded. */
 import type { Labels } from "./model.ts";
 
-const utf16 = new TextDecoder("utf-16le");
+const utf16 = new TextDecoder("utf-16le", { ignoreBOM: true });
 
 const REPLACEMENT = 0xfffd;
 
@@ -130,9 +130,9 @@ export function hexBits(bytes: Uint8Array, bit: number, bits: number): string {
   return text;
 }
 
-/** 16 hex digits of a 64-bit number in two halves. */
+/** A 64-bit number in two halves as `0x` and 16 hex digits, the way NAMEs are told. */
 export function hexNumber(low: number, high: number): string {
-  return (high >>> 0).toString(16).padStart(8, "0") + (low >>> 0).toString(16).padStart(8, "0");
+  return "0x" + (high >>> 0).toString(16).padStart(8, "0") + (low >>> 0).toString(16).padStart(8, "0");
 }
 
 /** Decimal digits, two in each byte; 0xFF ends them, null when there are none. */

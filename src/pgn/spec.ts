@@ -15,7 +15,7 @@
  * | `bits` | list of the labels of the bits that are set, a bit without one as its number |
  * | `text`, `lau`, `lz` | text: of fixed width; length + encoding byte first; length byte first, zero at the end |
  * | `binary` | hex digits, in the order of the bytes |
- * | `hex` | the number as 16 hex digits: 64 bits are more than a JSON number holds |
+ * | `hex` | `0x` and 16 hex digits: 64 bits are more than a JSON number holds |
  * | `decimal` | text of decimal digits, two in each byte |
  * | `date`, `time` | ISO 8601 text: from days since 1970-01-01, from (fractions of) seconds since midnight |
  * | `variable`, `value`, `parameters` | by what an earlier field says: PGN and field number; key; pairs of number and value |

@@ -60,7 +60,7 @@ function agreesWithNamed({ value, name }: AnalyzedFields, ours: unknown, codeOf:
     if (clock && typeof ours === "string") return near(seconds(name), seconds(ours));
   }
   if (typeof name === "object" && name !== null && typeof ours === "string") {
-    return near(Number(value), Number(`0x${ours}`));
+    return near(Number(value), Number(ours));
   }
   if (name === null && typeof ours === "number" && value === 2 ** ours) return true; // a bit without a label
   if (typeof ours === "object" && ours !== null && "id" in ours) return ours.id === value;
