@@ -1,6 +1,6 @@
-import { destinationOfId, formatHex, formatTimeUs } from "../frame/mod.ts";
+import { destinationOfId, formatHex, formatTimeUs, newStoredFrame } from "../frame/mod.ts";
 import { Decoder } from "./decoder.ts";
-import { newStoredFrame, type Ring } from "./ring.ts";
+import type { Ring } from "./ring.ts";
 
 /** JSON texts kept for whoever wants the same frame next: what a burst brings in one turn; a power of two. */
 const CACHED_TEXTS = 2048;

@@ -1,4 +1,4 @@
-import { type Message, pgnOfId } from "../frame/mod.ts";
+import { type Message, pgnOfId, type StoredFrame } from "../frame/mod.ts";
 
 /** Frames that a ring holds when nothing else is said. */
 export const DEFAULT_RING_FRAMES = 65_536;
@@ -7,23 +7,6 @@ const MAX_BYTES_PER_FRAME = 256;
 const FIRST_SLOTS = 1024;
 /** First size of the payload memory; must hold the longest message. */
 const FIRST_ARENA_BYTES = 16_384;
-
-/** A frame read back from the ring. The reader owns the object and reuses it; `data` is the ring's own memory. */
-export interface StoredFrame {
-  seq: number;
-  timeUs: number;
-  id: number;
-  pgn: number;
-  bus: number;
-  data: Uint8Array;
-  offset: number;
-  length: number;
-}
-
-/** An empty frame to read into. */
-export function newStoredFrame(): StoredFrame {
-  return { seq: 0, timeUs: 0, id: 0, pgn: 0, bus: 0, data: new Uint8Array(0), offset: 0, length: 0 };
-}
 
 /**
  * The newest frames, found by sequence number. Headers lie in typed arrays and payloads in one arena, so that a full

@@ -9,3 +9,4 @@ export * from "./device.ts";
 export * from "./frame.ts";
 export * from "./message.ts";
 export * from "./name.ts";
+export * from "./stored_frame.ts";

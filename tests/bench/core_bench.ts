@@ -1,7 +1,7 @@
-import { Broker, newStoredFrame, Ring } from "../../src/broker/mod.ts";
+import { Broker, Ring } from "../../src/broker/mod.ts";
 import { Assembler, splitFastPacket } from "../../src/can/mod.ts";
 import { compileFilter } from "../../src/filter/mod.ts";
-import type { CanFrame, Message } from "../../src/frame/mod.ts";
+import { type CanFrame, type Message, newStoredFrame } from "../../src/frame/mod.ts";
 import { manufacturerCode } from "../../src/pgn/mod.ts";
 import { rate, report } from "./figure.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { newStoredFrame, Ring } from "../../src/broker/mod.ts";
-import { formatHex, type Message } from "../../src/frame/mod.ts";
+import { Ring } from "../../src/broker/mod.ts";
+import { formatHex, type Message, newStoredFrame } from "../../src/frame/mod.ts";
 import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
 
