@@ -1,7 +1,7 @@
 /** Parameters of PGN 126208, written: the inverse of `parameters.ts`. */
 import { definitionsOf, type Field, MAX_NUMBER_BITS, widthOf } from "./model.ts";
 import { readRaw } from "./field.ts";
-import { CommandedPgn, type NumberedField } from "./parameters.ts";
+import { CommandedPgn, isBound, type NumberedField } from "./parameters.ts";
 import { EncodeError, fail, isNothing, isRecord, listed, quote } from "./encode_error.ts";
 import { writeField } from "./encode_field.ts";
 import { hexDigits } from "./encode_text.ts";
@@ -48,6 +48,7 @@ export function writeParameter(
   },
 ): void {
   const { fields, writer, number, path } = options;
+  if (isBound(field)) fail(path, `${quote(value)} cannot be told alone`);
   if (field.type === "binary" && field.bits === undefined && field.by !== undefined && !isNothing(value)) {
     fail(path, `${quote(value)} cannot be told alone, its length is field ${quote(field.by)}`);
   }

@@ -2,6 +2,7 @@
 import { type Definition, definitionsOf, type Field, isGroup, type Raw } from "./model.ts";
 import { readField } from "./field.ts";
 import { hexBytes } from "./read.ts";
+import type { FieldType } from "./spec.ts";
 import type { DecodedValue } from "./value.ts";
 
 /** One parameter. `end` is the byte after it. */
@@ -70,22 +71,17 @@ function matchOf(layout: Definition, key: number | string): number | undefined {
 
 /** The PGN that is commanded: which of its layouts is meant shows as the parameters tell its discriminators. */
 export class CommandedPgn {
-  readonly #layouts: readonly Definition[];
-  /** Only one layout, without discriminators. */
-  readonly #isPlain: boolean;
-  /** The first layout that can be meant. */
-  #current = 0;
-  readonly #notes: { key: number | string; raw: number }[] = [];
+  /** Those that can still be meant. */
+  #layouts: readonly Definition[];
 
   /** @param layouts those that can be meant; left out: all of the PGN */
   constructor(pgn: number, layouts: readonly Definition[] = definitionsOf(pgn)) {
     this.#layouts = layouts;
-    this.#isPlain = layouts.length === 1 && layouts[0]?.matches.length === 0;
   }
 
   /** The field of this number, in the first layout that can still be meant. */
   field(number: number): NumberedField | undefined {
-    const layout = this.#layouts[this.#current];
+    const [layout] = this.#layouts;
     return layout && fieldOfNumber(layout, number);
   }
 
@@ -94,22 +90,22 @@ export class CommandedPgn {
    * PGN 126208 tells the manufacturer of a proprietary PGN in front.
    */
   note(key: number | string, raw: Raw): void {
-    if (this.#isPlain) return;
-    this.#notes.push({ key, raw: Number(raw) });
-    while (this.#current < this.#layouts.length && !this.#fits(this.#layouts[this.#current])) this.#current++;
+    const isMeant = (layout: Definition) => (matchOf(layout, key) ?? Number(raw)) === Number(raw);
+    if (!this.#layouts.every(isMeant)) this.#layouts = this.#layouts.filter(isMeant);
   }
 
-  /** The layouts behind that one that can be meant as well. */
+  /** The layouts behind the first one that can be meant as well. */
   others(): readonly Definition[] {
-    return this.#layouts.filter((layout, index) => index > this.#current && this.#fits(layout));
+    return this.#layouts.slice(1);
   }
+}
 
-  #fits(layout: Definition | undefined): boolean {
-    return layout === undefined || this.#notes.every(({ key, raw }) => {
-      const match = matchOf(layout, key);
-      return match === undefined || match === raw;
-    });
-  }
+/** Types of fields that say nothing alone: what stands before them in their own payload tells their width. */
+const BOUND: ReadonlySet<FieldType> = new Set(["parameters", "variable", "value"]);
+
+/** True for a field whose value no parameter can tell. */
+export function isBound({ type }: Field): boolean {
+  return BOUND.has(type);
 }
 
 /** Reads the parameter at a byte; undefined when there is none whose field is known. */
@@ -117,7 +113,9 @@ export function readParameter(payload: Uint8Array, at: number, commanded: Comman
   const number = payload[at];
   if (number === undefined || at + 1 >= payload.length) return undefined;
   let known = commanded.field(number);
-  if (known?.field.type === "binary" && known.field.bits === undefined) return undefined;
+  if (known && (isBound(known.field) || (known.field.type === "binary" && known.field.bits === undefined))) {
+    return undefined;
+  }
   let read = known && readField(known.field, { payload, bit: (at + 1) * 8 });
   if (read?.raw !== undefined) {
     commanded.note(number, read.raw);
