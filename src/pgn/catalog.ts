@@ -202,11 +202,10 @@ function mapValues<T, R>(map: ReadonlyMap<number, T>, change: (value: T) => R): 
   return Object.fromEntries(Array.from(map, ([key, value]) => [key, change(value)]));
 }
 
-const NUMBERS: ReadonlySet<FieldType> = new Set(["number", "pgn", "index", "length"]);
-
 /** What the bits of a number can tell. */
 function numbersOf(field: Field): Pick<FieldDescription, "min" | "max" | "resolution"> {
-  const { type, match, times, per } = field;
-  if (!NUMBERS.has(type)) return {};
-  return { ...(match === undefined && rangeOf(field)), ...(times !== per && { resolution: times / per }) };
+  const { match, times, per } = field;
+  const range = rangeOf(field);
+  if (range === undefined) return {};
+  return { ...(match === undefined && range), ...(times !== per && { resolution: times / per }) };
 }

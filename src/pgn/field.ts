@@ -57,7 +57,7 @@ function labelled(field: Field, raw: number, by: Raw | undefined): DecodedValue 
 }
 
 /** What a raw value means; `by` is the raw value of the field that decides it, for an indirect table. */
-export function meaningOf(field: Field, raw: Raw, by?: Raw): DecodedValue {
+function meaningOf(field: Field, raw: Raw, by?: Raw): DecodedValue {
   if (field.nulls.includes(raw)) return null;
   const number = Number(raw);
   switch (field.type) {

@@ -1,6 +1,6 @@
 /**
- * What is known about PGNs: how they travel (single frame or fast packet), manufacturers, and the few payloads that the
- * gateway itself must understand. The facts come from the generated definitions with the overlay's corrections.
+ * What is known about PGNs: payloads decoded and encoded, what they hold (names, units, ranges, labels), how they travel
+ * (single frame or fast packet), and manufacturers. The facts are the generated definitions with the overlay over them.
  *
  * @module
  */

@@ -52,7 +52,7 @@ function number({ items }: Definition): Numbered {
 }
 
 /** The field that the standard numbers so: from 1, reserved ones counted, sets one after the other. */
-export function fieldOfNumber(definition: Definition, wanted: number): NumberedField | undefined {
+function fieldOfNumber(definition: Definition, wanted: number): NumberedField | undefined {
   let known = numbered.get(definition);
   if (known === undefined) numbered.set(definition, known = number(definition));
   const { fields, sets } = known;

@@ -13,7 +13,7 @@ export interface ProductInformation {
 }
 
 /** Bytes of a whole product information message: two words, four strings of 32, two bytes. */
-export const PRODUCT_INFORMATION_BYTES = 134;
+const PRODUCT_INFORMATION_BYTES = 134;
 
 /** Where the four strings lie on real devices: `[start, length]`. */
 const STRINGS = {

@@ -7,7 +7,6 @@ export interface Range {
   max: number;
 }
 
-const CODES: ReadonlySet<FieldType> = new Set(["enum", "indirect", "key", "lookup"]);
 const NUMBERS: ReadonlySet<FieldType> = new Set(["number", "pgn", "index", "length"]);
 
 /** True when a raw value reads as null though it lies among those that can be sent. */
@@ -32,13 +31,9 @@ export function inUnit({ times, add, per }: Field, raw: Raw): number {
   return (Number(raw) * times + add) / per;
 }
 
-/**
- * What a field can be told: numbers in its unit, codes of fields with labels as they are; without the values that mean
- * "not available". Undefined for fields that are no numbers.
- */
+/** What a number can be, in its unit, without the values that mean "not available"; undefined for other fields. */
 export function rangeOf(field: Field): Range | undefined {
-  if (field.bits === undefined) return undefined;
+  if (field.bits === undefined || !NUMBERS.has(field.type)) return undefined;
   const { min, max } = rawRangeOf(field);
-  if (CODES.has(field.type)) return { min: Number(min), max: Number(max) };
-  return NUMBERS.has(field.type) ? { min: inUnit(field, min), max: inUnit(field, max) } : undefined;
+  return { min: inUnit(field, min), max: inUnit(field, max) };
 }

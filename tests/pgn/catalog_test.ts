@@ -65,6 +65,22 @@ Deno.test("layouts of a proprietary PGN are told apart by what they match, each 
   }
 });
 
+/** Layouts that come behind one with the same discriminators in canboat, too, and so are never taken for a payload. */
+const NEVER_REACHED = ["126720 maretronProprietaryConfiguration", "130820 bepMarineProprietaryPgn130820"];
+
+Deno.test("no layout stands behind one that fits all of its payloads, but where canboat tells them in no way apart", () => {
+  const hidden: string[] = [];
+  for (const { pgn } of listPgns()) {
+    const before: Set<string>[] = [];
+    for (const { id, matches = [] } of describePgn(pgn)?.layouts ?? []) {
+      const told = new Set(matches.map(({ bit, bits, value }) => `${bit} ${bits} ${value}`));
+      if (before.some((each) => each.isSubsetOf(told))) hidden.push(`${pgn} ${id}`);
+      before.push(told);
+    }
+  }
+  assert.deepEqual(hidden, NEVER_REACHED);
+});
+
 Deno.test("a message is called after the layout that fits, and after its PGN when none does", () => {
   const [layout] = describePgn(126720)?.layouts ?? [];
   assert.equal(describePayload(126720, Uint8Array.of(0xff, 0xff, 0xff)), "Proprietary");
