@@ -85,10 +85,12 @@ export function decodingPage(): string {
 \`decode=true\` on \`/events\` and \`/ws\` adds \`decoded\` to each frame, \`/values/decoded\` to each value. \`/pgns\` lists every
 PGN that is known, \`/pgns/130306\` the fields of one: names, units, ranges, labels.
 
-- Names are snake_case. Values are in SI units, and exact: radians, kelvin, pascal, metres per second, seconds; positions in
-  degrees, percentages in %.
-- \`null\`: the sender says "not available", or the payload ended before the field.
-- A field whose values have names gives the name, or the number where it has none. Registers are \`{"id", "name"}\`.
+- Names are snake_case. Values are exact, in SI units or in the unit that \`/pgns/{pgn}\` names: radians, kelvin, pascal,
+  metres per second, seconds, but rpm, litres per hour, ampere hours; positions in degrees, percentages in %.
+- \`null\`: the sender says "not available", or the payload ended before the field (it is read as if ones followed, so
+  that single bits are 1 then, and the states of switches 3).
+- A field whose values have names gives the name, or the number where it has none. Registers are \`{"id", "name"}\`,
+  sets of bits a list of names.
 - A list without entries is left out. Reserved bits are never shown.
 - Bytes are hex digits; numbers of 64 bits, and NAMEs, are \`0x\` and 16 of them.
 - Days since 1970 and seconds since midnight are numbers in the PGNs that clients know by their own names

@@ -8,7 +8,7 @@ import { interpretBy } from "./interpret.ts";
 import { parameterList } from "./parameters.ts";
 import * as read from "./read.ts";
 import type { Decoded, DecodedValue } from "./value.ts";
-import { type Constants, unsignedAt, Writer } from "./writer.ts";
+import { type Constants, unsignedAt, Writer } from "./generate.ts";
 
 /** A compiled decoder; undefined when no layout of the PGN fits the payload. */
 export type Decoder = (payload: Uint8Array) => Decoded | undefined;

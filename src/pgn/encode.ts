@@ -6,7 +6,7 @@ import { hexDigits } from "./encode_text.ts";
 import { failBehindOpen, isOpen, writeParameter, writeParameters } from "./encode_parameters.ts";
 import { CommandedPgn, isProprietary } from "./parameters.ts";
 import { inUnit, rawRangeOf } from "./range.ts";
-import { BitWriter } from "./write.ts";
+import { BitWriter } from "./bit_writer.ts";
 
 export { EncodeError } from "./encode_error.ts";
 

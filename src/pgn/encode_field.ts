@@ -5,7 +5,7 @@ import { numberRaw } from "./encode_number.ts";
 import { decimalBytes, hexDigits, textBytes } from "./encode_text.ts";
 import { isNull, rawRangeOf } from "./range.ts";
 import { isoDate, isoTime } from "./read.ts";
-import type { BitWriter } from "./write.ts";
+import type { BitWriter } from "./bit_writer.ts";
 
 const SHOWN_LABELS = 6;
 const DAY_MS = 86_400_000;

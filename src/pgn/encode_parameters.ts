@@ -5,7 +5,7 @@ import { CommandedPgn, isBound, type NumberedField } from "./parameters.ts";
 import { EncodeError, fail, isNothing, isRecord, listed, quote } from "./encode_error.ts";
 import { writeField } from "./encode_field.ts";
 import { hexDigits } from "./encode_text.ts";
-import { BitWriter } from "./write.ts";
+import { BitWriter } from "./bit_writer.ts";
 
 /** A field's number is one byte. */
 const MAX_NUMBER = 255;

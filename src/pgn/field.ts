@@ -123,7 +123,9 @@ function readText(field: Field, { payload, bit }: Place): ReadField {
 function readBinary(field: Field, { payload, bit }: Place, by: Raw | undefined): ReadField {
   const left = Math.max(0, payload.length * 8 - bit);
   const bits = field.bits ?? (field.by === undefined ? left : Math.min(left, Math.ceil(Number(by ?? 0) / 8) * 8));
-  if ((bit | bits) & 7) return { value: hexBits(payload, bit, bits), end: bit + bits };
+  if ((bit | bits) & 7) {
+    return { value: bit >>> 3 >= payload.length ? null : hexBits(payload, bit, bits), end: bit + bits };
+  }
   const value = hexBytes(payload, bit >>> 3, Math.min(payload.length, (bit + bits) >>> 3));
   return { value: value === "" ? null : value, end: bit + bits };
 }

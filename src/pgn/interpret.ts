@@ -42,7 +42,11 @@ class Walk {
     switch (field.type) {
       case "parameters":
         return {
-          value: parameterList(this.#payload, Math.ceil(this.bit / 8), Number(raws.get(field.by ?? "") ?? 0)),
+          value: parameterList(this.#payload, {
+            at: Math.ceil(this.bit / 8),
+            pgn: Number(raws.get(field.by ?? "") ?? 0),
+            count: Number(raws.get(field.count ?? "") ?? 0),
+          }),
           end: this.#bits,
         };
       case "variable":

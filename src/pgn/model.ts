@@ -176,7 +176,7 @@ function fieldOf(spec: FieldSpec, origin: Origin): Field {
     per: spec.per ?? 1,
     origin,
     nulls: labels ? nulls.filter((raw) => !labels.byCode.has(Number(raw))) : nulls,
-    blank: spec.zeros ? 0 : nulls[0] ?? allOnes(spec.bits ?? 8),
+    blank: spec.zeros ? 0 : spec.absent?.[0] ?? nulls[0] ?? allOnes(spec.bits ?? 8),
     ...(parts && { parts: parts.map((part) => fieldOf(part, origin)) }),
     ...(labels && { labels }),
     ...(table !== undefined && type === "indirect" && { indirect: indirectTable(table) }),

@@ -5,6 +5,9 @@ import { hexBytes } from "./read.ts";
 import type { FieldType } from "./spec.ts";
 import type { DecodedValue } from "./value.ts";
 
+/** All ones: nobody has counted. */
+const UNKNOWN_COUNT = 255;
+
 /** One parameter. `end` is the byte after it. */
 export interface Parameter {
   field: number;
@@ -132,28 +135,39 @@ export function readParameter(payload: Uint8Array, at: number, commanded: Comman
   return { field: number, name: known.name, value, end };
 }
 
-function readAll(payload: Uint8Array, at: number, commanded: CommandedPgn): { list: DecodedValue[]; end: number } {
+/** Where parameters stand, and how many are announced: a count of 255 says nothing. */
+export interface ParameterRun {
+  at: number;
+  pgn: number;
+  count: number;
+}
+
+function readAll(payload: Uint8Array, { at, count }: ParameterRun, commanded: CommandedPgn): {
+  list: DecodedValue[];
+  isWhole: boolean;
+} {
   const list: DecodedValue[] = [];
-  for (;;) {
+  while (list.length < count || count === UNKNOWN_COUNT) {
     const parameter = readParameter(payload, at, commanded);
-    if (parameter === undefined) return { list, end: at };
+    if (parameter === undefined) return { list, isWhole: at === payload.length };
     const { field, name, value } = parameter;
     list.push({ field, name, value });
     at = parameter.end;
   }
+  return { list, isWhole: true };
 }
 
 /**
- * The parameters from a byte to the end of the payload, as far as they are known and whole; null when none is. Nothing
- * need tell which layout of a proprietary PGN is meant: it is the first whose widths make them end with the payload.
+ * The parameters from a byte on, as far as they are known and whole; null when none is. Nothing need tell which layout
+ * of a proprietary PGN is meant: it is the first whose widths make as many as are announced, or end with the payload.
  */
-export function parameterList(payload: Uint8Array, at: number, pgn: number): DecodedValue {
-  const commanded = new CommandedPgn(pgn);
-  const first = readAll(payload, at, commanded);
-  if (first.end !== payload.length) {
+export function parameterList(payload: Uint8Array, run: ParameterRun): DecodedValue {
+  const commanded = new CommandedPgn(run.pgn);
+  const first = readAll(payload, run, commanded);
+  if (!first.isWhole) {
     for (const layout of commanded.others()) {
-      const { list, end } = readAll(payload, at, new CommandedPgn(pgn, [layout]));
-      if (end === payload.length) return list;
+      const { list, isWhole } = readAll(payload, run, new CommandedPgn(run.pgn, [layout]));
+      if (isWhole) return list;
     }
   }
   return first.list.length === 0 ? null : first.list;

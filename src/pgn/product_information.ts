@@ -1,3 +1,5 @@
+import { fixedText } from "./read.ts";
+
 /** What PGN 126996 tells of a device. */
 export interface ProductInformation {
   /** The maker's number of the product. */
@@ -25,12 +27,8 @@ const STRINGS = {
 /** Where some software puts the model version instead: the software version 40 bytes long, the model version 24. */
 const LATE_MODEL_VERSION = [76, 24] as const;
 
-const latin1 = new TextDecoder("latin1");
-
 function text(payload: Uint8Array, [start, length]: readonly [number, number]): string {
-  const field = payload.subarray(start, start + length);
-  const end = field.findIndex((byte) => byte === 0x00 || byte === 0xff);
-  return latin1.decode(end < 0 ? field : field.subarray(0, end)).trimEnd();
+  return fixedText(payload, start, start + length, { odd: "latin1" }).trimEnd();
 }
 
 /** Reads product information; undefined when the payload is too short to be one. */

@@ -67,7 +67,7 @@ export interface FieldSpec {
   match?: number;
   /** How many of the highest raw values mean "not available"; left out: what its source says (see `model.ts`). */
   codes?: number;
-  /** Further raw values that mean "not available". */
+  /** Further raw values that mean "not available"; the first is the one that is sent. */
   absent?: number[];
   /** Never null: counts and ids, where all ones is a value too. */
   always?: true;
@@ -81,6 +81,8 @@ export interface FieldSpec {
   elsewhere?: { byte: number; bytes: number };
   /** Field whose value says how many bytes (`binary`, in bits), or which table row (`indirect`), decides this one. */
   by?: string;
+  /** For `parameters`: the field that says how many there are. */
+  count?: string;
   /** There only when the PGN named by an earlier field is a proprietary one. */
   proprietary?: true;
   /** Number of the field in the standard, where it is not its position in this list. */

@@ -1,3 +1,4 @@
+import { MAX_MESSAGE_BYTES } from "../../src/frame/mod.ts";
 import { decode } from "../../src/pgn/mod.ts";
 import { type Payload, recordedPayloads, vectorPayloads } from "../support/payloads.ts";
 import { rate, report } from "./figure.ts";
@@ -13,6 +14,15 @@ function slowestFirstUse(payloads: readonly Payload[]): number {
     slowest = Math.max(slowest, performance.now() - start);
   }
   return slowest;
+}
+
+/** The longest message there is: a command to a PGN of some hundred layouts, of which none fits. */
+function longestCommand(): number {
+  const command = new Uint8Array(MAX_MESSAGE_BYTES).fill(2);
+  command.set(Uint8Array.fromHex("0104ff01f8ff"));
+  return 1000 / rate(10, () => {
+    for (let count = 0; count < 10; count++) decode(126208, command);
+  });
 }
 
 async function benchCanboatjs(payloads: readonly Payload[]): Promise<number> {
@@ -44,6 +54,7 @@ export async function decodeBench(): Promise<void> {
   };
   const object = rate(count, () => each((pgn, payload) => keys += decode(pgn, payload) ? 1 : 0));
   const text = rate(count, () => each((pgn, payload) => keys += JSON.stringify(decode(pgn, payload))?.length ?? 0));
+  report({ name: "longest command", value: longestCommand(), unit: "ms", bar: "< 10" });
   if (keys === 0) throw new Error("Nothing was decoded");
   report({ name: "decode", value: object, unit: "messages/s", bar: ">= 10000000" });
   report({ name: "decode + JSON.stringify", value: text, unit: "messages/s", bar: ">= 4000000" });

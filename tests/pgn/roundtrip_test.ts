@@ -101,8 +101,8 @@ Deno.test("whole vectors of complete definitions come back as they were, or chan
   const { exact, count, changed } = roundTrip(vectorPayloads());
   assert.ok(count > 250 && exact > 150, `${exact} of ${count}`);
   assert.deepEqual(Object.fromEntries(changed), {
-    "reserved bits": 100,
-    "another code for null": 23,
+    "reserved bits": 95,
+    "another code for null": 22,
     "64 bits in a double": 6,
     "count of more sets than there are": 5,
     "filling behind a text": 3,
@@ -115,7 +115,9 @@ Deno.test(
   needs({ permissions: ["read"] }),
   async () => {
     const { exact, count, changed } = roundTrip(await recordedPayloads());
-    console.log(exact, count, changed);
-    assert.ok(count > 2000 && exact > 0.8 * count, `${exact} of ${count}`);
+    assert.ok(count > 2500 && exact > 2250, `${exact} of ${count}`);
+    assert.equal(changed.get("bytes that are no UTF-8"), undefined);
+    const flawed = changed.get("count of more sets than there are") ?? 0;
+    assert.ok(flawed < 20, `${flawed} recorded payloads contradict themselves`);
   },
 );

@@ -8,7 +8,7 @@ import {
   knownPgns,
 } from "../../src/pgn/model.ts";
 import { CommandedPgn, isProprietary } from "../../src/pgn/parameters.ts";
-import { BitWriter } from "../../src/pgn/write.ts";
+import { BitWriter } from "../../src/pgn/bit_writer.ts";
 import type { Random } from "./random.ts";
 
 const PRINTABLE = "ABCXYZ abcxyz 0189 .-/@";

@@ -19,7 +19,7 @@ export const KEY_ROWS: readonly KeyRow[] = [
     set: { signed: true as const },
     reason: SIGNED,
   })),
-  ...[83, 130, 270].map((key) => ({
+  ...[83, 130, 155, 158, 270].map((key) => ({
     table: "BANDG_KEY_VALUE",
     key,
     set: { signed: true as const },

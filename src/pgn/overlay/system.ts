@@ -26,7 +26,12 @@ export const SYSTEM_DEFINITIONS: readonly DefinitionSpec[] = [
         why: "one number of 8 bits, as people set it; canboat has its lower 3 (number 3) and upper 5 bits (number 4)",
       },
       { name: "device_function", bits: 8, number: 5 },
-      { bits: 1, number: 6 },
+      {
+        bits: 1,
+        number: 6,
+        zeros: true,
+        why: "zero in recorded claims, as ISO 11783 wants it: it is part of the NAME",
+      },
       { name: "device_class", bits: 7, number: 7 },
       { name: "system_instance", bits: 4, number: 8 },
       { name: "industry_group", bits: 3, number: 9 },
@@ -46,7 +51,13 @@ export const SYSTEM_DEFINITIONS: readonly DefinitionSpec[] = [
       { name: "transmission_interval", bits: 32, unit: "ms", why: "clients know the raw number, in milliseconds" },
       { name: "transmission_offset", bits: 16, why: "clients know the raw number, in steps of 10 ms" },
       { name: "number_of_parameters", bits: 8 },
-      { name: "params", type: "parameters", by: "requested_pgn", why: "clients know one list of number and value" },
+      {
+        name: "params",
+        type: "parameters",
+        by: "requested_pgn",
+        count: "number_of_parameters",
+        why: "clients know one list of number and value",
+      },
     ],
   },
   {
@@ -62,7 +73,13 @@ export const SYSTEM_DEFINITIONS: readonly DefinitionSpec[] = [
       { name: "priority_setting", bits: 4 },
       { bits: 4 },
       { name: "number_of_pairs", bits: 8 },
-      { name: "params", type: "parameters", by: "commanded_pgn", why: "clients know one list of number and value" },
+      {
+        name: "params",
+        type: "parameters",
+        by: "commanded_pgn",
+        count: "number_of_pairs",
+        why: "clients know one list of number and value",
+      },
     ],
   },
   {

@@ -156,7 +156,9 @@ export class Writer {
       case "binary":
         return this.#binary(field, raws);
       case "parameters": {
-        const value = this.#let(`h.parameterList(d.subarray(0,n),${this.#byte()},${raws.get(field.by ?? "") ?? "0"})`);
+        const [pgn, count] = [raws.get(field.by ?? "") ?? "0", raws.get(field.count ?? "") ?? "0"];
+        const run = `{at:${this.#byte()},pgn:${pgn},count:${count}}`;
+        const value = this.#let(`h.parameterList(d.subarray(0,n),${run})`);
         this.#goOn("n");
         return value;
       }
@@ -224,7 +226,9 @@ export class Writer {
       const end = this.#byte(this.#bit + bits);
       const bit = this.#base === "" ? `${this.#bit}` : `${this.#base}*8+${this.#bit}`;
       this.#bit += bits;
-      return this.#let(whole ? `h.hexBytes(d,${at},Math.min(n,${end}))||null` : `h.hexBits(d,${bit},${bits})`);
+      return this.#let(
+        whole ? `h.hexBytes(d,${at},Math.min(n,${end}))||null` : `${at}>=n?null:h.hexBits(d,${bit},${bits})`,
+      );
     }
     const length = by === undefined ? undefined : raws.get(by) ?? "0";
     const end = this.#let(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readRaw } from "../../src/pgn/field.ts";
-import { BitWriter } from "../../src/pgn/write.ts";
+import { BitWriter } from "../../src/pgn/bit_writer.ts";
 import { Random } from "../support/random.ts";
 
 Deno.test("bits are written lowest first, a byte that was begun ends with ones", () => {
