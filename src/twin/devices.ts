@@ -1,10 +1,8 @@
-import { type DeviceSpec, marineName, type View } from "./device.ts";
+import { type DeviceSpec, MAKER, marineName, type View } from "./device.ts";
 import { batteryHub, engineGateway, switchBank, tankGateway, thermometers } from "./devices_machinery.ts";
-import { compass, gps, transducer, wind } from "./devices_sensors.ts";
+import { gps, satelliteCompass, transducer, wind } from "./devices_sensors.ts";
 import { autopilot, plotter } from "./devices_steering.ts";
 import { aisReceiver } from "./devices_traffic.ts";
-import { MAKER } from "./payloads_maker.ts";
-import * as weather from "./payloads_weather.ts";
 import { airAt } from "./weather.ts";
 
 /** Cabin air is this much warmer than outside. */
@@ -32,47 +30,47 @@ export function barometer(): DeviceSpec {
         pgn: 130311,
         prio: 5,
         intervalMs: 500,
-        pack: (view) => {
-          const { airK, humidityPercent, pressurePa } = air(view);
-          return weather.packEnvironment({
-            sid: view.sid,
-            source: "outside",
-            humiditySource: "outside",
-            temperatureK: airK,
-            humidityPercent,
-            pressurePa,
-          });
-        },
+        fields: (view) => ({
+          sid: view.sid,
+          temperature_source: "outside",
+          humidity_source: "outside",
+          temperature: air(view).airK,
+          humidity: air(view).humidityPercent,
+          atmospheric_pressure: air(view).pressurePa,
+        }),
       },
       {
         pgn: 130313,
         prio: 5,
         intervalMs: 2000,
-        pack: (view) =>
-          weather.packHumidity({
-            sid: view.sid,
-            instance: 0,
-            source: "outside",
-            actualPercent: air(view).humidityPercent,
-          }),
+        fields: (view) => ({
+          sid: view.sid,
+          instance: 0,
+          humidity_source: "outside",
+          actual_humidity: air(view).humidityPercent,
+        }),
       },
       {
         pgn: 130314,
         prio: 5,
         intervalMs: 2000,
-        pack: (view) => weather.packPressure({ sid: view.sid, instance: 0, pressurePa: air(view).pressurePa }),
+        fields: (view) => ({
+          sid: view.sid,
+          instance: 0,
+          pressure_source: "atmospheric",
+          pressure: air(view).pressurePa,
+        }),
       },
       {
         pgn: 130312,
         prio: 5,
         intervalMs: 2000,
-        pack: (view) =>
-          weather.packTemperature({
-            sid: view.sid,
-            instance: 2,
-            source: "mainCabin",
-            actualK: air(view).airK + CABIN_WARMER_K,
-          }),
+        fields: (view) => ({
+          sid: view.sid,
+          instance: 2,
+          temperature_source: "main_cabin",
+          actual_temperature: air(view).airK + CABIN_WARMER_K,
+        }),
       },
     ],
   };
@@ -82,7 +80,7 @@ export function barometer(): DeviceSpec {
 export function standardBoat(): readonly DeviceSpec[] {
   return [
     gps(),
-    compass(),
+    satelliteCompass(),
     engineGateway("port"),
     wind(),
     batteryHub(),

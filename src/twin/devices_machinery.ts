@@ -1,8 +1,6 @@
-import { type Broadcast, type DeviceSpec, marineName, type View } from "./device.ts";
-import { HOUSE_CAPACITY_AH, TANK_CAPACITY_L, type Tanks } from "./machinery.ts";
-import * as machine from "./payloads_machinery.ts";
-import { MAKER, packMaretronTemperature, packVictronRegister, VICTRON_REGISTER } from "./payloads_maker.ts";
-import { packTemperature, packTemperatureExtended } from "./payloads_weather.ts";
+import type { Fields } from "../pgn/mod.ts";
+import { type Broadcast, type DeviceSpec, MAKER, marineName, saidBy, type View } from "./device.ts";
+import { type Electrics, HOUSE_CAPACITY_AH, TANK_CAPACITY_L, type Tanks } from "./machinery.ts";
 import { airAt } from "./weather.ts";
 
 /** Charge air pressure at full load. */
@@ -11,6 +9,12 @@ const FULL_BOOST_PA = 160_000;
 const HOUSE = 0;
 const START_PORT = 1;
 const START_STARBOARD = 2;
+/** Kind of direct current of PGN 127506. */
+const BATTERY = 0;
+/** States of PGN 127507. */
+const CHARGER_STATE = { off: 0, bulk: 1, absorption: 2, float: 5 } as const;
+/** Most that PGN 127497 can count. */
+const MAX_TRIP_FUEL_L = 65_532;
 const ZERO_CELSIUS_K = 273.15;
 
 /** Gateway of one engine: port is instance 0, starboard 1. Both are delivered with the same preferred address. */
@@ -47,52 +51,69 @@ function engineBroadcasts(instance: 0 | 1, engineOf: (view: View) => View["passa
       pgn: 127488,
       prio: 2,
       intervalMs: 100,
-      pack: (view) => {
+      fields: (view) => {
         const { speedRpm, loadPercent } = engineOf(view);
-        return machine.packEngineRapid({ instance, speedRpm, boostPa: FULL_BOOST_PA * loadPercent / 100 });
+        return {
+          engine_instance: instance,
+          engine_speed: speedRpm,
+          engine_boost: FULL_BOOST_PA * loadPercent / 100,
+        };
       },
     },
     {
       pgn: 127489,
       prio: 2,
       intervalMs: 500,
-      pack: (view) => {
-        const { electrics } = view.passage;
-        const alternatorVolt = instance === 0 ? electrics.startPortVolt : electrics.startStarboardVolt;
-        return machine.packEngineDynamic({ instance, alternatorVolt, ...engineOf(view) });
+      fields: (view) => {
+        const engine = engineOf(view);
+        const { startPortVolt, startStarboardVolt } = view.passage.electrics;
+        return {
+          engine_instance: instance,
+          oil_pressure: engine.oilPressurePa,
+          oil_temperature: engine.oilK,
+          temperature: engine.coolantK,
+          alternator_potential: instance === 0 ? startPortVolt : startStarboardVolt,
+          fuel_rate: engine.fuelRateLph,
+          total_engine_hours: engine.hoursS,
+          discrete_status_1: 0,
+          discrete_status_2: 0,
+          percent_engine_load: engine.loadPercent,
+        };
       },
     },
     {
       pgn: 127493,
       prio: 2,
       intervalMs: 1000,
-      pack: (view) =>
-        machine.packTransmission({ instance, gear: 0, oilPressurePa: 1_650_000, oilK: engineOf(view).gearOilK }),
+      fields: (view) => ({
+        instance,
+        transmission_gear: "Forward",
+        oil_pressure: 1_650_000,
+        oil_temperature: engineOf(view).gearOilK,
+        discrete_status1: 0,
+      }),
     },
     {
       pgn: 127497,
       prio: 5,
       intervalMs: 1000,
-      pack: (view) => {
-        const { tripFuelL, fuelRateLph } = engineOf(view);
-        return machine.packEngineTrip({ instance, fuelUsedL: tripFuelL, instantLph: fuelRateLph });
-      },
+      fields: (view) => ({
+        instance,
+        trip_fuel_used: Math.min(engineOf(view).tripFuelL, MAX_TRIP_FUEL_L),
+        instantaneous_fuel_economy: engineOf(view).fuelRateLph,
+      }),
     },
   ];
 }
 
 /** Hub of the batteries with shunt and charger. Speaks its maker's registers, too. */
 export function batteryHub(): DeviceSpec {
-  const battery = (
-    instance: number,
-    values: (view: View) => { volt: number; ampere?: number; temperatureK?: number },
-  ) =>
-    ({
-      pgn: 127508,
-      prio: 6,
-      intervalMs: 1500,
-      pack: (view: View) => machine.packBattery({ sid: view.sid, instance, ...values(view) }),
-    }) satisfies Broadcast;
+  const battery = (instance: number, values: (electrics: Electrics) => Fields): Broadcast => ({
+    pgn: 127508,
+    prio: 6,
+    intervalMs: 1500,
+    fields: ({ passage, sid }) => ({ instance, ...values(passage.electrics), sid }),
+  });
   return {
     name: marineName({ unique: 422_118, maker: MAKER.victron, deviceClass: 35, deviceFunction: 170 }),
     preferredAddress: 30,
@@ -108,60 +129,77 @@ export function batteryHub(): DeviceSpec {
     powerOnMs: 74,
     receives: [127501],
     broadcasts: [
-      battery(HOUSE, ({ passage: { electrics } }) => ({
-        volt: electrics.houseVolt,
-        ampere: electrics.houseAmpere,
-        temperatureK: electrics.houseK,
+      battery(HOUSE, ({ houseVolt, houseAmpere, houseK }) => ({
+        voltage: houseVolt,
+        current: houseAmpere,
+        temperature: houseK,
       })),
-      battery(START_PORT, ({ passage: { electrics } }) => ({ volt: electrics.startPortVolt })),
-      battery(START_STARBOARD, ({ passage: { electrics } }) => ({ volt: electrics.startStarboardVolt })),
-      { pgn: 127506, prio: 6, intervalMs: 1500, pack: packHouseDetails },
+      battery(START_PORT, ({ startPortVolt }) => ({ voltage: startPortVolt })),
+      battery(START_STARBOARD, ({ startStarboardVolt }) => ({ voltage: startStarboardVolt })),
+      { pgn: 127506, prio: 6, intervalMs: 1500, fields: houseDetails },
       {
         pgn: 127507,
         prio: 6,
         intervalMs: 1500,
-        pack: ({ passage: { electrics } }) =>
-          machine.packCharger({ instance: 0, batteryInstance: HOUSE, phase: electrics.charge }),
+        fields: ({ passage: { electrics } }) => ({
+          instance: 0,
+          battery_instance: HOUSE,
+          operating_state: CHARGER_STATE[electrics.charge.type],
+          charge_mode: 0,
+          charger_enable: 1,
+          equalization_pending: 0,
+        }),
       },
       ...victronRegisters(),
     ],
   };
 }
 
-function packHouseDetails({ passage: { electrics }, sid }: View): Uint8Array {
-  const remainingAh = electrics.stateOfCharge * HOUSE_CAPACITY_AH;
-  return machine.packDcDetails({
+function houseDetails({ passage: { electrics }, sid }: View): Fields {
+  const { stateOfCharge, houseAmpere } = electrics;
+  const remainingAh = stateOfCharge * HOUSE_CAPACITY_AH;
+  return {
     sid,
     instance: HOUSE,
-    chargePercent: electrics.stateOfCharge * 100,
-    healthPercent: 98,
-    ...(electrics.houseAmpere < 0 ? { remainingS: -remainingAh / electrics.houseAmpere * 3600 } : {}),
-    rippleVolt: 0.02,
-    remainingAh,
-  });
+    dc_type: BATTERY,
+    state_of_charge: stateOfCharge * 100,
+    state_of_health: 98,
+    time_remaining: houseAmpere < 0 ? -remainingAh / houseAmpere * 3600 : null,
+    ripple_voltage: 0.02,
+    capacity_remaining: remainingAh,
+  };
 }
 
+/** Registers of the battery monitor, with the steps of their values. */
 function victronRegisters(): Broadcast[] {
-  const register = (id: number, rawValue: (view: View) => number): Broadcast => ({
+  const register = (name: string, steps: (electrics: Electrics) => number): Broadcast => ({
     pgn: 61184,
     prio: 7,
     intervalMs: 2000,
-    pack: (view) => packVictronRegister({ register: id, rawValue: Math.round(rawValue(view)) }),
+    // The field has no sign: negative numbers are given as what they are in two's complement.
+    fields: ({ passage }) => ({
+      ...saidBy(MAKER.victron),
+      register: { name },
+      payload: Math.round(steps(passage.electrics)) >>> 0,
+    }),
   });
   return [
-    register(VICTRON_REGISTER.stateOfCharge, ({ passage }) => passage.electrics.stateOfCharge * 10_000),
-    register(VICTRON_REGISTER.dcVoltage, ({ passage }) => passage.electrics.houseVolt * 100),
-    register(VICTRON_REGISTER.dcCurrent, ({ passage }) => passage.electrics.houseAmpere * 10),
-    register(VICTRON_REGISTER.dischargeSinceFull, ({ passage }) => -passage.electrics.dischargedAs / 360),
+    register("State of Charge", ({ stateOfCharge }) => stateOfCharge * 10_000),
+    register("DC Channel 1 Voltage", ({ houseVolt }) => houseVolt * 100),
+    register("DC Channel 1 Current", ({ houseAmpere }) => houseAmpere * 10),
+    register("Discharge Since Full", ({ dischargedAs }) => -dischargedAs / 360),
   ];
 }
 
-const TANKS: readonly { key: keyof Tanks; instance: number; fluid: keyof typeof machine.FLUID }[] = [
-  { key: "fuelPortL", instance: 0, fluid: "fuel" },
-  { key: "fuelStarboardL", instance: 1, fluid: "fuel" },
-  { key: "freshWaterL", instance: 0, fluid: "freshWater" },
-  { key: "greyWaterL", instance: 0, fluid: "greyWater" },
-  { key: "blackWaterL", instance: 0, fluid: "blackWater" },
+/** Kinds of fluid of PGN 127505. */
+const FLUID = { fuel: 0, freshWater: 1, greyWater: 2, blackWater: 5 } as const;
+
+const TANKS: readonly { key: keyof Tanks; instance: number; fluid: number }[] = [
+  { key: "fuelPortL", instance: 0, fluid: FLUID.fuel },
+  { key: "fuelStarboardL", instance: 1, fluid: FLUID.fuel },
+  { key: "freshWaterL", instance: 0, fluid: FLUID.freshWater },
+  { key: "greyWaterL", instance: 0, fluid: FLUID.greyWater },
+  { key: "blackWaterL", instance: 0, fluid: FLUID.blackWater },
 ];
 
 /** Gateway of the tank senders. */
@@ -184,25 +222,29 @@ export function tankGateway(): DeviceSpec {
       pgn: 127505,
       prio: 6,
       intervalMs: 2500,
-      pack: ({ passage }) => {
-        const capacityL = TANK_CAPACITY_L[key];
-        return machine.packFluidLevel({
-          instance,
-          fluid,
-          capacityL,
-          levelPercent: 100 * passage.tanks[key] / capacityL,
-        });
-      },
+      fields: ({ passage }) => ({
+        instance,
+        fluid_type: fluid,
+        level: 100 * passage.tanks[key] / TANK_CAPACITY_L[key],
+        capacity: TANK_CAPACITY_L[key],
+      }),
     })),
   };
 }
 
 /** Thermometers in the engine rooms and in the refrigerator. Sends exhaust temperatures in its maker's way, too. */
 export function thermometers(): DeviceSpec {
-  const exhaust = (instance: 0 | 1) => (view: View) =>
-    ({ sid: view.sid, instance, source: "exhaustGas", actualK: view.passage.engines[instance].exhaustK }) as const;
   const outside = ({ passage }: View) => airAt(passage.climate, passage.timeMs / 1000).airK;
-  const every2s = (pgn: number, pack: Broadcast["pack"]): Broadcast => ({ pgn, prio: 5, intervalMs: 2000, pack });
+  const every2s = (pgn: number, fields: Broadcast["fields"]): Broadcast => ({ pgn, prio: 5, intervalMs: 2000, fields });
+  const exhaust = (pgn: number, { instance, said }: { instance: 0 | 1; said: Fields }) =>
+    every2s(pgn, ({ sid, passage }) => ({
+      ...said,
+      sid,
+      instance,
+      actual_temperature: passage.engines[instance].exhaustK,
+    }));
+  const standard = { temperature_source: "exhaust_gas" };
+  const maretrons = { ...saidBy(MAKER.maretron), source: "Exhaust Gas Temperature" };
   return {
     name: marineName({ unique: 1_580_965, maker: MAKER.maretron, deviceClass: 75, deviceFunction: 130 }),
     preferredAddress: 52,
@@ -218,25 +260,23 @@ export function thermometers(): DeviceSpec {
     powerOnMs: 171,
     receives: [],
     broadcasts: [
-      every2s(130316, (view) => packTemperatureExtended(exhaust(0)(view))),
-      every2s(130316, (view) => packTemperatureExtended(exhaust(1)(view))),
-      every2s(130823, (view) => packMaretronTemperature(exhaust(0)(view))),
-      every2s(130823, (view) => packMaretronTemperature(exhaust(1)(view))),
-      every2s(130312, (view) =>
-        packTemperature({
-          sid: view.sid,
-          instance: 0,
-          source: "engineRoom",
-          actualK: outside(view) + 0.25 * (view.passage.engines[0].coolantK - outside(view)),
-        })),
-      every2s(130312, (view) =>
-        packTemperature({
-          sid: view.sid,
-          instance: 1,
-          source: "refrigerator",
-          actualK: ZERO_CELSIUS_K + (view.passage.switches.refrigerator ? 4.2 : 5.6),
-          setK: ZERO_CELSIUS_K + 5,
-        })),
+      exhaust(130316, { instance: 0, said: standard }),
+      exhaust(130316, { instance: 1, said: standard }),
+      exhaust(130823, { instance: 0, said: maretrons }),
+      exhaust(130823, { instance: 1, said: maretrons }),
+      every2s(130312, (view) => ({
+        sid: view.sid,
+        instance: 0,
+        temperature_source: "engine_room",
+        actual_temperature: outside(view) + 0.25 * (view.passage.engines[0].coolantK - outside(view)),
+      })),
+      every2s(130312, ({ sid, passage: { switches } }) => ({
+        sid,
+        instance: 1,
+        temperature_source: "refrigeration",
+        actual_temperature: ZERO_CELSIUS_K + (switches.refrigerator ? 4.2 : 5.6),
+        set_temperature: ZERO_CELSIUS_K + 5,
+      })),
     ],
   };
 }
@@ -261,7 +301,7 @@ export function switchBank(): DeviceSpec {
       pgn: 127501,
       prio: 3,
       intervalMs: 1000,
-      pack: ({ passage: { switches } }) => machine.packSwitchBank({ instance: 0, on: Object.values(switches) }),
+      fields: ({ passage: { switches } }) => ({ instance: 0, indicators: Object.values(switches).map(Number) }),
     }],
   };
 }

@@ -1,9 +1,6 @@
-import { type DeviceSpec, marineName, type View } from "./device.ts";
-import { radians, wrapHalfTurn, wrapTurn } from "./navigation.ts";
-import { BANDG_KEY, MAKER, packKeyValues } from "./payloads_maker.ts";
-import * as motion from "./payloads_motion.ts";
-import * as nav from "./payloads_navigation.ts";
-import { packOutside, packTemperature, packWind } from "./payloads_weather.ts";
+import type { Fields } from "../pgn/mod.ts";
+import { dayAndTime, type DeviceSpec, MAKER, marineName, saidBy, type View } from "./device.ts";
+import { compass, radians, wrapHalfTurn } from "./navigation.ts";
 import { noiseAt } from "./random.ts";
 import { skyAt, usedSatellites } from "./sky.ts";
 import { airAt, depthAt } from "./weather.ts";
@@ -15,13 +12,16 @@ const WMM_2020 = 8;
 const WMM_2020_DAYS = 18_240;
 const ANTENNA_HEIGHT_M = 4.2;
 const GEOIDAL_SEPARATION_M = 40.1;
-/** GPS with SBAS and GLONASS, plain fix. */
+/** GPS with SBAS and GLONASS, plain fix: PGN 129029. */
 const GNSS_TYPE = 4;
 const GNSS_METHOD = 1;
+/** A fix with altitude, found by itself: PGN 129539. */
+const GNSS_MODE = { threeDimensional: 2, automatic: 3 } as const;
+/** The clock of PGN 126992 is that of GPS. */
+const TIME_SOURCE_GPS = 0;
 /** Depth of the transducer under the water line. */
 const TRANSDUCER_DEPTH_M = 0.55;
 
-const timeOf = (view: View) => nav.dateTimeOf(view.wallUs);
 const secondsOf = (view: View) => view.passage.timeMs / 1000;
 
 /** GPS receiver. */
@@ -42,58 +42,75 @@ export function gps(): DeviceSpec {
     powerOnMs: 12,
     receives: [],
     broadcasts: [
-      { pgn: 129025, prio: 2, intervalMs: 100, pack: ({ passage }) => nav.packPosition(passage.motion.position) },
+      { pgn: 129025, prio: 2, intervalMs: 100, fields: ({ passage }) => ({ ...passage.motion.position }) },
       {
         pgn: 129026,
         prio: 2,
         intervalMs: 125,
-        pack: ({ passage: { motion }, sid }) =>
-          nav.packCourseSpeed({ sid, courseRad: motion.courseOverGroundRad, speedMps: motion.speedOverGroundMps }),
+        fields: ({ passage: { motion }, sid }) => ({
+          sid,
+          cog_reference: "true",
+          cog: compass(motion.courseOverGroundRad),
+          sog: motion.speedOverGroundMps,
+        }),
       },
-      { pgn: 129029, prio: 3, intervalMs: 1000, pack: packFix },
-      { pgn: 129539, prio: 6, intervalMs: 1000, pack: (view) => nav.packDops({ sid: view.sid, ...sky(view) }) },
+      { pgn: 129029, prio: 3, intervalMs: 1000, fields: fixOf },
+      {
+        pgn: 129539,
+        prio: 6,
+        intervalMs: 1000,
+        fields: (view) => ({
+          sid: view.sid,
+          desired_mode: GNSS_MODE.automatic,
+          actual_mode: GNSS_MODE.threeDimensional,
+          hdop: sky(view).hdop,
+          vdop: sky(view).vdop,
+        }),
+      },
       {
         pgn: 129540,
         prio: 6,
         intervalMs: 1000,
-        pack: (view) => nav.packSatellites({ sid: view.sid, satellites: sky(view).satellites }),
+        fields: (view) => ({ sid: view.sid, satellites: sky(view).satellites }),
       },
       {
         pgn: 126992,
         prio: 3,
         intervalMs: 1000,
-        pack: (view) => nav.packSystemTime({ sid: view.sid, time: timeOf(view) }),
+        fields: ({ sid, wallUs }) => ({ sid, time_source: TIME_SOURCE_GPS, ...dayAndTime(wallUs) }),
       },
       {
         pgn: 127258,
         prio: 7,
         intervalMs: 1000,
-        pack: ({ sid }) =>
-          motion.packVariation({ sid, source: WMM_2020, days: WMM_2020_DAYS, variationRad: VARIATION_RAD }),
+        fields: ({ sid }) => ({ sid, source: WMM_2020, days_since_1970: WMM_2020_DAYS, variation: VARIATION_RAD }),
       },
     ],
   };
 }
 
-function packFix(view: View): Uint8Array {
-  const { passage, sid } = view;
+function fixOf(view: View): Fields {
+  const { passage, sid, wallUs } = view;
   const sky = skyAt(passage.seed, secondsOf(view));
-  return nav.packGnssPosition({
+  const noiseM = 0.3 * noiseAt(passage.seed, Math.floor(secondsOf(view)));
+  return {
     sid,
-    time: timeOf(view),
-    position: passage.motion.position,
-    altitudeM: ANTENNA_HEIGHT_M + passage.weather.heaveM + 0.3 * noiseAt(passage.seed, Math.floor(secondsOf(view))),
-    type: GNSS_TYPE,
-    method: GNSS_METHOD,
-    satellites: usedSatellites(sky),
+    ...dayAndTime(wallUs),
+    ...passage.motion.position,
+    altitude: ANTENNA_HEIGHT_M + passage.weather.heaveM + noiseM,
+    gnss_type: GNSS_TYPE,
+    gnss_method: GNSS_METHOD,
+    integrity: 0,
+    num_svs: usedSatellites(sky),
     hdop: sky.hdop,
     pdop: sky.pdop,
-    geoidalSeparationM: GEOIDAL_SEPARATION_M,
-  });
+    geoidal_sep: GEOIDAL_SEPARATION_M,
+    num_ref_stations: 0,
+  };
 }
 
 /** Satellite compass with motion sensor. */
-export function compass(): DeviceSpec {
+export function satelliteCompass(): DeviceSpec {
   return {
     name: marineName({ unique: 88_213, maker: MAKER.furuno, deviceClass: 60, deviceFunction: 140 }),
     preferredAddress: 4,
@@ -113,39 +130,32 @@ export function compass(): DeviceSpec {
         pgn: 127250,
         prio: 2,
         intervalMs: 100,
-        pack: ({ passage, sid }) =>
-          motion.packHeading({
-            sid,
-            headingRad: wrapTurn(passage.motion.headingRad - VARIATION_RAD),
-            deviationRad: 0,
-            variationRad: VARIATION_RAD,
-            reference: "magnetic",
-          }),
+        fields: ({ passage, sid }) => ({
+          sid,
+          heading: compass(passage.motion.headingRad - VARIATION_RAD),
+          deviation: 0,
+          variation: VARIATION_RAD,
+          heading_reference: "magnetic",
+        }),
       },
       {
         pgn: 127251,
         prio: 2,
         intervalMs: 100,
-        pack: ({ passage, sid }) => motion.packTurnRate({ sid, radPerS: passage.motion.turnRateRadPerS }),
+        fields: ({ passage, sid }) => ({ sid, rate: passage.motion.turnRateRadPerS }),
       },
       {
         pgn: 127257,
         prio: 3,
         intervalMs: 100,
-        pack: ({ passage, sid }) =>
-          motion.packAttitude({
-            sid,
-            yawRad: wrapHalfTurn(passage.motion.headingRad),
-            pitchRad: passage.weather.pitchRad,
-            rollRad: passage.weather.rollRad,
-          }),
+        fields: ({ passage: { motion, weather }, sid }) => ({
+          sid,
+          yaw: wrapHalfTurn(motion.headingRad),
+          pitch: weather.pitchRad,
+          roll: weather.rollRad,
+        }),
       },
-      {
-        pgn: 127252,
-        prio: 3,
-        intervalMs: 500,
-        pack: ({ passage, sid }) => motion.packHeave({ sid, heaveM: passage.weather.heaveM }),
-      },
+      { pgn: 127252, prio: 3, intervalMs: 500, fields: ({ passage, sid }) => ({ sid, heave: passage.weather.heaveM }) },
     ],
   };
 }
@@ -171,52 +181,52 @@ export function wind(): DeviceSpec {
         pgn: 130306,
         prio: 2,
         intervalMs: 100,
-        pack: ({ passage: { weather }, sid }) =>
-          packWind({
-            sid,
-            speedMps: weather.wind.apparentSpeedMps,
-            angleRad: wrapTurn(weather.wind.apparentAngleRad),
-            reference: "apparent",
-          }),
+        fields: ({ passage: { weather: { wind } }, sid }) => ({
+          sid,
+          wind_speed: wind.apparentSpeedMps,
+          wind_angle: compass(wind.apparentAngleRad),
+          wind_reference: "apparent",
+        }),
       },
       {
         pgn: 130306,
         prio: 2,
         intervalMs: 100,
-        pack: ({ passage: { weather }, sid }) =>
-          packWind({
-            sid,
-            speedMps: weather.wind.trueSpeedMps,
-            angleRad: wrapTurn(weather.wind.trueAngleRad),
-            reference: "trueBoat",
-          }),
+        fields: ({ passage: { weather: { wind } }, sid }) => ({
+          sid,
+          wind_speed: wind.trueSpeedMps,
+          wind_angle: compass(wind.trueAngleRad),
+          wind_reference: "true_boat",
+        }),
       },
       {
         pgn: 130306,
         prio: 2,
         intervalMs: 1000,
-        pack: ({ passage: { weather }, sid }) =>
-          packWind({
-            sid,
-            speedMps: weather.wind.trueSpeedMps,
-            angleRad: weather.wind.trueFromRad,
-            reference: "groundNorth",
-          }),
+        fields: ({ passage: { weather: { wind } }, sid }) => ({
+          sid,
+          wind_speed: wind.trueSpeedMps,
+          wind_angle: compass(wind.trueFromRad),
+          wind_reference: "true_north",
+        }),
       },
-      { pgn: 130824, prio: 3, intervalMs: 1000, pack: packSailingKeys },
+      {
+        pgn: 130824,
+        prio: 3,
+        intervalMs: 1000,
+        fields: ({ passage: { motion, weather } }) => ({
+          ...saidBy(MAKER.bAndG),
+          list: [
+            { key: "Leeway Angle", value: motion.leewayRad },
+            { key: "Current Drift", value: weather.currentSpeedMps },
+            { key: "Current Set", value: compass(weather.currentSetRad) },
+            { key: "Attitude Roll", value: weather.rollRad },
+            { key: "Pitch Angle", value: weather.pitchRad },
+          ],
+        }),
+      },
     ],
   };
-}
-
-function packSailingKeys({ passage: { motion, weather } }: View): Uint8Array {
-  const angle = (angleRad: number) => Math.round(angleRad * 1e4);
-  return packKeyValues([
-    { key: BANDG_KEY.leeway, raw: angle(motion.leewayRad) },
-    { key: BANDG_KEY.currentDrift, raw: Math.round(weather.currentSpeedMps * 100) },
-    { key: BANDG_KEY.currentSet, raw: angle(wrapHalfTurn(weather.currentSetRad)) },
-    { key: BANDG_KEY.roll, raw: angle(weather.rollRad) },
-    { key: BANDG_KEY.pitch, raw: angle(weather.pitchRad) },
-  ]);
 }
 
 /** Transducer for depth, speed and temperature. */
@@ -241,38 +251,46 @@ export function transducer(): DeviceSpec {
         pgn: 128259,
         prio: 2,
         intervalMs: 200,
-        pack: ({ passage, sid }) => motion.packWaterSpeed({ sid, waterMps: passage.motion.speedThroughWaterMps }),
+        fields: ({ passage, sid }) => ({
+          sid,
+          speed_water: passage.motion.speedThroughWaterMps,
+          speed_type: "paddle_wheel",
+        }),
       },
       {
         pgn: 128267,
         prio: 3,
         intervalMs: 500,
-        pack: ({ passage, sid }) =>
-          motion.packDepth({
-            sid,
-            depthM: depthAt(passage.climate, passage.motion.position) - TRANSDUCER_DEPTH_M,
-            offsetM: TRANSDUCER_DEPTH_M,
-            rangeM: 100,
-          }),
+        fields: ({ passage, sid }) => ({
+          sid,
+          depth: depthAt(passage.climate, passage.motion.position) - TRANSDUCER_DEPTH_M,
+          offset: TRANSDUCER_DEPTH_M,
+          range: 100,
+        }),
       },
       {
         pgn: 128275,
         prio: 6,
         intervalMs: 1000,
-        pack: (view) => motion.packLog({ time: timeOf(view), logM: view.passage.logM, tripM: view.passage.tripM }),
+        fields: ({ passage, wallUs }) => ({ ...dayAndTime(wallUs), log: passage.logM, trip_log: passage.tripM }),
       },
       {
         pgn: 128000,
         prio: 4,
         intervalMs: 500,
-        pack: ({ passage, sid }) => motion.packLeeway({ sid, leewayRad: passage.motion.leewayRad }),
+        fields: ({ passage, sid }) => ({ sid, leeway_angle: passage.motion.leewayRad }),
       },
-      { pgn: 130310, prio: 5, intervalMs: 500, pack: (view) => packOutside({ sid: view.sid, seaK: sea(view) }) },
+      { pgn: 130310, prio: 5, intervalMs: 500, fields: (view) => ({ sid: view.sid, water_temperature: sea(view) }) },
       {
         pgn: 130312,
         prio: 5,
         intervalMs: 2000,
-        pack: (view) => packTemperature({ sid: view.sid, instance: 0, source: "sea", actualK: sea(view) }),
+        fields: (view) => ({
+          sid: view.sid,
+          instance: 0,
+          temperature_source: "sea",
+          actual_temperature: sea(view),
+        }),
       },
     ],
   };

@@ -1,49 +1,20 @@
-import { type Broadcast, type DeviceSpec, marineName, type View } from "./device.ts";
+import type { Fields } from "../pgn/mod.ts";
+import { dayAndTime, type DeviceSpec, MAKER, marineName, type View } from "./device.ts";
 import { MAX_RUDDER_RAD } from "./motion.ts";
-import { MAKER } from "./payloads_maker.ts";
-import * as motion from "./payloads_motion.ts";
-import * as nav from "./payloads_navigation.ts";
+import { compass } from "./navigation.ts";
 import { legTo, progressOn, ROUTE, ROUTE_NAME, waypointAt } from "./route.ts";
 
-const TRACK_CONTROL_MODE = 5;
 const OFF_TRACK_LIMIT_M = 185;
+/** Mode of PGN 129283 and calculation of PGN 129284. */
+const AUTONOMOUS = 0;
+const GREAT_CIRCLE = 0;
 /** Below this closing speed there is no sense in an estimated time of arrival. */
 const MIN_CLOSING_MPS = 0.3;
 
 /** Autopilot computer with its rudder feedback. */
 export function autopilot(): DeviceSpec {
+  // No order, to starboard, to port.
   const direction = (orderRad: number) => (Math.abs(orderRad) < 0.005 ? 0 : orderRad > 0 ? 1 : 2);
-  const broadcasts: Broadcast[] = [
-    {
-      pgn: 127245,
-      prio: 2,
-      intervalMs: 100,
-      pack: ({ passage: { pilot } }) =>
-        motion.packRudder({
-          instance: 0,
-          direction: direction(pilot.rudderOrderRad),
-          orderRad: pilot.rudderOrderRad,
-          positionRad: pilot.rudderRad,
-        }),
-    },
-    {
-      pgn: 127237,
-      prio: 2,
-      intervalMs: 500,
-      pack: ({ passage }) =>
-        motion.packTrackControl({
-          limitsKnown: true,
-          steeringMode: TRACK_CONTROL_MODE,
-          rudderDirection: direction(passage.pilot.rudderOrderRad),
-          rudderOrderRad: passage.pilot.rudderOrderRad,
-          headingToSteerRad: passage.pilot.headingToSteerRad,
-          trackRad: progressOn(passage.waypoint, passage.motion.position).trackRad,
-          rudderLimitRad: MAX_RUDDER_RAD,
-          offTrackLimitM: OFF_TRACK_LIMIT_M,
-          headingRad: passage.motion.headingRad,
-        }),
-    },
-  ];
   return {
     name: marineName({ unique: 917_204, maker: MAKER.raymarine, deviceClass: 40, deviceFunction: 150 }),
     preferredAddress: 204,
@@ -58,7 +29,40 @@ export function autopilot(): DeviceSpec {
     configuration: ["Autopilot, aft locker", "", "Raymarine UK Ltd."],
     powerOnMs: 133,
     receives: [127250, 127258, 128259, 129283, 129284, 129285, 130306],
-    broadcasts,
+    broadcasts: [
+      {
+        pgn: 127245,
+        prio: 2,
+        intervalMs: 100,
+        fields: ({ passage: { pilot } }) => ({
+          instance: 0,
+          direction_order: direction(pilot.rudderOrderRad),
+          angle_order: pilot.rudderOrderRad,
+          position: pilot.rudderRad,
+        }),
+      },
+      {
+        pgn: 127237,
+        prio: 2,
+        intervalMs: 500,
+        fields: ({ passage: { motion, pilot, waypoint } }) => ({
+          rudder_limit_exceeded: "No",
+          off_heading_limit_exceeded: "No",
+          off_track_limit_exceeded: "No",
+          override: "No",
+          steering_mode: "Track Control",
+          turn_mode: "Rudder limit controlled",
+          heading_reference: "True",
+          commanded_rudder_direction: direction(pilot.rudderOrderRad),
+          commanded_rudder_angle: pilot.rudderOrderRad,
+          heading_to_steer_course: compass(pilot.headingToSteerRad),
+          track: compass(progressOn(waypoint, motion.position).trackRad),
+          rudder_limit: MAX_RUDDER_RAD,
+          off_track_limit: OFF_TRACK_LIMIT_M,
+          vessel_heading: compass(motion.headingRad),
+        }),
+      },
+    ],
   };
 }
 
@@ -83,37 +87,52 @@ export function plotter(): DeviceSpec {
         pgn: 129283,
         prio: 3,
         intervalMs: 1000,
-        pack: ({ passage, sid }) => {
-          const { crossTrackM } = progressOn(passage.waypoint, passage.motion.position);
-          return nav.packCrossTrack({ sid, crossTrackM });
-        },
+        fields: ({ passage: { motion, waypoint }, sid }) => ({
+          sid,
+          xte_mode: AUTONOMOUS,
+          nav_term: 0,
+          xte: progressOn(waypoint, motion.position).crossTrackM,
+        }),
       },
-      { pgn: 129284, prio: 3, intervalMs: 1000, pack: packDestination },
-      { pgn: 129285, prio: 6, intervalMs: 5000, pack: () => nav.packRoute(theRoute()) },
+      { pgn: 129284, prio: 3, intervalMs: 1000, fields: destinationOf },
+      {
+        pgn: 129285,
+        prio: 6,
+        intervalMs: 5000,
+        fields: () => ({
+          start_rps: 0,
+          route_id: 1,
+          navigation_direction: 0,
+          supplementary_data: 0,
+          route_name: ROUTE_NAME,
+          waypoints: ROUTE.map(({ id, name, position }) => ({ id, name, ...position })),
+        }),
+      },
     ],
   };
 }
 
-function theRoute(): Parameters<typeof nav.packRoute>[0] {
-  return { routeId: 1, name: ROUTE_NAME, waypoints: ROUTE };
-}
-
-function packDestination({ passage, sid, wallUs }: View): Uint8Array {
+function destinationOf({ passage, sid, wallUs }: View): Fields {
   const { motion: boat, waypoint } = passage;
   const leg = progressOn(waypoint, boat.position);
+  const { latitude, longitude } = legTo(waypoint).to;
   const closingMps = boat.speedOverGroundMps * Math.cos(leg.bearingRad - boat.courseOverGroundRad);
-  const etaUs = wallUs + leg.distanceM / closingMps * 1e6;
-  return nav.packNavigationData({
+  const eta = closingMps > MIN_CLOSING_MPS ? dayAndTime(wallUs + leg.distanceM / closingMps * 1e6) : undefined;
+  return {
     sid,
-    distanceM: leg.distanceM,
-    perpendicularCrossed: leg.perpendicularCrossed,
-    arrivalCircleEntered: leg.arrived,
-    ...(closingMps > MIN_CLOSING_MPS ? { eta: nav.dateTimeOf(etaUs) } : { eta: undefined }),
-    trackRad: leg.trackRad,
-    bearingRad: leg.bearingRad,
-    originId: waypointAt(waypoint + ROUTE.length - 1).id,
-    destinationId: waypointAt(waypoint).id,
-    destination: legTo(waypoint).to,
-    closingMps,
-  });
+    distance_to_wp: leg.distanceM,
+    bearing_reference: "true",
+    perp_crossed: Number(leg.perpendicularCrossed),
+    arrival_circle_entered: Number(leg.arrived),
+    calc_type: GREAT_CIRCLE,
+    eta_time: eta?.seconds_today,
+    eta_date: eta?.days_since_1970,
+    bearing_origin_to_dest: compass(leg.trackRad),
+    bearing_position_to_dest: compass(leg.bearingRad),
+    origin_wp_number: waypointAt(waypoint + ROUTE.length - 1).id,
+    dest_wp_number: waypointAt(waypoint).id,
+    dest_latitude: latitude,
+    dest_longitude: longitude,
+    wp_closing_velocity: closingMps,
+  };
 }

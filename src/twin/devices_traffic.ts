@@ -1,7 +1,6 @@
-import { type Broadcast, type DeviceSpec, marineName, type View } from "./device.ts";
-import * as ais from "./payloads_ais.ts";
-import { MAKER } from "./payloads_maker.ts";
-import { dateTimeOf } from "./payloads_navigation.ts";
+import type { Fields } from "../pgn/mod.ts";
+import { type Broadcast, dayAndTime, type DeviceSpec, MAKER, marineName, type View } from "./device.ts";
+import { compass } from "./navigation.ts";
 import { noiseAt } from "./random.ts";
 import { type Target, type Vessel, VESSELS } from "./traffic.ts";
 
@@ -11,13 +10,16 @@ const CLASS_A_FAST_MS = 6_000;
 const CLASS_A_ANCHORED_MS = 180_000;
 const CLASS_B_MS = 30_000;
 const STATIC_MS = 360_000;
+const POSITION_PRIO = 4;
+const STATIC_PRIO = 6;
 /** From 14 knots on a class A ship reports more often. */
 const FAST_MPS = 7.2;
 
 const HOUR_S = 3600;
-const GPS_FIX = 1;
-/** Bits of the communication state. */
-const STATE_VALUES = 2 ** 19;
+/** AIS message numbers (ITU-R M.1371, table 46). */
+const MESSAGE = { classAPosition: 1, classAStatic: 5, classBPosition: 18, classBStatic: 24 } as const;
+/** Values of the 19 bits that tell the state of the radio link; all ones would mean "not available". */
+const STATE_VALUES = 2 ** 19 - 1;
 
 /** AIS receiver: passes on what every vessel around reports. */
 export function aisReceiver(): DeviceSpec {
@@ -43,89 +45,120 @@ export function aisReceiver(): DeviceSpec {
 function reportsOf(vessel: Vessel, index: number): Broadcast[] {
   const report = (
     pgn: number,
-    on: { prio: number; intervalMs: number; pack: (target: Target, view: View) => Uint8Array },
-  ) =>
-    ({
-      pgn,
-      prio: on.prio,
-      intervalMs: on.intervalMs,
-      pack: (view: View) => {
-        const target = view.passage.traffic[index];
-        return target && on.pack(target, view);
-      },
-    }) satisfies Broadcast;
+    { intervalMs, fields }: { intervalMs: number; fields: (target: Target, view: View) => Fields },
+  ): Broadcast => ({
+    pgn,
+    prio: intervalMs === STATIC_MS ? STATIC_PRIO : POSITION_PRIO,
+    intervalMs,
+    fields: (view) => {
+      const target = view.passage.traffic[index];
+      return target && fields(target, view);
+    },
+  });
   if (vessel.station === "B") {
     return [
-      report(129039, {
-        prio: 4,
-        intervalMs: CLASS_B_MS,
-        pack: (target, view) => ais.packClassBPosition(positionOf(target, view)),
-      }),
-      report(129809, { prio: 6, intervalMs: STATIC_MS, pack: () => ais.packClassBName({ ...vessel, channel: 0 }) }),
-      report(129810, { prio: 6, intervalMs: STATIC_MS, pack: () => packBStatic(vessel) }),
+      report(129039, { intervalMs: CLASS_B_MS, fields: positionOfB }),
+      report(129809, { intervalMs: STATIC_MS, fields: () => nameOfB(vessel) }),
+      report(129810, { intervalMs: STATIC_MS, fields: () => staticOfB(vessel) }),
     ];
   }
+  const underWayMs = vessel.speedMps > FAST_MPS ? CLASS_A_FAST_MS : CLASS_A_MS;
   return [
-    report(129038, {
-      prio: 4,
-      intervalMs: vessel.speedMps === 0
-        ? CLASS_A_ANCHORED_MS
-        : vessel.speedMps > FAST_MPS
-        ? CLASS_A_FAST_MS
-        : CLASS_A_MS,
-      pack: packAPosition,
-    }),
-    report(129794, { prio: 6, intervalMs: STATIC_MS, pack: (_, view) => packAStatic(vessel, view) }),
+    report(129038, { intervalMs: vessel.speedMps === 0 ? CLASS_A_ANCHORED_MS : underWayMs, fields: positionOfA }),
+    report(129794, { intervalMs: STATIC_MS, fields: (_, { wallUs }) => staticOfA(vessel, wallUs) }),
   ];
 }
 
-function positionOf(target: Target, view: View): ais.AisPosition {
-  const { vessel } = target;
-  const timeS = Math.floor(view.wallUs / 1e6);
+/** What position reports of both classes tell. */
+function positionOf({ vessel, position, courseRad, speedMps }: Target, { wallUs }: View): Fields {
+  const timeS = Math.floor(wallUs / 1e6);
   const chance = (noiseAt(vessel.mmsi, timeS) + 1) / 2;
   return {
-    mmsi: vessel.mmsi,
-    position: target.position,
-    courseRad: target.courseRad,
-    speedMps: target.speedMps,
-    second: timeS % 60,
-    communicationState: Math.floor(chance * STATE_VALUES),
-    channel: chance < 0.5 ? 0 : 1,
+    repeat_indicator: 0,
+    user_id: vessel.mmsi,
+    ...position,
+    position_accuracy: 1,
+    raim: 0,
+    time_stamp: timeS % 60,
+    cog: compass(courseRad),
+    sog: speedMps,
+    communication_state: Math.floor(chance * STATE_VALUES),
+    ais_transceiver_info: chance < 0.5 ? "channel_a_vdl" : "channel_b_vdl",
   };
 }
 
-function packAPosition(target: Target, view: View): Uint8Array {
-  const status = target.vessel.speedMps === 0 ? ais.NAV_STATUS.atAnchor : ais.NAV_STATUS.underWayUsingEngine;
-  return ais.packClassAPosition({
+function positionOfA(target: Target, view: View): Fields {
+  return {
+    message_id: MESSAGE.classAPosition,
     ...positionOf(target, view),
-    headingRad: target.courseRad,
-    turnRateRadPerS: target.turnRateRadPerS,
-    status,
-  });
+    heading: compass(target.courseRad),
+    rate_of_turn: target.turnRateRadPerS,
+    nav_status: target.vessel.speedMps === 0 ? "at_anchor" : "under_way_using_engine",
+  };
 }
 
-function sizeOf({ lengthM, beamM }: Vessel): ais.ShipSize {
-  return { lengthM, beamM, fromStarboardM: beamM / 2, fromBowM: Math.round(lengthM * 0.8) };
+/** A carrier-sense unit without display: DSC, whole band, message 22, autonomous. */
+function positionOfB(target: Target, view: View): Fields {
+  return {
+    message_id: MESSAGE.classBPosition,
+    ...positionOf(target, view),
+    regional_application: 0,
+    regional_flags: 0,
+    unit_type: 1,
+    integrated_display: 0,
+    dsc_flag: 1,
+    band: 1,
+    can_handle_msg22: 1,
+    ais_mode: 0,
+    ais_comm_state: 1,
+  };
 }
 
-function packAStatic(vessel: Vessel, view: View): Uint8Array {
-  const { days, secondsOfDay } = dateTimeOf(view.wallUs + 5 * HOUR_S * 1e6);
-  return ais.packClassAStatic({
-    ...vessel,
-    size: sizeOf(vessel),
+function sizeOf({ lengthM, beamM }: Vessel): Fields {
+  return {
+    ship_length: lengthM,
+    ship_beam: beamM,
+    position_ref_starboard: beamM / 2,
+    position_ref_bow: Math.round(lengthM * 0.8),
+  };
+}
+
+function staticOfA(vessel: Vessel, wallUs: number): Fields {
+  const eta = dayAndTime(wallUs + 5 * HOUR_S * 1e6);
+  return {
+    message_id: MESSAGE.classAStatic,
+    repeat_indicator: 0,
+    user_id: vessel.mmsi,
+    imo_number: vessel.imo,
+    callsign: vessel.callsign,
+    name: vessel.name,
+    ship_type: vessel.shipType,
+    ...sizeOf(vessel),
+    eta_date: eta.days_since_1970,
     // Voyage data is typed in by hand: whole hours.
-    eta: { days, secondsOfDay: Math.floor(secondsOfDay / HOUR_S) * HOUR_S },
-    fixType: GPS_FIX,
-    channel: 0,
-  });
+    eta_time: Math.floor(eta.seconds_today / HOUR_S) * HOUR_S,
+    draught: vessel.draughtM,
+    destination: vessel.destination,
+    ais_version_indicator: 1,
+    gnss_type: "gps",
+    dte: 0,
+    ais_transceiver_info: "channel_a_vdl",
+  };
 }
 
-function packBStatic(vessel: Vessel): Uint8Array {
-  return ais.packClassBStatic({
-    ...vessel,
-    vendorId: "EMT9540",
-    size: sizeOf(vessel),
-    fixType: GPS_FIX,
-    channel: 1,
-  });
+function nameOfB({ mmsi, name }: Vessel): Fields {
+  return { message_id: MESSAGE.classBStatic, repeat_indicator: 0, user_id: mmsi, name };
+}
+
+function staticOfB(vessel: Vessel): Fields {
+  return {
+    message_id: MESSAGE.classBStatic,
+    repeat_indicator: 0,
+    user_id: vessel.mmsi,
+    ship_type: vessel.shipType,
+    vendor_id: "EMT9540",
+    callsign: vessel.callsign,
+    ...sizeOf(vessel),
+    spare: 0,
+  };
 }

@@ -41,7 +41,7 @@ export const TANK_CAPACITY_L: Tanks = {
   blackWaterL: 120,
 };
 
-/** What feeds the house battery. Numbers of the union's tags are those of PGN 127507, see payloads. */
+/** What feeds the house battery. */
 export type ChargePhase = { type: "off" } | { type: "bulk" } | { type: "absorption" } | { type: "float" };
 
 /** The 12 V system. */

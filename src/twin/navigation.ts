@@ -26,6 +26,14 @@ export function wrapTurn(angleRad: number): number {
   return rest < 0 ? rest + TURN : rest;
 }
 
+/** Highest direction in steps of 0.1 mrad that is less than a full turn. */
+const LAST_STEP_RAD = 6.2831;
+
+/** A direction as compasses tell it: from 0, and never rounded up to a full turn. */
+export function compass(angleRad: number): number {
+  return Math.min(wrapTurn(angleRad), LAST_STEP_RAD);
+}
+
 /** The same direction from minus half a turn up to half a turn, radians. */
 export function wrapHalfTurn(angleRad: number): number {
   return wrapTurn(angleRad + Math.PI) - Math.PI;

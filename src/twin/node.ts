@@ -1,5 +1,5 @@
-import { BROADCAST_ADDRESS, buildName, NULL_ADDRESS } from "../frame/mod.ts";
-import { PGN } from "../pgn/mod.ts";
+import { BROADCAST_ADDRESS, buildName, NAME_BYTES, NULL_ADDRESS } from "../frame/mod.ts";
+import { encode, type Fields, PGN } from "../pgn/mod.ts";
 import {
   addressOf,
   type Claim,
@@ -9,15 +9,7 @@ import {
   NEW_CLAIM,
   stepClaim,
 } from "./claim.ts";
-import type { Broadcast, DeviceSpec, View } from "./device.ts";
-import {
-  packClaim,
-  packConfiguration,
-  packHeartbeat,
-  packPgnList,
-  packProduct,
-  packRefusal,
-} from "./payloads_identity.ts";
+import type { Broadcast, DeviceSpec, Product, View } from "./device.ts";
 import { FrameSender, type SendFrame } from "./send.ts";
 
 /** PGN lists of a device. */
@@ -44,6 +36,10 @@ const HEARTBEAT_COUNTS = 253;
 const ANSWER_MS = 3;
 /** Devices answer a request to everybody one after the other, so that they do not flood the bus. */
 const ANSWER_SPACING_MS = 120;
+/** NMEA 2000 version of the network messages: 2.100. */
+const NMEA_2000_VERSION = 2100;
+/** Certification level B, as PGN 126996 has it. */
+const CERTIFICATION_LEVEL = 1;
 
 /** What a node needs from its surroundings. */
 export interface NodePort {
@@ -130,53 +126,86 @@ export class Node {
     }
     this.#claim = claim;
     if (announce !== undefined) {
-      this.#sender.send({ pgn: PGN.addressClaim, prio: NETWORK_PRIO, src: announce, payload: packClaim(this.name) });
+      this.#sender.send({ pgn: PGN.addressClaim, prio: NETWORK_PRIO, src: announce, payload: nameBytes(this.name) });
     }
   }
 
   /** Sends a message, if it has an address to send from. */
-  #transmit(message: { pgn: number; prio: number; payload: Uint8Array; dst?: number }): void {
+  #transmit({ fields, ...message }: { pgn: number; prio: number; fields: Fields; dst?: number }): void {
     const { state } = this.#claim;
-    if (state.type === "claimed") this.#sender.send({ ...message, src: state.address });
+    if (state.type !== "claimed") return;
+    this.#sender.send({ ...message, src: state.address, payload: encode(message.pgn, fields) });
   }
 
-  #say({ pgn, prio, pack }: Broadcast): void {
+  #say({ pgn, prio, fields: look }: Broadcast): void {
     if (this.#claim.state.type !== "claimed") return;
-    const payload = pack(this.#port.view());
-    if (payload !== undefined) this.#transmit({ pgn, prio, payload });
+    const fields = look(this.#port.view());
+    if (fields !== undefined) this.#transmit({ pgn, prio, fields });
   }
 
   #beat(): void {
     if (this.#claim.state.type !== "claimed") return;
-    const payload = packHeartbeat({ intervalMs: HEARTBEAT_MS, count: this.#heartbeats });
+    const fields = {
+      data_transmit_offset: HEARTBEAT_MS / 1000,
+      sequence_counter: this.#heartbeats,
+      controller_1_state: 0,
+      equipment_status: 0,
+    };
     this.#heartbeats = (this.#heartbeats + 1) % HEARTBEAT_COUNTS;
-    this.#transmit({ pgn: PGN.heartbeat, prio: HEARTBEAT_PRIO, payload });
+    this.#transmit({ pgn: PGN.heartbeat, prio: HEARTBEAT_PRIO, fields });
   }
 
   #answer(pgn: number, { from, to }: { from: number; to: number }): void {
     const { spec } = this;
     // A node without an address cannot be spoken to: all hear the answer.
     const dst = from === NULL_ADDRESS || to === BROADCAST_ADDRESS ? BROADCAST_ADDRESS : from;
-    const reply = (payload: Uint8Array) => this.#transmit({ pgn, prio: NETWORK_PRIO, payload, dst });
+    const reply = (fields: Fields) => this.#transmit({ pgn, prio: NETWORK_PRIO, fields, dst });
     switch (pgn) {
       case PGN.productInformation:
-        return reply(packProduct(spec.product));
+        return reply(productFields(spec.product));
       case CONFIGURATION:
-        return reply(packConfiguration(spec.configuration));
+        return reply(configurationFields(spec.configuration));
       case PGN_LISTS:
-        reply(packPgnList("transmit", this.#transmits()));
-        return reply(packPgnList("receive", [...NETWORK_RECEIVE, ...spec.receives]));
+        reply({ function_code: "Transmit PGN list", list: this.#transmits().map((pgn) => ({ pgn })) });
+        return reply({
+          function_code: "Receive PGN list",
+          list: [...NETWORK_RECEIVE, ...spec.receives].map((pgn) => ({ pgn })),
+        });
       case PGN.heartbeat:
         return this.#beat();
     }
     const wanted = spec.broadcasts.filter((broadcast) => broadcast.pgn === pgn);
     for (const broadcast of wanted) this.#say(broadcast);
     if (wanted.length === 0 && to !== BROADCAST_ADDRESS) {
-      this.#transmit({ pgn: PGN.isoAcknowledgement, prio: NETWORK_PRIO, payload: packRefusal(pgn), dst });
+      this.#transmit({ pgn: PGN.isoAcknowledgement, prio: NETWORK_PRIO, fields: { control: "NAK", pgn }, dst });
     }
   }
 
   #transmits(): number[] {
     return [...new Set([...NETWORK_TRANSMIT, ...this.spec.broadcasts.map(({ pgn }) => pgn)])];
   }
+}
+
+/** Payload of an address claim. */
+function nameBytes(name: bigint): Uint8Array {
+  const payload = new Uint8Array(NAME_BYTES);
+  new DataView(payload.buffer).setBigUint64(0, name, true);
+  return payload;
+}
+
+function productFields({ code, model, softwareVersion, modelVersion, serial, loadEquivalency }: Product): Fields {
+  return {
+    nmea_version: NMEA_2000_VERSION,
+    product_code: code,
+    model_id: model,
+    software_version: softwareVersion,
+    model_version: modelVersion,
+    model_serial: serial,
+    cert_level: CERTIFICATION_LEVEL,
+    load_equiv: loadEquivalency,
+  };
+}
+
+function configurationFields([first, second, maker]: DeviceSpec["configuration"]): Fields {
+  return { installation_description1: first, installation_description2: second, manufacturer_information: maker };
 }

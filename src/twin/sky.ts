@@ -1,6 +1,14 @@
-import type { Satellite } from "./payloads_navigation.ts";
+import { compass } from "./navigation.ts";
 import { noiseAt } from "./random.ts";
-import { wrapTurn } from "./navigation.ts";
+
+/** A satellite as PGN 129540 lists it, angles in radians. */
+export type Satellite = {
+  readonly prn: number;
+  readonly elevation: number;
+  readonly azimuth: number;
+  readonly snr: number;
+  readonly status: number;
+};
 
 /** Satellites that the receiver sees. */
 export interface Sky {
@@ -23,13 +31,13 @@ const STATUS_USED = 2;
 export function skyAt(seed: number, timeS: number): Sky {
   const satellites = PRNS.map((prn, i) => {
     const orbit = 2 * Math.PI * (timeS / ORBIT_S + i * 0.29);
-    const elevationRad = 0.12 + 1.3 * Math.sin(orbit) ** 2;
+    const elevation = 0.12 + 1.3 * Math.sin(orbit) ** 2;
     return {
       prn,
-      elevationRad,
-      azimuthRad: wrapTurn(orbit + 2.4 * i),
-      snrDb: Math.round(26 + 18 * Math.sin(elevationRad) + 1.5 * noiseAt(seed + prn, Math.floor(timeS))),
-      status: elevationRad > MASK_RAD ? STATUS_USED : STATUS_TRACKED,
+      elevation,
+      azimuth: compass(orbit + 2.4 * i),
+      snr: Math.round(26 + 18 * Math.sin(elevation) + 1.5 * noiseAt(seed + prn, Math.floor(timeS))),
+      status: elevation > MASK_RAD ? STATUS_USED : STATUS_TRACKED,
     };
   });
   const hdop = 0.75 + 0.1 * Math.sin(timeS / 311);
