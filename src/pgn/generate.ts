@@ -106,7 +106,8 @@ export class Writer {
   }
 
   #meaning(field: Field, raw: string, raws: Map<string, string>): string {
-    const { bits = 0 } = field;
+    const { bits = 0, match } = field;
+    if (field.type === "enum" && match !== undefined) return JSON.stringify(field.labels?.byCode.get(match) ?? match);
     if (field.type === "enum" && bits <= MAX_DENSE_BITS && !field.signed) {
       const table = Array.from(
         { length: 2 ** bits },

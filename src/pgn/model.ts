@@ -185,7 +185,7 @@ function fieldOf(spec: FieldSpec, origin: Origin): Field {
 }
 
 /** Bits of a field in the payload; undefined when the payload tells. */
-export function widthOf(field: Field): number | undefined {
+export function widthOf(field: Field | FieldSpec): number | undefined {
   if (field.proprietary) return undefined;
   return field.bits === undefined ? undefined : field.bits * (field.repeat ?? 1);
 }
@@ -195,8 +195,21 @@ function neverNull(items: readonly Item[], name: string): void {
   for (const item of items) if (!isGroup(item) && item.name === name) item.nulls = [];
 }
 
-function definitionOf(spec: DefinitionSpec, origin: Origin): Definition {
-  const { fields, ...rest } = spec;
+/** Where the fields of known width lie, up to the first whose width the payload tells. */
+function placesOf(fields: readonly ItemSpec[]): { places: Map<FieldSpec, number>; end: number } {
+  const places = new Map<FieldSpec, number>();
+  let bit = 0;
+  for (const item of fields) {
+    if (isGroup(item)) break;
+    places.set(item, bit);
+    const width = widthOf(item);
+    if (width === undefined) break;
+    bit += width;
+  }
+  return { places, end: bit };
+}
+
+function itemsOf({ fields }: DefinitionSpec, origin: Origin): Item[] {
   const items = fields.map((item): Item =>
     isGroup(item)
       ? {
@@ -206,25 +219,33 @@ function definitionOf(spec: DefinitionSpec, origin: Origin): Definition {
       }
       : fieldOf(item, origin)
   );
-  const matches: { bit: number; field: Field }[] = [];
-  const places = new Map<string, { bit: number; bits: number }>();
-  let bit = 0;
-  for (const item of items) {
-    if (isGroup(item)) break;
-    if (item.match !== undefined) matches.push({ bit, field: item });
-    const width = widthOf(item);
-    if (width === undefined) break;
-    if (item.name !== undefined) places.set(item.name, { bit, bits: width });
-    bit += width;
-  }
   for (const field of items.flatMap((item) => isGroup(item) ? item.fields : [item])) {
     if (field.type === "binary" && field.by !== undefined) neverNull(items, field.by);
   }
+  const named = new Map(Array.from(placesOf(fields).places, ([{ name, bits = 0 }, bit]) => [name, { bit, bits }]));
   for (const item of items) {
-    const place = isGroup(item) || item.type !== "indirect" ? undefined : places.get(item.by ?? "");
+    const place = isGroup(item) || item.type !== "indirect" ? undefined : named.get(item.by);
     if (place && !isGroup(item)) item.byBits = place;
   }
-  return { ...rest, origin, least: spec.least ?? 0, items, fixedBits: bit, matches };
+  return items;
+}
+
+/** A definition whose fields are resolved when somebody looks at them: of a PGN's layouts, few are ever met. */
+function definitionOf(spec: DefinitionSpec, origin: Origin): Definition {
+  const { fields, ...rest } = spec;
+  const { places, end } = placesOf(fields);
+  const matching = [...places].filter(([{ match }]) => match !== undefined);
+  let items: Item[] | undefined;
+  return {
+    ...rest,
+    origin,
+    least: spec.least ?? 0,
+    get items() {
+      return items ??= itemsOf(spec, origin);
+    },
+    fixedBits: end,
+    matches: matching.map(([field, bit]) => ({ bit, field: fieldOf(field, origin) })),
+  };
 }
 
 function correct(spec: DefinitionSpec): DefinitionSpec {
