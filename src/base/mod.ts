@@ -1,12 +1,15 @@
 /**
- * Tools with no boat words in them: clocks, durations, sizes, back-off, rate limits, log lines.
+ * Tools with no boat words in them: clocks, durations, sizes, back-off, rate limits, log lines, files that survive.
  *
  * @module
  */
 export * from "./address.ts";
+export * from "./atomic_file.ts";
 export * from "./backoff.ts";
 export * from "./clock.ts";
+export * from "./directory_lock.ts";
 export * from "./duration.ts";
+export * from "./file_error.ts";
 export * from "./log.ts";
 export * from "./size.ts";
 export * from "./stall_detector.ts";
