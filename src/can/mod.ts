@@ -1,6 +1,7 @@
 /**
  * Frames in and out of a bus: the port `CanBus` with its drivers (SocketCAN by FFI, the socketcan addon, loopback), and
- * the assembler that makes whole messages of frames (fast packet, ISO transport protocol).
+ * the assembler that makes whole messages of frames (fast packet, ISO transport protocol). Recordings of others are
+ * read, too.
  *
  * @module
  */
@@ -10,4 +11,5 @@ export * from "./bus.ts";
 export * from "./fast_packet.ts";
 export * from "./loopback.ts";
 export * from "./open_bus.ts";
+export * from "./recordings/mod.ts";
 export * from "./socketcan.ts";

@@ -1,0 +1,20 @@
+/**
+ * Recordings of other programs and devices: their formats become frames and messages, and these whole messages. Pure;
+ * bytes are passed in.
+ *
+ * @module
+ */
+export * from "./detect.ts";
+export * from "./read.ts";
+export {
+  type BadLine,
+  MAX_TOLD_BAD,
+  newRecordingSummary,
+  type PassedOver,
+  type RecordedItem,
+  RECORDING_NOTES,
+  RecordingError,
+  type RecordingFormat,
+  type RecordingNote,
+  type RecordingSummary,
+} from "./recording.ts";

@@ -1,0 +1,167 @@
+import { CandumpReader } from "./candump.ts";
+import { CsvReader } from "./csv.ts";
+import { detectFormat } from "./detect.ts";
+import { EblReader } from "./ebl.ts";
+import { IkonvertReader } from "./ikonvert.ts";
+import {
+  MAX_TOLD_BAD,
+  newRecordingSummary,
+  type Reading,
+  type RecordedItem,
+  type RecordingContext,
+  RecordingError,
+  type RecordingFormat,
+  type RecordingReader,
+  type RecordingSummary,
+} from "./recording.ts";
+import { TextReader } from "./text.ts";
+import { YdwgReader } from "./ydwg.ts";
+
+/** Bytes by which a format is looked for; more when the first do not show it. */
+const HEAD_BYTES = [4096, 65536];
+/** Buses that one recording may have; more are a sign that their names are none. */
+const MAX_BUSES = 32;
+
+/** How to read a recording. */
+export interface ReadRecordingOptions {
+  /** Format; without it the beginning shows it. */
+  format?: RecordingFormat | undefined;
+  /**
+   * When the recording began, for formats without dates: the day of times of day, the time of the first item otherwise.
+   * 1970-01-01 when not given, with a note.
+   */
+  startTime?: Date | undefined;
+  /** Filled while reading; complete when the items have ended. */
+  summary?: RecordingSummary;
+}
+
+const READERS: Readonly<Record<RecordingFormat, (context: RecordingContext) => RecordingReader>> = {
+  candump: (context) => new TextReader(new CandumpReader(context)),
+  ydwg: (context) => new TextReader(new YdwgReader(context)),
+  csv: () => new TextReader(new CsvReader()),
+  ebl: (context) => new EblReader(context),
+  ikonvert: (context) => new TextReader(new IkonvertReader(context)),
+};
+
+/**
+ * Reads a recording as it comes, in pieces of any size, and keeps no more of it than a line. What cannot be read is
+ * counted and told in the summary, and the rest is read nevertheless.
+ *
+ * @throws {RecordingError} the format was not given and does not show, or `startTime` is none
+ */
+export async function* readRecording(
+  chunks: AsyncIterable<Uint8Array>,
+  { format, startTime, summary = newRecordingSummary() }: ReadRecordingOptions = {},
+): AsyncGenerator<RecordedItem, void> {
+  if (startTime && Number.isNaN(startTime.getTime())) throw new RecordingError("The start time is no time");
+  const context = contextOf(summary, startTime);
+  let reader = format && READERS[format](context);
+  summary.format = format;
+  const head = new Head();
+  for await (const chunk of chunks) {
+    if (reader) {
+      yield* itemsOf(reader.push(chunk), summary);
+      continue;
+    }
+    head.add(chunk);
+    summary.format = head.detect();
+    if (!summary.format) continue;
+    reader = READERS[summary.format](context);
+    yield* itemsOf(reader.push(head.take()), summary);
+  }
+  if (!reader) {
+    summary.format = detectFormat(head.bytes);
+    if (!summary.format) throw new RecordingError("The recording is in no format that is known");
+    reader = READERS[summary.format](context);
+    yield* itemsOf(reader.push(head.take()), summary);
+  }
+  yield* itemsOf(reader.end(), summary);
+}
+
+function contextOf(summary: RecordingSummary, startTime: Date | undefined): RecordingContext {
+  const note: RecordingContext["note"] = (what) => {
+    if (!summary.notes.includes(what)) summary.notes.push(what);
+  };
+  return {
+    note,
+    startUs: () => {
+      if (!startTime) note("date_assumed");
+      return (startTime?.getTime() ?? 0) * 1000;
+    },
+    bus: (name) => {
+      const index = summary.buses.indexOf(name);
+      if (index >= 0) return index;
+      return summary.buses.length < MAX_BUSES ? summary.buses.push(name) - 1 : undefined;
+    },
+  };
+}
+
+/** Counts what was read and passes items on. */
+function* itemsOf(readings: Iterable<Reading>, summary: RecordingSummary): Iterable<RecordedItem> {
+  for (const reading of readings) {
+    summary.lines++;
+    switch (reading.type) {
+      case "item":
+        if (reading.item.kind === "frame") summary.frames++;
+        else summary.messages++;
+        yield reading.item;
+        break;
+      case "passed":
+        summary.passedOver[reading.why]++;
+        break;
+      case "bad":
+        summary.bad++;
+        if (summary.firstBad.length >= MAX_TOLD_BAD) break;
+        summary.firstBad.push({ line: summary.lines, why: reading.why, text: reading.text ?? "" });
+    }
+  }
+}
+
+/** The beginning of a recording, kept until its format shows. */
+class Head {
+  #bytes = new Uint8Array(HEAD_BYTES[0] ?? 0);
+  #length = 0;
+  #tries = 0;
+
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  add(chunk: Uint8Array): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(length, 2 * this.#bytes.length));
+      grown.set(this.bytes);
+      this.#bytes = grown;
+    }
+    this.#bytes.set(chunk, this.#length);
+    this.#length = length;
+  }
+
+  /**
+   * The format, looked for at fixed lengths, so that it does not depend on the pieces.
+   *
+   * @throws {RecordingError} it has not shown for too long
+   */
+  detect(): RecordingFormat | undefined {
+    for (
+      let size = HEAD_BYTES[this.#tries];
+      size !== undefined && size <= this.#length;
+      size = HEAD_BYTES[this.#tries]
+    ) {
+      this.#tries++;
+      const format = detectFormat(this.#bytes.subarray(0, size));
+      if (format) return format;
+    }
+    if (this.#tries < HEAD_BYTES.length) return undefined;
+    throw new RecordingError(`The recording's first ${HEAD_BYTES.at(-1)} bytes are in no format that is known`);
+  }
+
+  /** Hands the bytes over. */
+  take(): Uint8Array {
+    const bytes = this.bytes;
+    this.#bytes = new Uint8Array(0);
+    this.#length = 0;
+    return bytes;
+  }
+}

@@ -1,0 +1,35 @@
+import { bad, type LineReader, type Reading, type RecordingReader } from "./recording.ts";
+
+/** Longest line; the longest message in hex has 5355 characters. Longer ones are not kept. */
+const MAX_LINE = 16 * 1024;
+/** Characters of a bad line that are told. */
+const TOLD_CHARACTERS = 120;
+
+/** Cuts text into lines and has each one read. */
+export class TextReader implements RecordingReader {
+  readonly #reader: LineReader;
+  readonly #decoder = new TextDecoder();
+  #rest = "";
+
+  constructor(reader: LineReader) {
+    this.#reader = reader;
+  }
+
+  *push(chunk: Uint8Array): Iterable<Reading> {
+    const lines = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split("\n");
+    this.#rest = (lines.pop() ?? "").slice(0, MAX_LINE + 1);
+    for (const line of lines) yield this.#read(line);
+  }
+
+  *end(): Iterable<Reading> {
+    const line = this.#rest + this.#decoder.decode();
+    this.#rest = "";
+    if (line !== "") yield this.#read(line);
+  }
+
+  #read(line: string): Reading {
+    const isLong = line.length > MAX_LINE;
+    const reading = isLong ? bad(`more than ${MAX_LINE} characters`) : this.#reader.read(line.trim());
+    return reading.type === "bad" ? { ...reading, text: line.trim().slice(0, TOLD_CHARACTERS) } : reading;
+  }
+}

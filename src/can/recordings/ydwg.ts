@@ -1,0 +1,38 @@
+import { MAX_CAN_BYTES, readHex } from "../../frame/mod.ts";
+import { dayClock, readFraction, type WrappingClock } from "./clocks.ts";
+import { bad, type LineReader, passed, type Reading, type RecordingContext } from "./recording.ts";
+
+/** `00:29:58.617 R 0DFF180D A2 8C 50 C0 FF FF FF FF`; T is a frame that the gateway sent, which the bus carried too. */
+const LINE = /^(\d\d):(\d\d):(\d\d)\.(\d{1,6}) [RT] ([0-9A-F]{8})((?: [0-9A-F]{2})*)$/i;
+const MAX_ID = 0x1fffffff;
+
+/** Lines of RAW mode of Yacht Devices' gateways: times of day without a date. */
+export class YdwgReader implements LineReader {
+  readonly #context: RecordingContext;
+  #clock: WrappingClock | undefined;
+
+  constructor(context: RecordingContext) {
+    this.#context = context;
+  }
+
+  /** Whether a line is of this format. */
+  static recognizes(line: string): boolean {
+    return LINE.test(line);
+  }
+
+  read(line: string): Reading {
+    if (line === "" || line.startsWith("#")) return passed("comment");
+    const match = LINE.exec(line);
+    if (!match) return bad("not a line of RAW mode");
+    const [, hours, minutes, seconds, fraction = "", digits = "", hex = ""] = match;
+    if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return bad("no time of day");
+    const id = parseInt(digits, 16);
+    if (id > MAX_ID) return bad("identifier with more than 29 bits");
+    const data = readHex(hex.replaceAll(" ", ""));
+    if (!data || data.length > MAX_CAN_BYTES) return bad("not up to 8 bytes in hex");
+    const second = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds);
+    this.#clock ??= dayClock(this.#context.startUs());
+    const timeUs = this.#clock.at(second * 1e6 + readFraction(fraction));
+    return { type: "item", item: { kind: "frame", bus: 0, id, timeUs, data } };
+  }
+}
