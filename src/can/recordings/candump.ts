@@ -4,7 +4,7 @@ import { bad, type LineReader, passed, type Reading, type RecordingContext } fro
 
 /** `(1502984866.421964) slcan0 09F112CC#FF725AFF7FFF7FFD`, with `R` or `T` behind it where directions are told. */
 const LOG = /^\(([^)]+)\)\s+(\S+)\s+([0-9A-F]+)#(\S*)(?:\s+[RT])?$/i;
-/** `can0  09F112CC   [8]  FF 72 5A`, with a time in front, a direction in the middle and letters behind as asked for. */
+/** `can0  09F112CC   [8]  FF 72 5A`, with a time in front, a direction in the middle, letters behind where asked for. */
 const SCREEN = /^(?:\(([^)]+)\)\s+)?(\S+)\s+(?:[RT]X\s+\S\s+\S\s+)?([0-9A-F]{3}|[0-9A-F]{8})\s+\[(\d+)\]\s*(.*)$/i;
 /** `<0x18eeff01> [8] 05 a0 be 1c 00 a0 a0 c0` */
 const OLD = /^<0x([0-9A-F]+)>\s+\[(\d+)\]\s*(.*)$/i;

@@ -4,6 +4,7 @@
  *
  * @module
  */
+export * from "./assemble.ts";
 export * from "./detect.ts";
 export * from "./read.ts";
 export {
