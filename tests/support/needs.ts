@@ -11,6 +11,8 @@ export interface Needs {
   programs?: string[];
   /** Anything else, by the name to tell it by, and whether it is there. */
   others?: Record<string, boolean>;
+  /** The same of what is no part of the repository: without it a test is skipped even where everything is required. */
+  extras?: Record<string, boolean>;
 }
 
 /** Value of VBG_TEST_REQUIRE that makes a test that cannot run a failure; for CI, where everything is installed. */
@@ -31,14 +33,16 @@ const told = new Set<string>();
  * Deno.test({ name: "same", ...needs({ programs: ["candump"] }), fn: async () => {} });
  * ```
  */
-export function needs({ permissions = [], programs = [], others = {} }: Needs): { ignore: boolean } {
+export function needs({ permissions = [], programs = [], others = {}, extras = {} }: Needs): { ignore: boolean } {
   const missing = findMissing({ permissions, programs });
   for (const [name, isThere] of Object.entries(others)) if (!isThere) missing.push(name);
+  const isRequired = missing.length > 0;
+  for (const [name, isThere] of Object.entries(extras)) if (!isThere) missing.push(name);
   if (missing.length === 0) return { ignore: false };
   const reason = missing.join(", ");
   if (told.has(reason)) return { ignore: true };
   told.add(reason);
-  if (environment("VBG_TEST_REQUIRE") === REQUIRE_ALL) {
+  if (isRequired && environment("VBG_TEST_REQUIRE") === REQUIRE_ALL) {
     Deno.test(`VBG_TEST_REQUIRE=all: nothing is missing that tests of this file need`, () => {
       throw new Error(`Cannot run all tests: missing ${reason}`);
     });
