@@ -59,7 +59,7 @@ const CLAIM_BITS = 0xee0000;
 const CLAIM_BYTES = 8;
 /** Texts of product information (PGN 126996) are 32 characters long; in UTF-8 they may be twice that. */
 const MAX_CLAIM_TEXT_BYTES = 64;
-/** Room that is kept for the entry of a claim, as its product is known only in the end; and its byte in the buses' note. */
+/** Room that is kept for the entry of a claim, as its product is known only in the end. */
 const CLAIM_ROOM = BARE_ENTRY_BYTES + 4 * MAX_CLAIM_TEXT_BYTES + ENTRY_BUS_BYTES;
 /** What a frame may need beside its payload: delta, identifier, length. */
 const FRAME_ROOM = MAX_VARINT_BYTES + 4 + 2;
@@ -106,7 +106,7 @@ export class BlockBuilder {
     const { blockBytes = DEFAULT_BLOCK_BYTES, productOf = () => undefined } = options;
     if (!isBlockSize(blockBytes, { min: MIN_BLOCK_BYTES, max: MAX_BLOCK_BYTES })) {
       throw new RangeError(
-        `Cannot make blocks of ${blockBytes} bytes: a power of two from ${MIN_BLOCK_BYTES} to ${MAX_BLOCK_BYTES} is needed`,
+        `Cannot make blocks of ${blockBytes} bytes: powers of two from ${MIN_BLOCK_BYTES} to ${MAX_BLOCK_BYTES} can be`,
       );
     }
     this.blockBytes = blockBytes;

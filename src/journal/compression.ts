@@ -14,8 +14,8 @@ export interface DictionaryDecoder {
 }
 
 /**
- * Packs a block as it lies in a file. The zstd frame tells its size, as older readers' own frames do; it has no checksum,
- * as the block has one.
+ * Packs a block as it lies in a file. The zstd frame tells its size, as older software's do; it has no checksum, as the
+ * block has one.
  */
 export function compress(block: Uint8Array<ArrayBuffer>, compression: "none" | "zstd"): Uint8Array<ArrayBuffer> {
   if (compression === "none") return block;
@@ -54,8 +54,8 @@ export function decompress(
 let dictionaryDecoder: Promise<DictionaryDecoder> | undefined;
 
 /**
- * Loads what blocks with a dictionary need, once. Few journals have them, and node:zlib passes over a dictionary without
- * a word.
+ * Loads what blocks with a dictionary need, once. Few journals have them, and node:zlib passes over a dictionary
+ * without a word.
  */
 export function loadDictionaryDecoder(): Promise<DictionaryDecoder> {
   return dictionaryDecoder ??= makeDictionaryDecoder();

@@ -53,9 +53,9 @@ export function encodeEntry(device: BlockDevice, { maxTextBytes = 255 } = {}): E
 }
 
 /**
- * Writes the entries of devices that are known when a block begins, in at most `room` bytes with their part of the note of
- * the buses. Where not all have room, the last ones lose their texts, and only then their entry: who sent a frame is worth
- * more than what it is called.
+ * Writes the entries of devices that are known when a block begins, in at most `room` bytes with their part of the note
+ * of the buses. Where not all have room, the last ones lose their texts, and only then their entry: who sent a frame is
+ * worth more than what it is called.
  */
 export function encodeEntries(devices: readonly BlockDevice[], { room }: { room: number }): Entry[] {
   const known = devices.filter(({ name }) => name !== 0n).slice(0, Math.max(0, Math.floor(room / BARE_BYTES)));

@@ -1,9 +1,8 @@
 /**
- * The recording: frames in blocks, blocks in files (`.lpj`). What is pure of it stands here: bytes become blocks and
- * blocks become bytes, whatever they are kept in. A {@linkcode BlockBuilder} takes frames until its block is full or the
- * numbers break; {@linkcode readBlock} checks a block as a whole and gives its frames one after the other. Other software
- * reads what is written, and what other software wrote is read, versions 1 and 2. Nothing that a file holds is trusted:
- * wrong bytes throw a {@linkcode BlockError} and nothing else.
+ * The recording: frames in blocks, blocks in files (`.lpj`). A {@linkcode BlockBuilder} takes frames until its block is
+ * full or the numbers break; {@linkcode readBlock} checks a block as a whole and gives its frames one after the other.
+ * Older software reads what is written, and what it wrote is read, versions 1 and 2. Nothing that a file holds is
+ * trusted: wrong bytes throw a {@linkcode BlockError} and nothing else.
  *
  * @module
  */

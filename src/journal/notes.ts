@@ -1,9 +1,9 @@
 import { type BlockNotes, type BootRecord, type Gap, type GapReason, MAX_BUSES } from "./types.ts";
 
 // Notes are ours. They stand behind the device entries that the table counts, inside the table's region, where readers
-// that do not know them do not look: `tag u8 | length u16 | bytes`, one after the other, each tag once at most. Tags that
-// are not known are passed over, and so are bytes behind those that a known tag needs. Where the bytes are no notes
-// (somebody else's extension), reading ends: they never cost a block its frames.
+// that do not know them do not look: `tag u8 | length u16 | bytes`, one after the other, each tag once at most. Tags
+// that are not known are passed over, and so are bytes behind those that a known tag needs. Where the bytes are no
+// notes (somebody else's extension), reading ends: they never cost a block its frames.
 
 /** Tag 1: `length u8 | UTF-8` for each bus, in the order of their indexes. */
 const BUSES_TAG = 1;

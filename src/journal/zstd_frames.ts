@@ -1,7 +1,7 @@
 import { BlockError } from "./errors.ts";
 
-// The outside of zstd data (RFC 8878 §3.1). node:zlib as Deno has it reads the first of several frames only, and takes a
-// frame that ends too early for a whole one; neither is an error there. So what lies where is found out here.
+// The outside of zstd data (RFC 8878 §3.1). node:zlib as Deno has it reads the first of several frames only, and takes
+// a frame that ends too early for a whole one; neither is an error there. So what lies where is found out here.
 
 const FRAME_MAGIC = 0xfd2fb528;
 /** Lowest of the sixteen magic numbers of frames to pass over. */
@@ -23,7 +23,7 @@ export interface ZstdFrame {
   contentBytes: number | undefined;
 }
 
-/** Finds the frames that `bytes` consist of. @throws {BlockError} they consist of something else, or not of all of it */
+/** Finds the frames that `bytes` consist of. @throws {BlockError} they consist of something else, or of parts */
 export function findZstdFrames(bytes: Uint8Array): ZstdFrame[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const frames: ZstdFrame[] = [];

@@ -54,7 +54,7 @@ export const VECTOR_C = file("4c504a01001000000000000000000000", {
   sha256: "adba36512e48af3e4f3bd2011f11681ce33191ff976360e5081c942c7a6920d2",
 });
 
-/** Version 2, not compressed: a short, a long and an addressed frame, a claim inside the block, and a clock set back. */
+/** Version 2, not compressed: short, long and addressed frames, a claim among them, and a clock set back. */
 export const VECTOR_D = file(V2_HEADER, {
   pieces: [
     [0, "00f0c8049b370600e903000000000000"],

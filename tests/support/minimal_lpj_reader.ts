@@ -1,5 +1,5 @@
 // Reads .lpj files as software does that was written before this project: from the reference of the format alone, with
-// no code in common with src, and without knowing what this project adds. Everything is read at once and nothing is fast.
+// no code in common with src, and without knowing what this project adds. Everything is read at once, nothing is fast.
 import { zstdDecompressSync } from "node:zlib";
 
 /** A frame of a file. */

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { BlockBuilder, type BlockDevice, type BlockNotes, crc32c, readBlock } from "../../src/journal/mod.ts";
+import { message } from "../support/messages.ts";
+import { Random } from "../support/random.ts";
+
+const BLOCK_BYTES = 8192;
+
+function randomText(random: Random): string {
+  return Array.from({ length: random.int(20) }, () => random.pick(["a", "Z", "9", " ", "ü", "€", "😀", "\ufeff"])).join(
+    "",
+  );
+}
+
+function randomDevice(random: Random, { buses }: { buses: number }): BlockDevice {
+  const name = random.bits64() | 1n;
+  const numbers = { bus: random.int(buses), src: random.int(254), activeFrom: 0, productCode: random.int(65536) };
+  const [modelId, softwareVersion] = [randomText(random), randomText(random)];
+  return {
+    ...numbers,
+    name,
+    modelId,
+    softwareVersion,
+    modelVersion: randomText(random),
+    modelSerial: randomText(random),
+  };
+}
+
+function randomNotes(random: Random): BlockNotes {
+  const notes: BlockNotes = {};
+  if (random.chance(0.5)) notes.buses = Array.from({ length: random.between(1, 4) }, () => randomText(random));
+  if (random.chance(0.5)) notes.epoch = random.bytes(16);
+  if (random.chance(0.5)) {
+    const clock = random.pick(["synchronized", "unsynchronized", "unknown"] as const);
+    notes.boot = { bootId: random.bytes(16), monoMs: random.next() * 1e9, timeUs: random.int(2 ** 31) * 1e6, clock };
+  }
+  if (random.chance(0.5)) {
+    const reason = random.pick(["restart", "disk", "source"] as const);
+    notes.gap = { firstMissing: random.int(2 ** 32) * 1000, reason };
+  }
+  return notes;
+}
+
+function build(devices: BlockDevice[], notes: BlockNotes): Uint8Array<ArrayBuffer> {
+  const builder = new BlockBuilder({ blockBytes: BLOCK_BYTES });
+  builder.begin({ devices, notes });
+  builder.append(1, message());
+  return builder.finish();
+}
+
+/** Puts `extra` behind all that the table holds. */
+function withExtra(block: Uint8Array<ArrayBuffer>, extra: ArrayLike<number>): Uint8Array<ArrayBuffer> {
+  const result = block.slice();
+  const view = new DataView(result.buffer);
+  const size = view.getUint16(BLOCK_BYTES - 10, true);
+  const end = BLOCK_BYTES - 10;
+  result.copyWithin(end - size - extra.length, end - size, end);
+  result.set(Array.from(extra), end - extra.length);
+  view.setUint16(end, size + extra.length, true);
+  view.setUint32(BLOCK_BYTES - 4, crc32c(result.subarray(0, -4)), true);
+  return result;
+}
+
+Deno.test("journal: devices and notes come back as they were written", () => {
+  const random = new Random(2);
+  for (let round = 0; round < 300; round++) {
+    const buses = random.pick([1, 4]);
+    const devices = Array.from({ length: random.int(15) }, () => randomDevice(random, { buses }));
+    const notes = randomNotes(random);
+    const block = readBlock(build(devices, notes), { version: 2, blockBytes: BLOCK_BYTES });
+    assert.deepEqual(block.devices, devices);
+    assert.deepEqual(block.notes, notes);
+  }
+});
+
+Deno.test("journal: a block of one bus without notes has nothing that older software does not know", () => {
+  const random = new Random(3);
+  const devices = Array.from({ length: 3 }, () => randomDevice(random, { buses: 1 }));
+  const text = (t: string) => 1 + new TextEncoder().encode(t).length;
+  const size = devices.reduce(
+    (sum, d) => sum + 15 + text(d.modelId) + text(d.softwareVersion) + text(d.modelVersion) + text(d.modelSerial),
+    2,
+  );
+  const block = build(devices, {});
+  assert.equal(new DataView(block.buffer).getUint16(BLOCK_BYTES - 10, true), size);
+});
+
+Deno.test("journal: notes that are not known, longer than known or no notes at all cost nothing", () => {
+  const random = new Random(4);
+  const devices = [randomDevice(random, { buses: 4 })];
+  const notes: BlockNotes = { epoch: random.bytes(16) };
+  const gap = [9, 0, 0, 0, 0, 0, 0, 0, 1];
+  const extras: [extra: number[], notes: BlockNotes][] = [
+    [[77, 2, 0, 1, 2], notes],
+    [[77, 2, 0, 1, 2, 5, 9, 0, ...gap], { ...notes, gap: { firstMissing: 9, reason: "restart" } }],
+    [[5, 11, 0, ...gap, 1, 2], { ...notes, gap: { firstMissing: 9, reason: "restart" } }],
+    [[5, 8, 0, ...gap.slice(1)], notes],
+    [[5, 9, 0, ...gap.with(8, 99)], notes],
+    [[5, 9, 0, ...gap.with(7, 99)], notes],
+    [[1, 4, 0, 200, 1, 2, 3], notes],
+    [[77, 255, 255, 1, 2], notes],
+    [[77], notes],
+  ];
+  for (const [extra, wanted] of extras) {
+    const block = readBlock(withExtra(build(devices, notes), extra), { version: 2, blockBytes: BLOCK_BYTES });
+    assert.deepEqual(block.notes, wanted, String(extra));
+    assert.deepEqual(block.devices, devices);
+    assert.equal(block.frameCount, 1);
+  }
+});
