@@ -1,0 +1,86 @@
+import { newStoredFrame } from "../../src/frame/mod.ts";
+import { BlockBuilder, type BlockFrame, compress, crc32c, decompress, readBlock } from "../../src/journal/mod.ts";
+import { Random } from "../support/random.ts";
+import { rate, report } from "./figure.ts";
+
+const COUNT = 1_000_000;
+const BLOCK_BYTES = 262_144;
+const SINGLE_PGNS = [129025, 129026, 127250, 127251, 127257, 130306, 128259, 128267, 127488, 127245];
+
+/** Frames of a boat, made before they are measured: one in ten has 43 bytes, values drift as those of sensors do. */
+function makeFrames(): BlockFrame[] {
+  const random = new Random(1);
+  const values = Array.from({ length: 300 }, () => random.bytes(43));
+  return Array.from({ length: 20_000 }, (_, i) => {
+    const long = i % 10 === 9;
+    const pgn = long ? 129029 : SINGLE_PGNS[i % 10] ?? 0;
+    const sensor = i % 300;
+    const drifting = values[sensor] ?? new Uint8Array(43);
+    drifting[1 + random.int(3)] = random.int(256);
+    const data = drifting.slice(0, long ? 43 : 8);
+    const id = (2 << 26) | (pgn << 8) | (sensor % 30);
+    return { id, bus: 0, timeUs: i * 500 + random.int(400), data, offset: 0, length: data.length };
+  });
+}
+
+/** Appends a million frames whose times go on; each full block is given to `sealed`. */
+function appendAll(frames: readonly BlockFrame[], sealed: (builder: BlockBuilder) => void): void {
+  const builder = new BlockBuilder({ blockBytes: BLOCK_BYTES });
+  builder.begin();
+  const message: BlockFrame = { id: 0, bus: 0, timeUs: 0, data: new Uint8Array(0), offset: 0, length: 0 };
+  for (let i = 0; i < COUNT; i++) {
+    const round = Math.floor(i / frames.length);
+    const frame = frames[i % frames.length] ?? message;
+    message.id = frame.id;
+    message.timeUs = 1.7e15 + round * 10_000_000 + frame.timeUs;
+    message.data = frame.data;
+    message.length = frame.length;
+    if (builder.append(i + 1, message) === "added") continue;
+    sealed(builder);
+    builder.begin();
+    builder.append(i + 1, message);
+  }
+  sealed(builder);
+}
+
+/** Figures of blocks, each on one core. */
+export function journalBench(): void {
+  const frames = makeFrames();
+  const append = rate(COUNT, () => appendAll(frames, () => {}));
+  report({ name: "journal append", value: append, unit: "frames/s", bar: ">= 3000000" });
+
+  let packed: Uint8Array<ArrayBuffer>[] = [];
+  const write = rate(COUNT, () => {
+    packed = [];
+    appendAll(frames, (builder) => packed.push(compress(builder.finish(), "zstd")));
+  });
+  report({ name: "journal append, CRC, zstd", value: write, unit: "frames/s", bar: ">= 1500000" });
+  const bytes = packed.reduce((sum, { length }) => sum + length, 0);
+  report({ name: "journal bytes of a frame, zstd", value: bytes / COUNT, unit: "bytes" });
+
+  const frame = newStoredFrame();
+  let sum = 0;
+  const read = rate(COUNT, () => {
+    for (const block of packed) {
+      const unpacked = decompress(block, { compression: "zstd", blockBytes: BLOCK_BYTES });
+      const cursor = readBlock(unpacked, { version: 2, blockBytes: BLOCK_BYTES }).frames();
+      while (cursor.next(frame)) sum += frame.length;
+    }
+  });
+  if (sum === 0) throw new Error("The blocks gave nothing back");
+  report({ name: "journal read, zstd", value: read, unit: "frames/s", bar: ">= 2000000" });
+
+  const blocks = packed.map((block) => decompress(block, { compression: "zstd", blockBytes: BLOCK_BYTES }));
+  const iterate = rate(COUNT, () => {
+    for (const block of blocks) {
+      const cursor = readBlock(block, { version: 2, blockBytes: BLOCK_BYTES }).frames();
+      while (cursor.next(frame)) sum += frame.length;
+    }
+  });
+  report({ name: "journal read, not compressed", value: iterate, unit: "frames/s" });
+  const first = blocks[0] ?? new Uint8Array(0);
+  const checksum = rate(first.length * 100 / 1e6, () => {
+    for (let i = 0; i < 100; i++) sum += crc32c(first);
+  });
+  report({ name: "journal checksum", value: checksum, unit: "MB/s" });
+}
