@@ -14,4 +14,6 @@ export * from "./crc32c.ts";
 export type { DeviceProduct } from "./device_table.ts";
 export * from "./errors.ts";
 export * from "./file_layout.ts";
+export * from "./sequence_start.ts";
+export * from "./sequence_store.ts";
 export * from "./types.ts";
