@@ -12,6 +12,8 @@ export interface BrokerOptions {
   buses: readonly string[];
   /** Frames in the ring, a power of two; default {@linkcode DEFAULT_RING_FRAMES}. */
   ringFrames?: number;
+  /** Number of the first frame, default 1. */
+  firstSeq?: number;
   /** (Device, PGN) pairs in the store of last values; default {@linkcode DEFAULT_MAX_VALUES}. */
   maxValues?: number;
   /** Default: by the definitions of the PGNs. */
@@ -35,11 +37,11 @@ export class Broker {
   /** Monotonic and wall time of the newest frame by bus. */
   readonly #lastFrames: { monoMs: number; timeUs: number; frames: number }[];
 
-  constructor(
-    { buses, ringFrames = DEFAULT_RING_FRAMES, maxValues = DEFAULT_MAX_VALUES, decoder = new Decoder() }: BrokerOptions,
-  ) {
+  constructor(options: BrokerOptions) {
+    const { buses, ringFrames = DEFAULT_RING_FRAMES, firstSeq = 1, maxValues = DEFAULT_MAX_VALUES } = options;
+    const { decoder = new Decoder() } = options;
     this.buses = buses;
-    this.ring = new Ring(ringFrames);
+    this.ring = new Ring(ringFrames, { firstSeq });
     this.registry = new Registry(buses);
     this.values = new Values({ buses: buses.length, maxValues });
     this.decoder = decoder;
@@ -50,7 +52,7 @@ export class Broker {
     });
   }
 
-  /** Newest sequence number; 0 before the first frame. */
+  /** Newest sequence number; the one before the first when there is none. */
   get head(): number {
     return this.ring.head;
   }

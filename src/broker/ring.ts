@@ -29,12 +29,17 @@ export class Ring {
   #head = 0;
   #oldest = 1;
 
-  /** @throws {RangeError} `capacity` is no power of two */
-  constructor(capacity: number = DEFAULT_RING_FRAMES) {
+  /**
+   * @param options.firstSeq number of the first frame that will come
+   * @throws {RangeError} `capacity` is no power of two
+   */
+  constructor(capacity: number = DEFAULT_RING_FRAMES, { firstSeq = 1 }: { firstSeq?: number } = {}) {
     if (!(capacity >= 1) || !Number.isInteger(Math.log2(capacity))) {
       throw new RangeError(`Cannot make a ring of ${capacity} frames: the size must be a power of two`);
     }
     this.capacity = capacity;
+    this.#head = firstSeq - 1;
+    this.#oldest = firstSeq;
     this.#maxArenaBytes = capacity * MAX_BYTES_PER_FRAME;
     this.#slots = Math.min(FIRST_SLOTS, capacity);
     this.#seqs = new Float64Array(this.#slots);
@@ -46,7 +51,7 @@ export class Ring {
     this.#arena = new Uint8Array(FIRST_ARENA_BYTES);
   }
 
-  /** Newest sequence number, 0 when empty. */
+  /** Newest sequence number; the one before the first when empty. */
   get head(): number {
     return this.#head;
   }

@@ -206,3 +206,14 @@ Deno.test("the message stays the caller's: changing it later changes nothing in 
   data.fill(9);
   assert.ok(readText(ring, 1)?.endsWith("010203"));
 });
+
+Deno.test("a ring may begin at any number, and is empty until the first frame comes", () => {
+  const first = 2 ** 33 + 5;
+  const ring = new Ring(1024, { firstSeq: first });
+  assert.deepEqual([ring.head, ring.oldest, ring.size], [first - 1, first, 0]);
+  const into = newStoredFrame();
+  assert.equal(ring.read(first, into), false);
+  ring.push(first, message());
+  assert.deepEqual([ring.head, ring.oldest, ring.size], [first, first, 1]);
+  assert.equal(ring.read(first, into), true);
+});
