@@ -1,4 +1,4 @@
-import { pgnOfId, type StoredFrame } from "../frame/mod.ts";
+import { newStoredFrame, pgnOfId, type StoredFrame } from "../frame/mod.ts";
 import {
   BASE_SEQ_AT,
   BUS_MASK,
@@ -126,7 +126,7 @@ export class BlockCursor {
 
 /** A block that has been read: checked as a whole, its frames and devices taken apart on demand. */
 export class Block {
-  /** Time of the first frame, microseconds since 1970. */
+  /** Time of the first frame, microseconds since 1970; in a slice that of the whole block. */
   readonly baseTimeUs: number;
   /** Sequence number of the first frame; undefined in version 1. */
   readonly baseSeq: number | undefined;
@@ -136,13 +136,17 @@ export class Block {
   readonly #entriesEnd: number;
   #read: { devices: BlockDevice[]; notes: BlockNotes } | undefined;
 
-  constructor(region: FrameRegion, table: { bytes: Uint8Array; entriesEnd: number }) {
+  /** Frames in front of a slice. */
+  readonly #skipped: number;
+
+  constructor(region: FrameRegion, table: { bytes: Uint8Array; entriesEnd: number }, { skipped = 0 } = {}) {
     this.baseTimeUs = region.baseTimeUs;
-    this.baseSeq = region.baseSeq;
-    this.frameCount = region.count;
+    this.baseSeq = region.baseSeq === undefined ? undefined : region.baseSeq + skipped;
+    this.frameCount = region.count - skipped;
     this.#region = region;
     this.#table = table.bytes;
     this.#entriesEnd = table.entriesEnd;
+    this.#skipped = skipped;
   }
 
   /** Who has which address, in the order of the table. */
@@ -156,7 +160,17 @@ export class Block {
 
   /** A cursor in front of the first frame. */
   frames(): BlockCursor {
-    return new BlockCursor(this.#region);
+    const cursor = new BlockCursor(this.#region);
+    const passed = newStoredFrame();
+    while (cursor.index < this.#skipped && cursor.next(passed));
+    return cursor;
+  }
+
+  /** A part of the block, by place in it. Devices, notes and time stay those of the whole, and so do cursors' indexes. */
+  slice(from: number, to: number): Block {
+    const count = Math.min(this.#region.count, this.#skipped + to);
+    const table = { bytes: this.#table, entriesEnd: this.#entriesEnd };
+    return new Block({ ...this.#region, count }, table, { skipped: this.#skipped + from });
   }
 }
 

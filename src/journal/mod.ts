@@ -14,6 +14,7 @@ export * from "./crc32c.ts";
 export type { DeviceProduct } from "./device_table.ts";
 export * from "./errors.ts";
 export * from "./file_layout.ts";
+export * from "./journal_index.ts";
 export * from "./sequence_start.ts";
 export * from "./sequence_store.ts";
 export * from "./types.ts";

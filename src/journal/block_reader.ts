@@ -1,0 +1,77 @@
+import { type Block, readBlock } from "./block.ts";
+import type { BlockPlace } from "./block_table.ts";
+import { decompress, loadDictionaryDecoder } from "./compression.ts";
+import { BlockError } from "./errors.ts";
+import { readFileAt, storedBytes } from "./file_index.ts";
+import {
+  blockHeaderBytes,
+  FILE_HEADER_BYTES,
+  type FileHeader,
+  parseBlockHeader,
+  parseFileHeader,
+} from "./file_layout.ts";
+
+interface OpenFile {
+  path: string;
+  file: Deno.FsFile;
+  header: FileHeader;
+}
+
+/** Reads blocks of one file after the other; the file read last is kept open until closed. */
+export class BlockReader implements Disposable {
+  #open: OpenFile | undefined;
+
+  /**
+   * Reads, unpacks and checks a block.
+   *
+   * @throws {Deno.errors.NotFound} the file is gone
+   * @throws {BlockError} the block is damaged, or the file is no journal
+   */
+  async read(path: string, { offset, bytes }: Pick<BlockPlace, "offset" | "bytes">): Promise<Block> {
+    const { file, header } = await this.#use(path);
+    const length = bytes === 0 ? await this.#lengthAt(offset) : bytes;
+    const stored = await readFileAt(file, { offset, length });
+    const found = parseBlockHeader(stored, header);
+    if (found.kind !== "block" || storedBytes(found.header) !== stored.length) {
+      throw new BlockError("size", "The block is not whole");
+    }
+    const { headerBytes, dictionaryBytes, compression } = found.header;
+    const data = stored.subarray(headerBytes + dictionaryBytes);
+    const { blockBytes } = header;
+    if (compression !== "zstd-dict") return readBlock(decompress(data, { compression, blockBytes }), header);
+    const dictionary = stored.subarray(headerBytes, headerBytes + dictionaryBytes);
+    return readBlock((await loadDictionaryDecoder()).decompress(data, { dictionary, blockBytes }), header);
+  }
+
+  /** Header of a file. @throws as {@linkcode read} */
+  async headerOf(path: string): Promise<FileHeader> {
+    return (await this.#use(path)).header;
+  }
+
+  [Symbol.dispose](): void {
+    this.#open?.file.close();
+    this.#open = undefined;
+  }
+
+  async #use(path: string): Promise<OpenFile> {
+    if (this.#open?.path === path) return this.#open;
+    this[Symbol.dispose]();
+    const file = await Deno.open(path, { read: true });
+    try {
+      const header = parseFileHeader(await readFileAt(file, { offset: 0, length: FILE_HEADER_BYTES }));
+      return this.#open = { path, file, header };
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+
+  async #lengthAt(offset: number): Promise<number> {
+    const open = this.#open;
+    if (!open) return 0;
+    const bytes = await readFileAt(open.file, { offset, length: blockHeaderBytes(open.header) });
+    const found = parseBlockHeader(bytes, open.header);
+    if (found.kind !== "block") throw new BlockError("size", "The block has no possible length");
+    return storedBytes(found.header);
+  }
+}

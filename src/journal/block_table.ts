@@ -1,0 +1,146 @@
+import type { IndexedBlock } from "./file_index.ts";
+import { storedBytes } from "./file_index.ts";
+
+/** What an index knows of a block without unpacking it. */
+export interface BlockPlace {
+  /** Where its header begins. */
+  offset: number;
+  /** Bytes from there on; 0 where its header has to tell. */
+  bytes: number;
+  /** Time and number of its first frame; the number is NaN in version 1. */
+  timeUs: number;
+  seq: number;
+}
+
+/** Which blocks are wanted; bounds are inclusive. */
+export interface BlockRange {
+  /** Times of frames, microseconds since 1970. */
+  fromUs?: number | undefined;
+  toUs?: number | undefined;
+  /** First sequence number. */
+  fromSeq?: number | undefined;
+  /** Only of this run of numbers: the first four bytes of its epoch. */
+  epochWord?: number | undefined;
+}
+
+/** Latest time and highest number that a file's last blocks may have. */
+export interface TableEnd {
+  timeUs: number;
+  seq: number;
+}
+
+const FIRST_ROOM = 64;
+
+/** The blocks of one file in the order in which they lie there; 40 bytes a block. */
+export class BlockTable {
+  #offsets = new Float64Array(FIRST_ROOM);
+  #bytes = new Float64Array(FIRST_ROOM);
+  #times = new Float64Array(FIRST_ROOM);
+  #seqs = new Float64Array(FIRST_ROOM);
+  /** Time of the last frame where the writer told it; NaN where nobody has looked. */
+  #ends = new Float64Array(FIRST_ROOM);
+  #count = 0;
+  #minTimeUs = Infinity;
+  #minSeq = Infinity;
+  #isAscending = true;
+
+  /** Blocks in the table. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Earliest time that a block begins with. */
+  get minTimeUs(): number {
+    return this.#minTimeUs;
+  }
+
+  /** Smallest number that a block begins with. */
+  get minSeq(): number {
+    return this.#minSeq;
+  }
+
+  /** True while each block begins later than the one before it. */
+  get isAscending(): boolean {
+    return this.#isAscending;
+  }
+
+  /** Notes a block that was found in the file. */
+  addFound(block: IndexedBlock): void {
+    const { baseTimeUs, baseSeq } = block.header;
+    this.#add({ offset: block.offset, bytes: storedBytes(block.header), timeUs: baseTimeUs, seq: baseSeq ?? NaN }, NaN);
+  }
+
+  /** Notes a block that was written just now; one that is in the table already is passed over. */
+  addWritten({ offset, firstTimeUs, firstSeq, lastTimeUs }: {
+    offset: number;
+    firstTimeUs: number;
+    firstSeq: number;
+    lastTimeUs: number;
+  }): void {
+    if (this.#count > 0 && offset <= (this.#offsets[this.#count - 1] ?? 0)) return;
+    this.#add({ offset, bytes: 0, timeUs: firstTimeUs, seq: firstSeq }, lastTimeUs);
+  }
+
+  /** The blocks that may hold wanted frames. */
+  *select(range: BlockRange, end: TableEnd): Generator<BlockPlace> {
+    const { fromUs = -Infinity, toUs = Infinity, fromSeq } = range;
+    for (let i = 0; i < this.#count; i++) {
+      const timeUs = at(this.#times, i);
+      const seq = at(this.#seqs, i);
+      if (timeUs > toUs || this.#endTimeOf(i, end.timeUs) < fromUs) continue;
+      if (fromSeq !== undefined && !(this.#endSeqOf(i, end.seq) >= fromSeq)) continue;
+      yield { offset: at(this.#offsets, i), bytes: at(this.#bytes, i), timeUs, seq };
+    }
+  }
+
+  #add({ offset, bytes, timeUs, seq }: BlockPlace, endUs: number): void {
+    if (this.#count === this.#offsets.length) this.#grow();
+    const i = this.#count++;
+    this.#isAscending &&= i === 0 || timeUs >= at(this.#times, i - 1);
+    this.#offsets[i] = offset;
+    this.#bytes[i] = bytes;
+    this.#times[i] = timeUs;
+    this.#seqs[i] = seq;
+    this.#ends[i] = endUs;
+    this.#minTimeUs = Math.min(this.#minTimeUs, timeUs);
+    if (seq < this.#minSeq) this.#minSeq = seq;
+  }
+
+  /**
+   * Latest time in a block: headers tell only when blocks begin, and a clock that stepped back by less than a block's
+   * length does not show there. So a block may last until the one after the next begins.
+   */
+  #endTimeOf(i: number, endUs: number): number {
+    const known = at(this.#ends, i);
+    if (!Number.isNaN(known)) return known;
+    if (i + 2 >= this.#count) return endUs;
+    const [first, second, third] = [at(this.#times, i), at(this.#times, i + 1), at(this.#times, i + 2)];
+    return first <= second && second <= third ? third : Infinity;
+  }
+
+  /** Highest number in a block; NaN where blocks have none. */
+  #endSeqOf(i: number, endSeq: number): number {
+    const seq = at(this.#seqs, i);
+    if (Number.isNaN(seq) || i + 1 >= this.#count) return Number.isNaN(seq) ? NaN : endSeq;
+    const next = at(this.#seqs, i + 1);
+    return next > seq ? next - 1 : Infinity;
+  }
+
+  #grow(): void {
+    this.#offsets = twice(this.#offsets);
+    this.#bytes = twice(this.#bytes);
+    this.#times = twice(this.#times);
+    this.#seqs = twice(this.#seqs);
+    this.#ends = twice(this.#ends);
+  }
+}
+
+function at(list: Float64Array, i: number): number {
+  return list[i] ?? NaN;
+}
+
+function twice(list: Float64Array): Float64Array<ArrayBuffer> {
+  const longer = new Float64Array(list.length * 2);
+  longer.set(list);
+  return longer;
+}

@@ -1,0 +1,378 @@
+import type { Logger } from "../base/mod.ts";
+import { type Block, readBlock } from "./block.ts";
+import { BlockReader } from "./block_reader.ts";
+import { type BlockPlace, type BlockRange, BlockTable } from "./block_table.ts";
+import { BlockError } from "./errors.ts";
+import { readFileAt } from "./file_index.ts";
+import { epochWordOf, FILE_HEADER_BYTES, type FileHeader, parseFileHeader } from "./file_layout.ts";
+import { JOURNAL_EXTENSION } from "./file_name.ts";
+import {
+  byFirstBlock,
+  compareNumbers,
+  type FileEntry,
+  type FileSpan,
+  mayHold,
+  spansOf,
+  writtenOrder,
+} from "./file_order.ts";
+import type { WrittenBlock } from "./journal_writer.ts";
+import { type FileHead, readHead, readTable, type TableFaults } from "./read_table.ts";
+import { SeenBlocks } from "./seen_blocks.ts";
+
+/** A file of a journal. */
+export interface JournalFileInfo {
+  path: string;
+  /** Time and number of its first block; there is no number in version 1. */
+  firstTimeUs: number;
+  firstSeq: number | undefined;
+  /** Undefined while nobody has read the file; 0 where the file tells none. */
+  epochWord: number | undefined;
+}
+
+/** How an index is opened. */
+export interface JournalIndexOptions {
+  log: Logger;
+  /** Blocks that are not on disk yet, oldest first; default none. */
+  unwritten?: () => Uint8Array<ArrayBuffer>[];
+}
+
+/** A block and the file it is in. */
+interface Located extends BlockPlace {
+  file: FileEntry;
+}
+
+/** Blocks whose places are kept in memory, 40 bytes each: half a year at 200 frames a second. */
+const MAX_PLACED_BLOCKS = 262_144;
+/** Faults remembered, so that each is told once. */
+const MAX_TOLD_FAULTS = 10_000;
+
+/**
+ * Where the blocks of a journal are, and the way to them. When it is opened, each file's beginning is read; where its
+ * blocks are is read when first needed. What the writer writes meanwhile is noted without opening a file again.
+ */
+export class JournalIndex {
+  readonly #log: Logger;
+  readonly #unwritten: () => Uint8Array<ArrayBuffer>[];
+  readonly #files = new Map<string, FileEntry>();
+  /** Files whose table is in memory, the one used longest ago first. */
+  readonly #placed = new Set<FileEntry>();
+  readonly #loading = new Map<FileEntry, { table: Promise<BlockTable>; written: WrittenBlock[] }>();
+  /** What was written since each reader began. */
+  readonly #readers = new Set<WrittenBlock[]>();
+  readonly #told = new Set<string>();
+  #order: { runs: FileEntry[][]; byTime: FileEntry[] } | undefined;
+  #damagedBlocks = 0;
+
+  private constructor({ log, unwritten = () => [] }: JournalIndexOptions) {
+    this.#log = log;
+    this.#unwritten = unwritten;
+  }
+
+  /** Looks at the files of a directory. What is no journal, or has no whole block, is warned of and passed over. */
+  static async open(directory: string, options: JournalIndexOptions): Promise<JournalIndex> {
+    const index = new JournalIndex(options);
+    const names: string[] = [];
+    for await (const { name, isFile } of Deno.readDir(directory)) {
+      if (isFile && name.endsWith(JOURNAL_EXTENSION)) names.push(name);
+    }
+    for (const name of names.sort()) await index.#addFile(`${directory}/${name}`);
+    return index;
+  }
+
+  /** Files by the time of their first block. */
+  get files(): readonly JournalFileInfo[] {
+    return this.#ordered().byTime.map(({ path, firstTimeUs, firstSeq, header }) => ({
+      path,
+      firstTimeUs,
+      firstSeq: Number.isNaN(firstSeq) ? undefined : firstSeq,
+      epochWord: header?.epochWord,
+    }));
+  }
+
+  /** Smallest number on disk, of the newest run of numbers; undefined where there is none. */
+  get oldestSeq(): number | undefined {
+    const { byTime } = this.#ordered();
+    const known = byTime.filter(({ header }) => header !== undefined);
+    const newest = known.findLast(({ isWritten }) => isWritten) ?? known.at(-1);
+    return this.oldestSeqOf(newest?.header?.epochWord);
+  }
+
+  /** Smallest number on disk of a run of numbers, told by its epoch's first four bytes. */
+  oldestSeqOf(epochWord: number | undefined): number | undefined {
+    let oldest = Infinity;
+    for (const { header, table, bounds, firstSeq } of this.#files.values()) {
+      // A file that nobody has read is the writer's, and of the run that goes on.
+      if (header && header.epochWord !== epochWord) continue;
+      const seq = (table ?? bounds)?.minSeq ?? firstSeq;
+      if (seq < oldest) oldest = seq;
+    }
+    return oldest === Infinity ? undefined : oldest;
+  }
+
+  /** Blocks that were found damaged. */
+  get damagedBlocks(): number {
+    return this.#damagedBlocks;
+  }
+
+  /** The writer wrote a block. */
+  noteWritten(block: WrittenBlock): void {
+    for (const news of this.#readers) news.push(block);
+    const name = nameOf(block.path);
+    const file = this.#files.get(name);
+    if (file) {
+      file.isWritten = true;
+      file.table?.addWritten(block);
+      this.#loading.get(file)?.written.push(block);
+      return;
+    }
+    const isFirst = block.offset === FILE_HEADER_BYTES;
+    const first = { timeUs: block.firstTimeUs, seq: block.firstSeq };
+    const added = this.#add(block.path, { header: undefined, first, isWritten: true });
+    if (!isFirst) return;
+    added.table = new BlockTable();
+    added.table.addWritten(block);
+    this.#placed.add(added);
+  }
+
+  /** A file was deleted. */
+  noteRemoved(path: string): void {
+    const file = this.#files.get(nameOf(path));
+    if (file) this.#forget(file);
+  }
+
+  /**
+   * Blocks that may hold frames of a range, unpacked and checked, by (time, number), or by (number, time) when `fromSeq`
+   * is given; those that are not on disk yet come last. No number comes twice. Damaged blocks are passed over.
+   */
+  async *blocks(range: BlockRange): AsyncGenerator<Block> {
+    const seen = new SeenBlocks();
+    const news: WrittenBlock[] = [];
+    this.#readers.add(news);
+    using reader = new BlockReader();
+    try {
+      for await (const located of this.#locate(range)) yield* await this.#read(located, { reader, seen, range });
+      // Taken in one turn: each block is in one of the two or was there before.
+      const unwritten = this.#unwritten();
+      this.#readers.delete(news);
+      for (const located of this.#locateWritten(news)) yield* await this.#read(located, { reader, seen, range });
+      for (const bytes of unwritten) {
+        await new Promise((resolve) => setTimeout(resolve));
+        const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });
+        const { epoch } = block.notes;
+        const epochWord = epoch === undefined ? 0 : epochWordOf(epoch);
+        if (isWanted(block, { epochWord, range })) yield* seen.fresh(block, epochWord);
+      }
+    } finally {
+      this.#readers.delete(news);
+    }
+  }
+
+  /** Places of wanted blocks in order. A file is looked at only when its blocks may be next. */
+  async *#locate(range: BlockRange): AsyncGenerator<Located> {
+    const bySeq = range.fromSeq !== undefined;
+    const lowest = ({ lowSeq, lowUs }: FileSpan) => bySeq ? lowSeq : lowUs;
+    const compare = (a: BlockPlace, b: BlockPlace) =>
+      bySeq
+        ? compareNumbers(a.seq, b.seq) || compareNumbers(a.timeUs, b.timeUs)
+        : compareNumbers(a.timeUs, b.timeUs) || compareNumbers(a.seq, b.seq);
+    const spans = this.#ordered().runs.flatMap((run) => [...spansOf(run)]).filter((span) => mayHold(span, range));
+    spans.sort((a, b) => compareNumbers(lowest(a), lowest(b)));
+    let ready: Located[] = [];
+    let at = 0;
+    for (const span of spans) {
+      for (let next = ready[at]; next && (bySeq ? next.seq : next.timeUs) < lowest(span); next = ready[++at]) {
+        yield next;
+      }
+      const table = await this.#tableOf(span.file);
+      const found = Array.from(table.select(range, span.end), (place) => ({ ...place, file: span.file }));
+      ready = [...ready.slice(at), ...found].sort(compare);
+      at = 0;
+    }
+    yield* ready.slice(at);
+  }
+
+  *#locateWritten(blocks: readonly WrittenBlock[]): Generator<Located> {
+    for (const { path, offset, firstTimeUs, firstSeq } of blocks) {
+      const file = this.#files.get(nameOf(path));
+      if (file) yield { file, offset, bytes: 0, timeUs: firstTimeUs, seq: firstSeq };
+    }
+  }
+
+  /** Reads a block: none, or the parts of it that are new. */
+  async #read(
+    { file, ...place }: Located,
+    { reader, seen, range }: { reader: BlockReader; seen: SeenBlocks; range: BlockRange },
+  ): Promise<Block[]> {
+    if (file.isGone) return this.#tellGone(file);
+    try {
+      const { epochWord } = file.header ?? this.#learnHeader(file, await reader.headerOf(file.path));
+      if (range.epochWord !== undefined && range.epochWord !== epochWord) return [];
+      const block = await reader.read(file.path, place);
+      return isWanted(block, { epochWord, range }) ? seen.fresh(block, epochWord) : [];
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) {
+        this.#forget(file);
+        return this.#tellGone(file);
+      }
+      this.#tellDamage(file, place.offset, error);
+      return [];
+    }
+  }
+
+  async #addFile(path: string): Promise<void> {
+    try {
+      const head = await this.#readHead(path);
+      if (head?.first) return void this.#add(path, { ...head, first: head.first, isWritten: false });
+      // The first block's length is damaged: the index at the end of the file may lead past it.
+      if (head) {
+        const file = this.#add(path, { ...head, first: { timeUs: NaN, seq: NaN }, isWritten: false });
+        const table = await this.#tableOf(file);
+        this.#forget(file);
+        const { value: first } = table.select({}, { timeUs: Infinity, seq: Infinity }).next();
+        if (first) return void this.#add(path, { ...head, first, isWritten: false });
+      }
+      this.#log.warn("journal file passed over", { path, reason: "it has no whole block" });
+    } catch (error) {
+      this.#log.warn("journal file passed over", { path, reason: messageOf(error) });
+    }
+  }
+
+  async #readHead(path: string): Promise<FileHead | undefined> {
+    using file = await Deno.open(path, { read: true });
+    const { size } = await file.stat();
+    return await readHead((offset, length) => readFileAt(file, { offset, length }), size);
+  }
+
+  #add(
+    path: string,
+    { header, first, isWritten }: Pick<FileEntry, "header" | "isWritten"> & { first: { timeUs: number; seq: number } },
+  ): FileEntry {
+    const rest = { table: undefined, bounds: undefined, isGone: false };
+    const name = nameOf(path);
+    const file = { path, name, header, firstTimeUs: first.timeUs, firstSeq: first.seq, isWritten, ...rest };
+    this.#files.set(name, file);
+    this.#order = undefined;
+    return file;
+  }
+
+  #forget(file: FileEntry): void {
+    file.isGone = true;
+    file.table = undefined;
+    this.#placed.delete(file);
+    if (this.#files.get(file.name) === file) this.#files.delete(file.name);
+    this.#order = undefined;
+  }
+
+  #learnHeader(file: FileEntry, header: FileHeader): FileHeader {
+    this.#order = undefined;
+    return file.header = header;
+  }
+
+  #ordered(): { runs: FileEntry[][]; byTime: FileEntry[] } {
+    return this.#order ??= {
+      runs: writtenOrder(this.#files.values()),
+      byTime: [...this.#files.values()].sort(byFirstBlock),
+    };
+  }
+
+  /** Where the blocks of a file are, from memory or read now; no blocks where it cannot be read. */
+  async #tableOf(file: FileEntry): Promise<BlockTable> {
+    this.#placed.delete(file);
+    if (file.table) {
+      this.#placed.add(file);
+      return file.table;
+    }
+    const under = this.#loading.get(file);
+    if (under) return await under.table;
+    const written: WrittenBlock[] = [];
+    const table = this.#load(file, written);
+    this.#loading.set(file, { table, written });
+    try {
+      return await table;
+    } finally {
+      this.#loading.delete(file);
+    }
+  }
+
+  async #load(file: FileEntry, written: readonly WrittenBlock[]): Promise<BlockTable> {
+    try {
+      using opened = await Deno.open(file.path, { read: true });
+      const read = (offset: number, length: number) => readFileAt(opened, { offset, length });
+      const { size } = await opened.stat();
+      const header = file.header ?? this.#learnHeader(file, parseFileHeader(await read(0, FILE_HEADER_BYTES)));
+      const { table, faults } = await readTable(read, { header, fileBytes: size });
+      for (const block of written) table.addWritten(block);
+      this.#tellFaults(file, faults);
+      if (!file.isGone) this.#keep(file, table);
+      return table;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) {
+        this.#forget(file);
+        this.#tellGone(file);
+      } else this.#log.warn("journal file cannot be read", { path: file.path, reason: messageOf(error) });
+      return new BlockTable();
+    }
+  }
+
+  /** Keeps a table, and lets those go that were not used for longest when there are too many blocks. */
+  #keep(file: FileEntry, table: BlockTable): void {
+    file.table = table;
+    this.#placed.add(file);
+    let blocks = 0;
+    for (const each of this.#placed) blocks += each.table?.count ?? 0;
+    for (const each of this.#placed) {
+      if (blocks <= MAX_PLACED_BLOCKS || each === file) return;
+      blocks -= each.table?.count ?? 0;
+      const { minTimeUs, minSeq, isAscending } = each.table ?? table;
+      // What is still written may yet get other bounds.
+      if (!each.isWritten) each.bounds = { minTimeUs, minSeq, isAscending };
+      each.table = undefined;
+      this.#placed.delete(each);
+    }
+  }
+
+  #tellFaults(file: FileEntry, { damaged, tornAt }: TableFaults): void {
+    for (const offset of damaged) {
+      this.#tellDamage(file, offset, new BlockError("size", "The block has no possible length"));
+    }
+    if (tornAt === undefined || file.isWritten || !this.#isNews(`${file.name} torn`)) return;
+    this.#log.warn("journal file is torn", { path: file.path, offset: tornAt });
+  }
+
+  #tellDamage(file: FileEntry, offset: number, error: unknown): void {
+    if (!this.#isNews(`${file.name} ${offset}`)) return;
+    this.#damagedBlocks++;
+    this.#log.warn("damaged block passed over", { path: file.path, offset, reason: messageOf(error) });
+  }
+
+  #tellGone(file: FileEntry): Block[] {
+    if (this.#isNews(`${file.name} gone`)) {
+      this.#log.warn("journal file was deleted while it was read", { path: file.path });
+    }
+    return [];
+  }
+
+  /** False when it was told before. */
+  #isNews(fault: string): boolean {
+    if (this.#told.has(fault)) return false;
+    if (this.#told.size >= MAX_TOLD_FAULTS) this.#told.clear();
+    this.#told.add(fault);
+    return true;
+  }
+}
+
+/** The last word on whether a block is wanted: what its own, checked bytes say. */
+function isWanted(block: Block, { epochWord, range }: { epochWord: number; range: BlockRange }): boolean {
+  const { toUs = Infinity, fromSeq } = range;
+  if (range.epochWord !== undefined && range.epochWord !== epochWord) return false;
+  if (fromSeq !== undefined && !((block.baseSeq ?? NaN) + block.frameCount > fromSeq)) return false;
+  return block.baseTimeUs <= toUs;
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
