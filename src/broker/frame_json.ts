@@ -1,5 +1,6 @@
-import { destinationOfId, formatHex, formatTimeUs, newStoredFrame } from "../frame/mod.ts";
+import { newStoredFrame } from "../frame/mod.ts";
 import { Decoder } from "./decoder.ts";
+import { addDecoded, busText, frameText } from "./frame_text.ts";
 import type { Ring } from "./ring.ts";
 
 /** JSON texts kept for whoever wants the same frame next: what a burst brings in one turn; a power of two. */
@@ -40,7 +41,7 @@ export class FrameJson {
    */
   constructor(ring: Ring, buses: readonly string[], { decoder = new Decoder() }: { decoder?: Decoder } = {}) {
     this.#ring = ring;
-    this.#busTexts = buses.map((bus) => buses.length > 1 ? `"bus":${JSON.stringify(bus)},` : "");
+    this.#busTexts = buses.map((bus) => busText(bus, { buses: buses.length }));
     this.#decoder = decoder;
   }
 
@@ -50,13 +51,7 @@ export class FrameJson {
     if (known !== undefined) return known;
     const stored = this.#stored;
     if (!this.#ring.read(seq, stored)) return undefined;
-    const { id } = stored;
-    return this.#plain.set(
-      seq,
-      `{"seq":${seq},"ts":"${formatTimeUs(stored.timeUs)}","prio":${(id >>> 26) & 7},"pgn":${stored.pgn},` +
-        `"src":${id & 0xff},"dst":${destinationOfId(id)},${this.#busTexts[stored.bus] ?? ""}` +
-        `"data":"${formatHex(stored.data, { start: stored.offset, length: stored.length })}"}`,
-    );
+    return this.#plain.set(seq, frameText(stored, this.#busTexts[stored.bus] ?? ""));
   }
 
   /** The same with `decoded` as its last key; without it when nothing describes the payload. */
@@ -69,6 +64,6 @@ export class FrameJson {
     if (text === undefined || !this.#ring.read(seq, stored)) return undefined;
     const { pgn, data, offset, length } = stored;
     const decoded = this.#decoder.json(pgn, data.subarray(offset, offset + length));
-    return cache.set(seq, decoded === undefined ? text : `${text.slice(0, -1)},"decoded":${decoded}}`);
+    return cache.set(seq, addDecoded(text, decoded));
   }
 }

@@ -7,6 +7,7 @@
 export * from "./broker.ts";
 export * from "./decoder.ts";
 export * from "./frame_json.ts";
+export * from "./frame_text.ts";
 export * from "./registry.ts";
 export * from "./ring.ts";
 export * from "./subscription.ts";

@@ -1,0 +1,19 @@
+import { destinationOfId, formatHex, formatTimeUs, type StoredFrame } from "../frame/mod.ts";
+
+/** The part of a frame's JSON that names its bus; empty where a server has only one. */
+export function busText(bus: string, { buses }: { buses: number }): string {
+  return buses > 1 ? `"bus":${JSON.stringify(bus)},` : "";
+}
+
+/** JSON of a frame, the same text wherever it comes from. `bus`: see {@linkcode busText}. */
+export function frameText(frame: StoredFrame, bus: string): string {
+  const { id } = frame;
+  return `{"seq":${frame.seq},"ts":"${formatTimeUs(frame.timeUs)}","prio":${(id >>> 26) & 7},"pgn":${frame.pgn},` +
+    `"src":${id & 0xff},"dst":${destinationOfId(id)},${bus}` +
+    `"data":"${formatHex(frame.data, { start: frame.offset, length: frame.length })}"}`;
+}
+
+/** The same with the JSON of its fields as the last key; without it where nothing describes the payload. */
+export function addDecoded(text: string, decoded: string | undefined): string {
+  return decoded === undefined ? text : `${text.slice(0, -1)},"decoded":${decoded}}`;
+}
