@@ -32,6 +32,7 @@ export class Broker {
   readonly decoder: Decoder;
   readonly json: FrameJson;
   #subscriptions: readonly Subscription[] = [];
+  #wakers: readonly (() => void)[] = [];
   #published = 0;
   #droppedByGone = 0;
   /** Monotonic and wall time of the newest frame by bus. */
@@ -96,7 +97,21 @@ export class Broker {
       last.frames++;
     }
     for (const subscription of this.#subscriptions) subscription.offer(seq, message);
+    if (this.#wakers.length > 0) this.#wakeAll();
     return seq;
+  }
+
+  /** Calls `wake` once, in the course of the next publishing: it must be quick. Returns the way to take it back. */
+  onPublish(wake: () => void): () => void {
+    this.#wakers = [...this.#wakers, wake];
+    return () => this.#wakers = this.#wakers.filter((each) => each !== wake);
+  }
+
+  /** Forgets all frames, as numbers begin at 1 again. What waits in subscriptions is dropped. */
+  startOver(): void {
+    for (const subscription of this.#subscriptions) subscription.drain((seq) => subscription.drop(seq));
+    this.ring.clear();
+    this.json.clear();
   }
 
   /** Opens a bounded way out for frames from now on. */
@@ -111,5 +126,11 @@ export class Broker {
     if (!this.#subscriptions.includes(subscription)) return;
     this.#subscriptions = this.#subscriptions.filter((each) => each !== subscription);
     this.#droppedByGone += subscription.droppedTotal;
+  }
+
+  #wakeAll(): void {
+    const wakers = this.#wakers;
+    this.#wakers = [];
+    for (const wake of wakers) wake();
   }
 }

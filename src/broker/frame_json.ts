@@ -1,4 +1,4 @@
-import { newStoredFrame } from "../frame/mod.ts";
+import { newStoredFrame, type StoredFrame } from "../frame/mod.ts";
 import { Decoder } from "./decoder.ts";
 import { addDecoded, busText, frameText } from "./frame_text.ts";
 import type { Ring } from "./ring.ts";
@@ -21,6 +21,10 @@ class TextCache {
     this.#seqs[slot] = seq;
     this.#texts[slot] = text;
     return text;
+  }
+
+  clear(): void {
+    this.#seqs.fill(NaN);
   }
 }
 
@@ -51,7 +55,7 @@ export class FrameJson {
     if (known !== undefined) return known;
     const stored = this.#stored;
     if (!this.#ring.read(seq, stored)) return undefined;
-    return this.#plain.set(seq, frameText(stored, this.#busTexts[stored.bus] ?? ""));
+    return this.#plain.set(seq, this.#format(stored));
   }
 
   /** The same with `decoded` as its last key; without it when nothing describes the payload. */
@@ -62,8 +66,26 @@ export class FrameJson {
     const text = this.of(seq);
     const stored = this.#stored;
     if (text === undefined || !this.#ring.read(seq, stored)) return undefined;
-    const { pgn, data, offset, length } = stored;
-    const decoded = this.#decoder.json(pgn, data.subarray(offset, offset + length));
-    return cache.set(seq, addDecoded(text, decoded));
+    return cache.set(seq, this.#addDecoded(text, stored));
+  }
+
+  /** JSON of a frame that is kept elsewhere, and so not shared. `decode`: as {@linkcode FrameJson.decodedOf}. */
+  ofStored(frame: StoredFrame, { decode = false }: { decode?: boolean } = {}): string {
+    const text = this.#format(frame);
+    return decode ? this.#addDecoded(text, frame) : text;
+  }
+
+  /** Forgets all texts: numbers begin again. */
+  clear(): void {
+    this.#plain.clear();
+    this.#decoded?.clear();
+  }
+
+  #format(frame: StoredFrame): string {
+    return frameText(frame, this.#busTexts[frame.bus] ?? "");
+  }
+
+  #addDecoded(text: string, { pgn, data, offset, length }: StoredFrame): string {
+    return addDecoded(text, this.#decoder.json(pgn, data.subarray(offset, offset + length)));
   }
 }

@@ -26,8 +26,10 @@ export class Ring {
   #maxArenaBytes: number;
   /** Bytes ever written to the arena, skipped ones included; modulo its size this is where the next payload goes. */
   #written = 0;
-  #head = 0;
-  #oldest = 1;
+  #base: number;
+  #head: number;
+  #oldest: number;
+  #goneThrough: number;
 
   /**
    * @param options.firstSeq number of the first frame that will come
@@ -38,9 +40,9 @@ export class Ring {
       throw new RangeError(`Cannot make a ring of ${capacity} frames: the size must be a power of two`);
     }
     this.capacity = capacity;
-    this.#head = firstSeq - 1;
-    this.#oldest = firstSeq;
     this.#maxArenaBytes = capacity * MAX_BYTES_PER_FRAME;
+    this.#base = this.#head = this.#goneThrough = firstSeq - 1;
+    this.#oldest = firstSeq;
     this.#slots = Math.min(FIRST_SLOTS, capacity);
     this.#seqs = new Float64Array(this.#slots);
     this.#times = new Float64Array(this.#slots);
@@ -56,6 +58,16 @@ export class Ring {
     return this.#head;
   }
 
+  /** The number before the first that could be here. */
+  get base(): number {
+    return this.#base;
+  }
+
+  /** Highest number of a frame that was here and is no more; the base while there is none. */
+  get goneThrough(): number {
+    return this.#goneThrough;
+  }
+
   /** Oldest sequence number that may still be here; head + 1 when empty. */
   get oldest(): number {
     return this.#oldest;
@@ -63,14 +75,22 @@ export class Ring {
 
   /** Frames between oldest and head. */
   get size(): number {
-    return this.#head === 0 ? 0 : this.#head - this.#oldest + 1;
+    return this.#head - this.#oldest + 1;
+  }
+
+  /** Forgets all frames; numbers begin at 1 again. */
+  clear(): void {
+    this.#seqs.fill(0);
+    this.#written = 0;
+    this.#base = this.#head = this.#goneThrough = 0;
+    this.#oldest = 1;
   }
 
   /** Keeps a copy of a message under `seq`, which must be above the head. */
   push(seq: number, message: Message): void {
-    if (this.#head === 0) this.#oldest = seq;
+    if (this.#oldest > this.#head) this.#oldest = seq;
     while (seq - this.#oldest >= this.#slots && this.#slots < this.capacity) this.#growSlots();
-    this.#oldest = Math.max(this.#oldest, seq - this.#slots + 1);
+    if (seq - this.#slots >= this.#oldest) this.#moveOldest(seq - this.#slots + 1);
     const { length } = message;
     const start = this.#reserve(length);
     const slot = seq & (this.#slots - 1);
@@ -133,7 +153,23 @@ export class Ring {
   /** Moves the oldest end past numbers that were never used and past what the newest frame has overwritten. */
   #letGo(): void {
     const floor = this.#written - this.#arena.length;
-    while (this.#oldest < this.#head && (this.#startOf(this.#oldest) ?? -Infinity) < floor) this.#oldest++;
+    while (this.#oldest < this.#head) {
+      const start = this.#startOf(this.#oldest);
+      if (start !== undefined) {
+        if (start >= floor) return;
+        this.#goneThrough = this.#oldest;
+      }
+      this.#oldest++;
+    }
+  }
+
+  /** Lets every frame below `oldest` go, before their places are used again. */
+  #moveOldest(oldest: number): void {
+    const end = Math.min(oldest, this.#head + 1);
+    for (let seq = this.#oldest; seq < end; seq++) {
+      if (this.#seqs[seq & (this.#slots - 1)] === seq) this.#goneThrough = seq;
+    }
+    this.#oldest = oldest;
   }
 
   #resizeArena(bytes: number): void {

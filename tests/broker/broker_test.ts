@@ -109,3 +109,35 @@ Deno.test("broker knows when each bus was heard last and how many messages it br
   assert.equal(broker.lastFrame(0)?.frames, 0);
   assert.equal(broker.lastFrame(2), undefined);
 });
+
+Deno.test("whoever waits for a frame is called once, by the next one, when it is there", () => {
+  const broker = new Broker({ buses: ["can0"], ringFrames: 64 });
+  const heads: number[] = [];
+  broker.onPublish(() => heads.push(broker.ring.size));
+  broker.onPublish(() => heads.push(-broker.ring.size));
+  broker.onPublish(() => heads.push(NaN))();
+  broker.publish(message());
+  broker.publish(message());
+  assert.deepEqual(heads, [1, -1]);
+  const again = () => {
+    heads.push(broker.head);
+    broker.onPublish(again);
+  };
+  broker.onPublish(again);
+  broker.publish(message());
+  broker.publish(message());
+  assert.deepEqual(heads, [1, -1, 3, 4]);
+});
+
+Deno.test("a broker that starts over forgets its frames, tells who waited for them, and numbers from 1", () => {
+  const broker = new Broker({ buses: ["can0"], ringFrames: 64, firstSeq: 50 });
+  const subscription = broker.subscribe({ capacity: 16 });
+  broker.publish(message({ src: 1 }));
+  const before = broker.json.of(50);
+  broker.startOver();
+  assert.deepEqual([broker.head, broker.json.of(50), subscription.waiting], [0, undefined, 0]);
+  assert.deepEqual(subscription.takeDropped(), { from_seq: 50, to_seq: 50, count: 1 });
+  for (let seq = 1; seq <= 50; seq++) assert.equal(broker.publish(message({ src: 2 })), seq);
+  assert.notEqual(broker.json.of(50), before);
+  assert.equal(broker.registry.size, 2, "devices stay");
+});

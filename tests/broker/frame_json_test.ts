@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Decode, Decoder, FrameJson, Ring } from "../../src/broker/mod.ts";
-import { formatHex, formatTimeUs, type Frame, parseCanId } from "../../src/frame/mod.ts";
+import { formatHex, formatTimeUs, type Frame, newStoredFrame, parseCanId } from "../../src/frame/mod.ts";
 import { message, START_US } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
 
@@ -138,4 +138,17 @@ Deno.test("decoded texts that share a place in the cache never show each other's
     const { seq: told, decoded } = JSON.parse(json.decodedOf(seq)!);
     assert.deepEqual([told, decoded], [seq, { first: seq & 0xff }]);
   }
+});
+
+Deno.test("a frame that is kept elsewhere has the same JSON as one of the ring, and the ring's stays what it is", () => {
+  const ring = new Ring(16);
+  const { json } = jsonOf(ring, (_, payload) => ({ first: payload[0]! }));
+  const stored = newStoredFrame();
+  ring.push(1, message({ data: [7, 8] }));
+  assert.ok(ring.read(1, stored));
+  assert.equal(json.ofStored(stored), json.of(1));
+  assert.equal(json.ofStored(stored, { decode: true }), json.decodedOf(1));
+  stored.timeUs++;
+  json.ofStored({ ...stored, id: stored.id + 1 });
+  assert.equal(json.ofStored(stored, { decode: true }), json.decodedOf(1));
 });

@@ -1,0 +1,260 @@
+import type { Accept } from "../broker/mod.ts";
+import { newStoredFrame, type StoredFrame } from "../frame/mod.ts";
+import { type Block, type BlockCursor, type BlockDevice, BlockError } from "../journal/mod.ts";
+import type { FrameSource } from "./frame_source.ts";
+
+/** Frames that were there are kept no longer; `oldestSeq` is where reading can begin. */
+export class FallenBehindError extends Error {
+  override readonly name = "ErrFallenBehind";
+  readonly oldestSeq: number;
+
+  constructor(oldestSeq: number) {
+    super(`The frames asked for are no longer kept: the oldest is ${oldestSeq}`);
+    this.oldestSeq = oldestSeq;
+  }
+}
+
+/** Which frames of the archive are wanted. Devices are those of then, not those of now. */
+export interface ArchiveFilter {
+  accept: Accept;
+  /** Tells who had an address from the next frame on. */
+  learn: (device: Pick<BlockDevice, "bus" | "src" | "name">) => void;
+}
+
+/** Frames that the archive should have and has not. */
+export interface MissingFrames {
+  fromSeq: number;
+  toSeq: number;
+}
+
+/** How frames are read. */
+export interface CursorOptions {
+  source: FrameSource;
+  /** Number of the first frame wanted. */
+  fromSeq: number;
+  /** Default: every frame. */
+  accept?: Accept;
+  /** The same for frames of the archive; default `accept`. */
+  archived?: ArchiveFilter;
+  /** Told of frames that were lost on their way into the archive, or damaged there. */
+  missing?: (frames: MissingFrames) => void;
+}
+
+/** How much is read at once. */
+export interface ReadLimits {
+  maxFrames: number;
+  /** Payload bytes after which no further frame is taken; default no limit. */
+  maxBytes?: number;
+}
+
+/** Longest time that one slice of reading holds the event loop. */
+const SLICE_MS = 4;
+/** Frames between two looks at the time; a power of two. */
+const LOOK_EVERY = 64;
+
+/** A block that is being read. */
+interface OpenBlock {
+  frames: BlockCursor;
+  /** Entries of its device table that have not begun yet, in order. */
+  devices: BlockDevice[];
+  /** Index of each of its buses in our list. */
+  buses: readonly number[];
+  endSeq: number;
+}
+
+/** What is left of what one read may take. */
+interface Budget {
+  frames: number;
+  bytes: number;
+  endMs: number;
+}
+
+/**
+ * Reads on from a number, at its reader's pace: from the archive, then from the ring, then as frames come, each once and
+ * in order. Numbers that never had a frame are passed over.
+ */
+export class FrameCursor {
+  readonly #source: FrameSource;
+  readonly #options: CursorOptions;
+  readonly #frame = newStoredFrame();
+  #next: number;
+  #blocks: AsyncGenerator<Block> | undefined;
+  #block: OpenBlock | undefined;
+  /** Whether the archive has given anything since it was asked last. */
+  #progress = false;
+  /** Whether more can be read at once. */
+  #isBehind = false;
+  #wake: (() => void) | undefined;
+  #closed = false;
+
+  constructor(options: CursorOptions) {
+    this.#source = options.source;
+    this.#options = options;
+    this.#next = options.fromSeq;
+  }
+
+  /** Number from which the next read goes on. */
+  get nextSeq(): number {
+    return this.#next;
+  }
+
+  /**
+   * Waits for at least one wanted frame and gives what is there, in slices that leave time for others. The frame handed
+   * over is the cursor's own: copy what must outlive the call.
+   *
+   * @returns how many were given; 0: the cursor is closed
+   * @throws {FallenBehindError} frames that were there are gone
+   */
+  async read(take: (frame: StoredFrame) => void, { maxFrames, maxBytes = Infinity }: ReadLimits): Promise<number> {
+    for (;;) {
+      if (this.#isBehind) await turn();
+      if (this.#closed) return 0;
+      const budget: Budget = { frames: maxFrames, bytes: maxBytes, endMs: performance.now() + SLICE_MS };
+      const { ring } = this.#source.broker;
+      if (this.#next > ring.goneThrough) this.#readRing(take, budget);
+      else await this.#readArchive(take, budget);
+      if (this.#closed) return 0;
+      this.#isBehind = this.#next <= this.#source.head;
+      if (budget.frames < maxFrames) return maxFrames - budget.frames;
+      if (!this.#isBehind) await this.#more();
+    }
+  }
+
+  /** Ends a read that waits, and lets the archive go. */
+  close(): void {
+    this.#closed = true;
+    this.#leaveArchive();
+    this.#wake?.();
+  }
+
+  #readRing(take: (frame: StoredFrame) => void, budget: Budget): void {
+    this.#leaveArchive();
+    const { ring } = this.#source.broker;
+    const { accept } = this.#options;
+    const frame = this.#frame;
+    const { head } = ring;
+    // Between what has gone and the oldest there are no frames.
+    let seq = Math.max(this.#next, ring.oldest);
+    for (let looked = 1; seq <= head && budget.frames > 0 && budget.bytes > 0; seq++, looked++) {
+      if ((looked & (LOOK_EVERY - 1)) === 0 && performance.now() > budget.endMs) break;
+      if (!ring.read(seq, frame) || (accept && !accept(frame.bus, frame.id & 0xff, frame.pgn))) continue;
+      budget.frames--;
+      budget.bytes -= frame.length;
+      take(frame);
+    }
+    this.#next = seq;
+  }
+
+  async #readArchive(take: (frame: StoredFrame) => void, budget: Budget): Promise<void> {
+    if (!this.#block && this.#source.isGone(this.#next)) throw new FallenBehindError(this.#source.oldestSeq);
+    const block = this.#block ??= await this.#nextBlock();
+    if (this.#closed) return this.#leaveArchive();
+    if (block) {
+      // The time that the disk took is nobody's.
+      budget.endMs = performance.now() + SLICE_MS;
+      this.#readBlock(block, { take, budget });
+    } else if (!this.#progress) {
+      this.#passVoid();
+    }
+  }
+
+  /** The archive has nothing from here on up to the ring. */
+  #passVoid(): void {
+    const { ring } = this.#source.broker;
+    // Frames of this run that have left the ring and are not in the archive: those were there.
+    if (ring.goneThrough > ring.base) throw new FallenBehindError(ring.oldest);
+    this.#next = Math.max(this.#next, ring.base + 1);
+  }
+
+  /** The next block with something to read; undefined at the end, where `#progress` says whether to ask again. */
+  async #nextBlock(): Promise<OpenBlock | undefined> {
+    if (!this.#blocks) {
+      this.#progress = false;
+      this.#blocks = this.#source.archive?.blocks({ fromSeq: this.#next });
+    }
+    for (;;) {
+      const result = await this.#blocks?.next();
+      if (!result || result.done) {
+        this.#blocks = undefined;
+        return undefined;
+      }
+      const { baseSeq, frameCount } = result.value;
+      if (baseSeq === undefined || baseSeq + frameCount <= this.#next) continue;
+      this.#progress = true;
+      return this.#openBlock(result.value, baseSeq);
+    }
+  }
+
+  #openBlock(block: Block, baseSeq: number): OpenBlock {
+    const { notes, devices } = block;
+    const { archived, missing } = this.#options;
+    const ours = this.#source.broker.buses;
+    const buses = (notes.buses ?? []).map((name, index) => ours.includes(name) ? ours.indexOf(name) : index);
+    const isLost = notes.gap !== undefined && notes.gap.reason !== "restart" && this.#next < baseSeq;
+    if (isLost) missing?.({ fromSeq: Math.max(this.#next, notes.gap?.firstMissing ?? 0), toSeq: baseSeq - 1 });
+    return {
+      frames: block.frames(),
+      devices: archived ? devices.toSorted((a, b) => a.activeFrom - b.activeFrom) : [],
+      buses,
+      endSeq: baseSeq + block.frameCount,
+    };
+  }
+
+  #readBlock(block: OpenBlock, { take, budget }: { take: (frame: StoredFrame) => void; budget: Budget }): void {
+    const { archived } = this.#options;
+    const accept = archived?.accept ?? this.#options.accept;
+    const frame = this.#frame;
+    const { frames, devices, buses } = block;
+    try {
+      for (let looked = 1; budget.frames > 0 && budget.bytes > 0; looked++) {
+        if ((looked & (LOOK_EVERY - 1)) === 0 && performance.now() > budget.endMs) return;
+        for (let device = devices[0]; device && device.activeFrom <= frames.index; device = devices[0]) {
+          archived?.learn({ ...device, bus: buses[device.bus] ?? device.bus });
+          devices.shift();
+        }
+        if (!frames.next(frame)) {
+          this.#next = Math.max(this.#next, block.endSeq);
+          this.#block = undefined;
+          return;
+        }
+        if (frame.seq < this.#next) continue;
+        this.#next = frame.seq + 1;
+        frame.bus = buses[frame.bus] ?? frame.bus;
+        if (accept && !accept(frame.bus, frame.id & 0xff, frame.pgn)) continue;
+        budget.frames--;
+        budget.bytes -= frame.length;
+        take(frame);
+      }
+    } catch (error) {
+      if (!(error instanceof BlockError)) throw error;
+      this.#options.missing?.({ fromSeq: this.#next, toSeq: block.endSeq - 1 });
+      this.#next = block.endSeq;
+      this.#block = undefined;
+    }
+  }
+
+  #leaveArchive(): void {
+    const blocks = this.#blocks;
+    this.#blocks = undefined;
+    this.#block = undefined;
+    // A read under way ends first; whatever goes wrong in letting go has nobody to tell.
+    blocks?.return(undefined).catch(() => {});
+  }
+
+  /** Resolves when frames have come, or the cursor is closed. */
+  #more(): Promise<void> {
+    return new Promise((resolve) => {
+      const takeBack = this.#source.onFrames(() => done());
+      const done = () => {
+        takeBack();
+        this.#wake = undefined;
+        resolve();
+      };
+      this.#wake = done;
+    });
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}

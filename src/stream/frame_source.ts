@@ -1,0 +1,80 @@
+import type { Broker } from "../broker/mod.ts";
+import type { Block } from "../journal/mod.ts";
+
+/** Frames that are kept longer than in the ring. */
+export interface FrameArchive {
+  /** Oldest sequence number kept; undefined when there is nothing. */
+  readonly oldestSeq: number | undefined;
+  /** Blocks with frames from `fromSeq` on, in order; the first may begin before it, the last hold what is not on disk. */
+  blocks(range: { fromSeq: number }): AsyncGenerator<Block>;
+}
+
+/** A journal, as far as whoever reads it live must know it. */
+export interface FrameJournal {
+  readonly index: FrameArchive;
+  /** Resolves when every frame recorded so far is safe from a power cut. */
+  sync(): Promise<void>;
+}
+
+/** Frames wait this long for company before readers are woken. */
+const TICK_MS = 4;
+
+/** All frames that can still be read: the archive's, the ring's, and those to come. */
+export class FrameSource {
+  readonly broker: Broker;
+  readonly archive: FrameArchive | undefined;
+  readonly #waiting = new Set<() => void>();
+  #disarm: (() => void) | undefined;
+
+  /** @param options.archive none: the ring is all there is */
+  constructor(broker: Broker, { archive }: { archive?: FrameArchive | undefined } = {}) {
+    this.broker = broker;
+    this.archive = archive;
+  }
+
+  /** Newest sequence number; the one before the first when there is none. */
+  get head(): number {
+    return this.broker.head;
+  }
+
+  /** Oldest sequence number that may still be read. */
+  get oldestSeq(): number {
+    return Math.min(this.archive?.oldestSeq ?? Infinity, this.broker.ring.oldest);
+  }
+
+  /** True when who reads from `seq` on misses frames that were there. */
+  isGone(seq: number): boolean {
+    return seq <= this.broker.ring.goneThrough && seq < (this.archive?.oldestSeq ?? Infinity);
+  }
+
+  /** Calls `wake` once, soon after the next frame. Returns the way to take it back. */
+  onFrames(wake: () => void): () => void {
+    this.#waiting.add(wake);
+    this.#disarm ??= this.#arm();
+    return () => {
+      if (this.#waiting.delete(wake) && this.#waiting.size === 0) this.#stopWaiting();
+    };
+  }
+
+  /** One timer for all who wait: frames come by the thousand. */
+  #arm(): () => void {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const takeBack = this.broker.onPublish(() => timer = setTimeout(() => this.#wakeAll(), TICK_MS));
+    return () => {
+      takeBack();
+      clearTimeout(timer);
+    };
+  }
+
+  #wakeAll(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    this.#stopWaiting();
+    for (const wake of waiting) wake();
+  }
+
+  #stopWaiting(): void {
+    this.#disarm?.();
+    this.#disarm = undefined;
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * Reading at one's own pace: from the journal, then from the ring, then live, each frame once; and the sessions that
+ * remember how far a client has come.
+ *
+ * @module
+ */
+export * from "./cursor.ts";
+export * from "./frame_source.ts";
