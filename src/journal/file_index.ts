@@ -1,3 +1,6 @@
+import { readBlock } from "./block.ts";
+import { decompress } from "./compression.ts";
+import { BlockError } from "./errors.ts";
 import {
   type BlockHeader,
   blockHeaderBytes,
@@ -9,6 +12,13 @@ import {
   parseFileHeader,
   parseIndex,
 } from "./file_layout.ts";
+
+/** What a compressed block begins with, behind its header. */
+const ZSTD_MARK = [0x28, 0xb5, 0x2f, 0xfd] as const;
+/** Bytes that are searched at a time. */
+const SEARCH_BYTES = 65_536;
+/** Marks that turn out to begin no block; whoever made more of them did it on purpose. */
+const MAX_TRIES = 1000;
 
 /** One block of a file. */
 export interface IndexedBlock {
@@ -25,6 +35,8 @@ export interface FileIndex {
   end: number;
   /** `closed`: ends with an index. `open`: ends with its last block. `torn`: something else stands behind it. */
   state: "closed" | "open" | "torn";
+  /** Places where a block should begin and none does; those behind them are listed all the same. */
+  damaged: number;
 }
 
 /** Bytes of a file by place; fewer than asked for at its end. */
@@ -57,17 +69,65 @@ async function offsetsOfIndex(read: ReadAt, fileBytes: number): Promise<number[]
   return bytes === undefined ? undefined : parseIndex(await read(fileBytes - bytes, bytes), { fileBytes });
 }
 
-/** The blocks one after the other, from the first on, until none begins; a length that cannot be ends them. */
+/** A block that begins in these bytes of a file and can be read; undefined when there is none. */
+async function findBlock(
+  read: ReadAt,
+  { header, from, end }: { header: FileHeader; from: number; end: number },
+): Promise<number | undefined> {
+  // Blocks that are not compressed lie at places that are known, and those with dictionaries have no mark.
+  if (header.compression !== "zstd") return undefined;
+  const headerBytes = blockHeaderBytes(header);
+  let tries = 0;
+  for (let at = from; at + headerBytes < end; at += SEARCH_BYTES) {
+    const bytes = await read(at, Math.min(SEARCH_BYTES + headerBytes + ZSTD_MARK.length - 1, end - at));
+    for (let mark = bytes.indexOf(ZSTD_MARK[0]); mark >= 0; mark = bytes.indexOf(ZSTD_MARK[0], mark + 1)) {
+      const start = mark - headerBytes;
+      if (start < 0 || start >= SEARCH_BYTES || !ZSTD_MARK.every((byte, i) => bytes[mark + i] === byte)) continue;
+      if (await isReadable(read, { header, offset: at + start, end })) return at + start;
+      if (++tries >= MAX_TRIES) return undefined;
+    }
+  }
+  return undefined;
+}
+
+async function isReadable(
+  read: ReadAt,
+  { header, offset, end }: { header: FileHeader; offset: number; end: number },
+): Promise<boolean> {
+  const found = parseBlockHeader(await read(offset, blockHeaderBytes(header)), header);
+  if (found.kind !== "block" || found.header.compression === "zstd-dict") return false;
+  const { compression, headerBytes, dataBytes } = found.header;
+  if (offset + storedBytes(found.header) > end) return false;
+  try {
+    const data = await read(offset + headerBytes, dataBytes);
+    readBlock(decompress(data, { compression, blockBytes: header.blockBytes }), header);
+    return true;
+  } catch (error) {
+    if (error instanceof BlockError) return false;
+    throw error;
+  }
+}
+
+/** The blocks one after the other. Where none begins, the next one that can be read is looked for. */
 async function walk(read: ReadAt, { header, end }: { header: FileHeader; end: number }): Promise<FileIndex> {
   const blocks: IndexedBlock[] = [];
   let offset = FILE_HEADER_BYTES;
+  let damaged = 0;
   while (offset < end) {
     const found = parseBlockHeader(await read(offset, blockHeaderBytes(header)), header);
-    if (found.kind !== "block" || offset + storedBytes(found.header) > end) break;
-    blocks.push({ offset, header: found.header });
-    offset += storedBytes(found.header);
+    if (found.kind === "block" && offset + storedBytes(found.header) <= end) {
+      blocks.push({ offset, header: found.header });
+      offset += storedBytes(found.header);
+      continue;
+    }
+    // It may be the length before that is wrong, and led past blocks.
+    const from = (blocks.at(-1)?.offset ?? FILE_HEADER_BYTES) + 1;
+    const next = await findBlock(read, { header, from, end });
+    if (next === undefined) break;
+    damaged++;
+    offset = next;
   }
-  return { header, blocks, end: offset, state: offset === end ? "open" : "torn" };
+  return { header, blocks, end: offset, state: offset === end ? "open" : "torn", damaged };
 }
 
 /**
@@ -82,8 +142,8 @@ export async function readFileIndex(read: ReadAt, fileBytes: number): Promise<Fi
   const blocks: IndexedBlock[] = [];
   for (const offset of offsets) {
     const found = parseBlockHeader(await read(offset, blockHeaderBytes(header)), header);
-    if (found.kind !== "block") return await walk(read, { header, end: fileBytes });
-    blocks.push({ offset, header: found.header });
+    const isWhole = found.kind === "block" && offset + storedBytes(found.header) <= fileBytes;
+    if (isWhole) blocks.push({ offset, header: found.header });
   }
   const last = blocks.at(-1);
   return {
@@ -91,5 +151,6 @@ export async function readFileIndex(read: ReadAt, fileBytes: number): Promise<Fi
     blocks,
     end: last === undefined ? FILE_HEADER_BYTES : last.offset + storedBytes(last.header),
     state: "closed",
+    damaged: offsets.length - blocks.length,
   };
 }

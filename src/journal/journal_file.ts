@@ -20,9 +20,23 @@ export interface JournalFileOptions {
   epoch: Uint8Array;
 }
 
-async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+/** Writes all of the bytes at the file's place. */
+export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   let done = 0;
   while (done < bytes.length) done += await file.write(bytes.subarray(done));
+}
+
+/**
+ * Makes sure that an open file is still the one of its name: what is written to one that was removed goes nowhere, and
+ * the system says nothing.
+ *
+ * @throws {Deno.errors.NotFound} it is not
+ */
+export async function requireInPlace(file: Deno.FsFile, path: string): Promise<void> {
+  const [opened, named] = await Promise.all([file.stat(), Deno.stat(path)]);
+  if (opened.ino !== named.ino || opened.dev !== named.dev) {
+    throw new Deno.errors.NotFound(`Another file is at ${path} now`);
+  }
 }
 
 /** One journal file that is being written: made new, grown block by block, ended with an index. */
@@ -53,7 +67,7 @@ export class JournalFile {
       await syncDirectory(directory);
       return journal;
     } catch (error) {
-      journal.abandon();
+      await journal.abandon();
       throw error;
     }
   }
@@ -74,39 +88,41 @@ export class JournalFile {
     const data = compress(bytes, compression);
     const header = { baseTimeUs: firstTimeUs, baseSeq: firstSeq, dictionaryBytes: 0, dataBytes: data.length };
     const offset = this.#bytes;
-    if (compression === "zstd") {
-      const head = encodeBlockHeader(header, { version: 2, compression });
-      const whole = new Uint8Array(head.length + data.length);
-      whole.set(head);
-      whole.set(data, head.length);
-      await writeAll(this.#file, whole);
-      this.#bytes += whole.length;
-    } else {
-      await writeAll(this.#file, data);
-      this.#bytes += data.length;
-    }
+    const head = compression === "zstd" ? encodeBlockHeader(header, { version: 2, compression }) : new Uint8Array(0);
+    const whole = new Uint8Array(head.length + data.length);
+    whole.set(head);
+    whole.set(data, head.length);
+    await requireInPlace(this.#file, this.path);
+    await writeAll(this.#file, whole);
     await this.#file.syncData();
+    this.#bytes += whole.length;
     this.#offsets.push(offset);
     return offset;
   }
 
-  /** Ends the file with its index, syncs and closes it; a file without blocks is removed. */
+  /** Ends the file with its index, syncs and closes it. After an error it is to be abandoned. */
   async end(): Promise<void> {
-    try {
-      if (this.#offsets.length === 0) return await Deno.remove(this.path);
-      if (this.#options.compression === "zstd") await writeAll(this.#file, encodeIndex(this.#offsets));
-      await this.#file.sync();
-    } finally {
-      this.#file.close();
-    }
+    if (this.#offsets.length === 0) return await this.abandon();
+    if (this.#options.compression === "zstd") await writeAll(this.#file, encodeIndex(this.#offsets));
+    await this.#file.sync();
+    this.#file.close();
   }
 
-  /** Closes the file as it is, after an error; what is torn at its end is cut off when the next recording starts. */
-  abandon(): void {
+  /**
+   * Closes the file with the blocks that are safe, or removes it when there is none: the last one may lie there whole
+   * without being safe, and will be written once more elsewhere. What fails here is mended when a recording starts.
+   */
+  async abandon(): Promise<void> {
+    try {
+      await this.#file.truncate(this.#bytes);
+    } catch {
+      // The disk fails, which is why we are here.
+    }
     try {
       this.#file.close();
     } catch {
       // Closed by the system already.
     }
+    if (this.#offsets.length === 0) await Deno.remove(this.path).catch(() => {});
   }
 }

@@ -5,7 +5,8 @@ import type { DeviceProduct } from "./device_table.ts";
 import { OversizedMessageError } from "./errors.ts";
 import { nextFileName } from "./file_name.ts";
 import { JournalFile, type SealedBlock } from "./journal_file.ts";
-import { TailFiles } from "./tail_files.ts";
+import { removeTails, TailFiles } from "./tail_files.ts";
+import { encodeOpening } from "./tail_opening.ts";
 import { type BlockDevice, type BlockNotes, type BootRecord, DEFAULT_BLOCK_BYTES, type Gap } from "./types.ts";
 
 /** How the journal does. */
@@ -47,6 +48,8 @@ export interface JournalWriterOptions {
   gap?: Gap | undefined;
   /** Newest file there is: no name sorts before it. */
   newestFile?: string | undefined;
+  /** Blocks that a recovery could not write: they go first. */
+  pending?: readonly SealedBlock[];
   /** Devices known now, for the block that begins. */
   devices?: () => readonly BlockDevice[];
   productOf?: (bus: number, src: number) => DeviceProduct | undefined;
@@ -56,6 +59,19 @@ export interface JournalWriterOptions {
   onWritten?: (block: WrittenBlock) => void;
   /** … and of every file that is ended. */
   onEnded?: (path: string) => void;
+}
+
+/** A block that waits to be written. */
+interface WaitingBlock extends SealedBlock {
+  /** It is the last one of its file. */
+  endsFile?: boolean;
+}
+
+/** Somebody who waits until a frame is safe. */
+interface Waiter {
+  seq: number;
+  resolve: () => void;
+  reject: (error: Error) => void;
 }
 
 const RETRY = { firstMs: 500, capMs: 60_000 };
@@ -72,22 +88,29 @@ export class JournalWriter {
   readonly #builder: BlockBuilder;
   readonly #tails: TailFiles;
   readonly #timer: ReturnType<typeof setInterval>;
-  readonly #backlog: SealedBlock[] = [];
-  readonly #waiters: { seq: number; resolve: () => void }[] = [];
+  readonly #backlog: WaitingBlock[];
+  #waiters: Waiter[] = [];
   #file: JournalFile | undefined;
-  #fileOpenedMs = 0;
+  /** When the first frame of the file came, that is or will be written: monotonic. */
+  #fileSinceMs: number | undefined;
   #newestFile: string | undefined;
   #state: JournalState = { kind: "recording" };
+  /** Whether a block is being filled; one that is has frames. */
   #isOpen = false;
+  /** What the next block has to tell. */
   #gap: Gap | undefined;
+  #isLosing = false;
   #lastSeq = 0;
-  #writtenSeq = 0;
+  #durableSeq = 0;
   #lost = 0;
   #blocks = 0;
   #failures = 0;
   #retryAtMs = 0;
   #working: Promise<void> | undefined;
+  /** Something came while writing was under way. */
+  #again = false;
   #endsFile = false;
+  #closing: Promise<void> | undefined;
 
   constructor(options: JournalWriterOptions) {
     const { prefix = "nmea2k", syncIntervalMs = 1000, maxBacklogBytes = DEFAULT_BACKLOG_BYTES } = options;
@@ -97,6 +120,7 @@ export class JournalWriter {
       ...(options.productOf && { productOf: options.productOf }),
     });
     this.#tails = new TailFiles(options.directory);
+    this.#backlog = [...options.pending ?? []];
     this.#gap = options.gap;
     this.#newestFile = options.newestFile;
     this.#timer = setInterval(() => this.#tick(), syncIntervalMs);
@@ -108,9 +132,7 @@ export class JournalWriter {
 
   /** Newest frame that a power cut leaves; 0 before there is one. */
   get durableSeq(): number {
-    return this.#backlog.length === 0 && this.#isOpen
-      ? Math.max(this.#writtenSeq, this.#tails.durableSeq)
-      : this.#writtenSeq;
+    return this.#durableSeq;
   }
 
   /** Frames that could not be kept. */
@@ -128,34 +150,28 @@ export class JournalWriter {
     return this.#file?.path;
   }
 
-  /** Takes a frame; its bytes are copied. */
+  /** Takes a frame; its bytes are copied. After {@linkcode close} nothing is taken. */
   append(seq: number, message: Message): void {
-    if (this.#state.kind === "closed") return;
-    if (this.#backlogBytes() >= this.#options.maxBacklogBytes) return this.#lose(seq);
+    if (this.#closing) return;
+    if (this.#backlogBytes() >= this.#options.maxBacklogBytes) {
+      return this.#lose(seq, this.#state.kind === "failing" ? this.#state.reason : "the disk is too slow");
+    }
     try {
-      if (!this.#isOpen) this.#begin(seq);
-      let result = this.#builder.append(seq, message);
-      if (result !== "added") {
-        if (seq !== this.#lastSeq + 1) this.#gap ??= { firstMissing: this.#lastSeq + 1, reason: "source" };
-        this.#seal();
-        this.#begin(seq);
-        result = this.#builder.append(seq, message);
-      }
-      if (result !== "added") return this.#lose(seq);
-      this.#tails.add(seq, message);
+      if (this.#isOpen && this.#builder.append(seq, message) === "added") this.#tails.add(seq, message);
+      else this.#begin(seq, message);
       this.#lastSeq = seq;
     } catch (error) {
       if (!(error instanceof OversizedMessageError || error instanceof RangeError)) throw error;
-      this.#options.log.error("frame not recorded", { seq, error: error.message });
-      this.#lose(seq);
+      this.#lose(seq, error.message);
     }
   }
 
-  /** Resolves when every frame taken so far is safe from a power cut. */
+  /** Resolves when every frame taken so far is safe from a power cut. Rejects when the journal is closed before. */
   sync(): Promise<void> {
     const seq = this.#lastSeq;
-    if (this.durableSeq >= seq) return Promise.resolve();
-    const done = new Promise<void>((resolve) => this.#waiters.push({ seq, resolve }));
+    if (this.#durableSeq >= seq) return Promise.resolve();
+    if (this.#state.kind === "closed") return Promise.reject(notDurable());
+    const done = new Promise<void>((resolve, reject) => this.#waiters.push({ seq, resolve, reject }));
     this.#work();
     return done;
   }
@@ -163,7 +179,7 @@ export class JournalWriter {
   /** Blocks that are not on disk yet, oldest first; of the open one a copy, which ends nothing. */
   unwritten(): Uint8Array<ArrayBuffer>[] {
     const waiting = this.#backlog.map(({ bytes }) => bytes);
-    return this.#isOpen && this.#builder.frames > 0 ? [...waiting, this.#builder.copy()] : waiting;
+    return this.#isOpen ? [...waiting, this.#builder.copy()] : waiting;
   }
 
   /** Ends the open file; recording goes on in a new one. */
@@ -172,146 +188,184 @@ export class JournalWriter {
     await this.#work();
   }
 
-  /** Writes everything and ends the file. What cannot be written within one try stays in the tails. */
-  async close(): Promise<void> {
-    if (this.#state.kind === "closed") return;
+  /** Writes everything and ends the file. What cannot be written in one try is counted, and told. */
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#working;
-    this.#rotate();
     this.#retryAtMs = 0;
+    this.#rotate();
     await this.#work();
     this.#state = { kind: "closed" };
     this.#tails.close();
-    for (const { resolve } of this.#waiters.splice(0)) resolve();
+    if (this.#backlog.length === 0) {
+      await removeTails(this.#options.directory).catch(() => {});
+    } else {
+      const frames = this.#backlog.reduce((sum, { firstSeq, lastSeq }) => sum + lastSeq - firstSeq + 1, 0);
+      this.#lost += frames;
+      this.#options.log.error("journal closed with frames that could not be written", { frames });
+    }
+    for (const { reject } of this.#waiters.splice(0)) reject(notDurable());
   }
 
   #backlogBytes(): number {
     return this.#backlog.length * this.#builder.blockBytes;
   }
 
-  #lose(seq: number): void {
-    if (this.#lost === 0 || this.#gap === undefined) {
-      this.#options.log.error("frames are not recorded", { from: seq, state: this.#state.kind });
-    }
+  /** A frame is not kept; the block ends, as the next frame has not the next number. */
+  #lose(seq: number, reason: string): void {
+    if (!this.#isLosing) this.#options.log.error("frames are not recorded", { from: seq, reason });
+    this.#isLosing = true;
     this.#lost++;
-    this.#gap ??= { firstMissing: this.#lastSeq + 1, reason: "disk" };
-    if (this.#isOpen && this.#builder.frames > 0) this.#seal();
+    this.#gap ??= { firstMissing: this.#lastSeq === 0 ? seq : this.#lastSeq + 1, reason: "disk" };
+    this.#seal();
   }
 
-  #begin(seq: number): void {
-    const { buses, epoch, boot, devices } = this.#options;
+  /** Begins a block with its first frame. @throws {RangeError} the frame cannot be stored, and nothing has begun */
+  #begin(seq: number, message: Message): void {
+    this.#seal();
+    if (this.#lastSeq > 0 && seq > this.#lastSeq + 1) {
+      this.#gap ??= { firstMissing: this.#lastSeq + 1, reason: "source" };
+    }
+    const { buses, epoch, boot, devices, clock } = this.#options;
     const known = devices?.() ?? [];
-    const gap = this.#gap;
-    const notes: BlockNotes = { buses, epoch, ...(boot && { boot }), ...(gap && { gap }) };
+    const notes: BlockNotes = { buses, epoch, ...(boot && { boot }), ...(this.#gap && { gap: this.#gap }) };
     this.#builder.begin({ devices: known, notes });
-    const opening = { gap, devices: known.map((device) => ({ ...device, name: device.name.toString(16) })) };
-    this.#tails.begin({ blockBytes: this.#builder.blockBytes, epoch, firstSeq: seq }, opening);
+    if (this.#builder.append(seq, message) !== "added") throw new RangeError("No room in an empty block");
+    const { blockBytes } = this.#builder;
+    this.#tails.begin({ blockBytes, epoch, firstSeq: seq }, encodeOpening({ devices: known, notes }));
+    this.#tails.add(seq, message);
+    this.#fileSinceMs ??= clock.monoMs();
     this.#gap = undefined;
+    this.#isLosing = false;
     this.#isOpen = true;
   }
 
   #seal(): void {
-    const { frames, firstSeq, lastSeq, firstTimeUs, lastTimeUs } = this.#builder;
+    if (!this.#isOpen) return;
+    const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = this.#builder;
     this.#isOpen = false;
-    if (frames === 0) return;
     this.#backlog.push({ bytes: this.#builder.finish(), firstSeq, lastSeq, firstTimeUs, lastTimeUs });
     this.#work();
   }
 
   #rotate(): void {
-    if (this.#isOpen) this.#seal();
-    this.#endsFile = true;
+    this.#seal();
+    const last = this.#backlog.at(-1);
+    if (last) last.endsFile = true;
+    else this.#endsFile = true;
+    this.#fileSinceMs = undefined;
   }
 
   #tick(): void {
     const { rotateDurationMs = 0, clock } = this.#options;
-    const due = rotateDurationMs > 0 && this.#file && clock.monoMs() - this.#fileOpenedMs >= rotateDurationMs;
-    if (due) this.#rotate();
+    const since = this.#fileSinceMs;
+    if (rotateDurationMs > 0 && since !== undefined && clock.monoMs() - since >= rotateDurationMs) this.#rotate();
     this.#work();
   }
 
-  /** Starts writing what waits, unless that is under way already. */
+  /** Writes what waits; what comes meanwhile, too. */
   #work(): Promise<void> {
-    if (this.#working) return this.#working.then(() => this.#backlog.length > 0 ? this.#work() : undefined);
-    const { clock, log } = this.#options;
-    if (clock.monoMs() < this.#retryAtMs) return Promise.resolve();
-    this.#working = this.#writeAll().then(() => {
-      if (this.#state.kind === "failing") log.info("recording again", { lost: this.#lost });
-      if (this.#state.kind !== "closed") this.#state = { kind: "recording" };
+    this.#again = true;
+    if (this.#working) return this.#working;
+    if (this.#options.clock.monoMs() < this.#retryAtMs) return Promise.resolve();
+    return this.#working = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (this.#again) {
+        this.#again = false;
+        await this.#writeAll();
+        this.#tellWaiters();
+      }
+      if (this.#state.kind === "failing") {
+        this.#options.log.info("recording again", { lost: this.#lost });
+        this.#state = { kind: "recording" };
+      }
       this.#failures = 0;
-    }).catch((error) => this.#fail(error)).finally(() => {
-      this.#working = undefined;
+    } catch (error) {
+      await this.#fail(error);
       this.#tellWaiters();
-    });
-    return this.#working;
+    } finally {
+      // At once, not in a promise's turn: whoever comes next begins anew.
+      this.#working = undefined;
+    }
   }
 
   async #writeAll(): Promise<void> {
-    for (let block = this.#backlog[0]; block; block = this.#backlog[0]) {
-      await this.#writeBlock(block);
-      this.#backlog.shift();
-    }
+    for (let block = this.#backlog[0]; block; block = this.#backlog[0]) await this.#writeBlock(block);
     if (this.#endsFile) await this.#endFile();
-    await this.#tails.flush();
+    // A tail is written over that of the block before the last one, which has to be in a file: all blocks, to be sure.
+    if (!this.#isOpen || this.#backlog.length > 0) return;
+    this.#durableSeq = Math.max(this.#durableSeq, await this.#tails.flush());
   }
 
-  async #writeBlock(block: SealedBlock): Promise<void> {
+  async #writeBlock(block: WaitingBlock): Promise<void> {
     const file = this.#file ??= await this.#createFile(block.firstTimeUs);
     const offset = await file.append(block);
-    const { bytes: _, ...place } = block;
-    this.#writtenSeq = block.lastSeq;
+    this.#backlog.shift();
+    const { bytes: _, endsFile = false, ...place } = block;
+    this.#durableSeq = Math.max(this.#durableSeq, block.lastSeq);
     this.#blocks++;
     this.#options.onWritten?.({ ...place, path: file.path, offset });
     const { rotateBytes = 0 } = this.#options;
-    if (rotateBytes > 0 && file.bytes >= rotateBytes) await this.#endFile();
+    const isFull = rotateBytes > 0 && file.bytes >= rotateBytes;
+    // Whoever rotates has reset the time already; it may be the next file's by now.
+    const goesOn = this.#isOpen || this.#backlog.length > 0;
+    if (isFull && !endsFile) this.#fileSinceMs = goesOn ? this.#options.clock.monoMs() : undefined;
+    if (endsFile || isFull) await this.#endFile();
   }
 
   async #createFile(timeUs: number): Promise<JournalFile> {
-    const { directory, prefix, compression = "zstd", epoch, clock } = this.#options;
+    const { directory, prefix, compression = "zstd", epoch } = this.#options;
     const taken = new Set<string>();
     for await (const { name } of Deno.readDir(directory)) taken.add(name);
     const name = nextFileName(prefix, { timeUs, after: this.#newestFile, isTaken: (each) => taken.has(each) });
-    const path = `${directory}/${name}`;
     const { blockBytes } = this.#builder;
+    const path = `${directory}/${name}`;
     const file = await JournalFile.create({ path, directory, blockBytes, compression, epoch });
     this.#newestFile = name;
-    this.#fileOpenedMs = clock.monoMs();
     return file;
   }
 
   async #endFile(): Promise<void> {
     this.#endsFile = false;
-    const file = this.#file;
-    this.#file = undefined;
-    if (file === undefined) return;
-    await file.end();
-    if (file.blocks > 0) this.#options.onEnded?.(file.path);
+    await this.#file?.end();
+    this.#leaveFile();
   }
 
-  /** Writing failed: the file is left as it is, and everything is tried again later in a new one. */
-  #fail(error: unknown): void {
+  #leaveFile(): void {
+    const file = this.#file;
+    this.#file = undefined;
+    if (file && file.blocks > 0) this.#options.onEnded?.(file.path);
+  }
+
+  /** Writing failed: the file keeps its blocks, and everything is tried again later in a new one. */
+  async #fail(error: unknown): Promise<void> {
     const { clock, log } = this.#options;
     const reason = error instanceof Error ? error.message : String(error);
-    this.#file?.abandon();
-    if (this.#file && this.#file.blocks > 0) this.#options.onEnded?.(this.#file.path);
-    this.#file = undefined;
-    this.#tails.close();
     this.#failures++;
     const waitMs = backoffMs(this.#failures, RETRY);
     this.#retryAtMs = clock.monoMs() + waitMs;
-    if (this.#state.kind === "recording") {
-      log.error("journal cannot be written", { reason, retryInMs: waitMs });
-      this.#state = { kind: "failing", reason, since: clock.wallUs() };
-    }
+    if (this.#state.kind === "recording") log.error("journal cannot be written", { reason, retryInMs: waitMs });
+    const since = this.#state.kind === "failing" ? this.#state.since : clock.wallUs();
+    this.#state = { kind: "failing", reason, since };
+    this.#tails.close();
+    await this.#file?.abandon();
+    this.#leaveFile();
   }
 
   #tellWaiters(): void {
-    const durable = this.durableSeq;
-    const still = this.#waiters.filter(({ seq, resolve }) => {
-      if (seq > durable) return true;
-      resolve();
-      return false;
-    });
-    this.#waiters.splice(0, this.#waiters.length, ...still);
+    const waiters = this.#waiters;
+    this.#waiters = waiters.filter(({ seq }) => seq > this.#durableSeq);
+    for (const { seq, resolve } of waiters) if (seq <= this.#durableSeq) resolve();
   }
+}
+
+function notDurable(): Error {
+  return new Error("The journal was closed before the frames were on disk");
 }

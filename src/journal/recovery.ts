@@ -1,28 +1,30 @@
 import type { Logger } from "../base/mod.ts";
+import { type Block, readBlock } from "./block.ts";
 import { BlockBuilder } from "./block_builder.ts";
-import { readBlock } from "./block.ts";
 import { decompress } from "./compression.ts";
 import { BlockError } from "./errors.ts";
 import { type FileIndex, type IndexedBlock, readFileAt, readFileIndex, storedBytes } from "./file_index.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "./file_layout.ts";
 import { nextFileName, parseFileName } from "./file_name.ts";
-import { JournalFile } from "./journal_file.ts";
-import { readTails, removeTails } from "./tail_files.ts";
+import { JournalFile, type SealedBlock } from "./journal_file.ts";
 import type { Tail } from "./tail.ts";
-import { type BlockDevice, DEFAULT_BLOCK_BYTES, type Gap } from "./types.ts";
+import { readTails, removeTails } from "./tail_files.ts";
+import { decodeOpening } from "./tail_opening.ts";
 
 /** What a start found. */
 export interface Recovered {
-  /** Newest frame in the files, recovered ones included; 0 when there is none. */
+  /** Newest frame of the journal, recovered ones included; 0 when there is none. */
   lastSeq: number;
-  /** First four bytes of the epoch of the newest file; 0 when there is none. */
-  epochWord: number;
-  /** Name of the newest file. */
+  /** 16 bytes that name its run of numbers; undefined when there is none, or none that is known. */
+  epoch: Uint8Array<ArrayBuffer> | undefined;
+  /** Name of the newest file that the next one must not sort before. */
   newestFile: string | undefined;
   /** Frames that were only in a tail. */
   frames: number;
   /** Bytes cut off from files. */
   cutBytes: number;
+  /** Blocks of such frames that could not be written, for the writer to do: their tails are still there. */
+  pending: SealedBlock[];
 }
 
 /** Where a journal is. */
@@ -33,111 +35,212 @@ export interface RecoveryOptions {
   log: Logger;
 }
 
-/** The block's last frame; undefined when the block cannot be read. */
-async function lastSeqOf(file: Deno.FsFile, block: IndexedBlock, { header }: FileIndex): Promise<number | undefined> {
-  const { headerBytes, dataBytes, compression } = block.header;
-  if (compression === "zstd-dict") return block.header.baseSeq;
-  const data = await readFileAt(file, { offset: block.offset + headerBytes, length: dataBytes });
+/** How a file ends. */
+interface FileEnd {
+  name: string;
+  epochWord: number;
+  /** Its newest frame that can be read; 0 when there is none, or none with a number. */
+  lastSeq: number;
+  epoch: Uint8Array<ArrayBuffer> | undefined;
+  /** Bytes behind the last block that can be read; undefined where that is no crash's doing. */
+  tornBytes: number;
+  size: number;
+}
+
+/** Names of the journal's files, the newest first. */
+async function journalNames(directory: string): Promise<string[]> {
+  const found: { name: string; timeMs: number }[] = [];
+  for await (const { name, isFile } of Deno.readDir(directory)) {
+    const parsed = isFile ? parseFileName(name) : undefined;
+    if (parsed) found.push({ name, timeMs: parsed.timeMs });
+  }
+  found.sort((one, other) => other.timeMs - one.timeMs || (one.name < other.name ? 1 : -1));
+  return found.map(({ name }) => name);
+}
+
+async function readIndexed(file: Deno.FsFile, { offset, header }: IndexedBlock, index: FileIndex) {
+  const { headerBytes, dataBytes, compression } = header;
+  // Others' blocks: they are not cut, and their numbers are not ours.
+  if (compression === "zstd-dict") return undefined;
+  const data = await readFileAt(file, { offset: offset + headerBytes, length: dataBytes });
   try {
-    const read = readBlock(decompress(data, { compression, blockBytes: header.blockBytes }), header);
-    return read.baseSeq === undefined ? undefined : read.baseSeq + read.frameCount - 1;
+    return readBlock(decompress(data, { compression, blockBytes: index.header.blockBytes }), index.header);
   } catch (error) {
     if (error instanceof BlockError) return undefined;
     throw error;
   }
 }
 
-/** Cuts off what is torn at the end of a file; tells its last frame. */
-async function mend(path: string): Promise<{ lastSeq: number; epochWord: number; cut: number } | undefined> {
-  using file = await Deno.open(path, { read: true, write: true });
+/** The last block of a file that can be read, and where it ends. */
+async function lastBlock(file: Deno.FsFile, index: FileIndex): Promise<{ block: Block; end: number } | undefined> {
+  for (const indexed of index.blocks.toReversed()) {
+    const block = await readIndexed(file, indexed, index);
+    if (block) return { block, end: indexed.offset + storedBytes(indexed.header) };
+  }
+  return undefined;
+}
+
+/**
+ * Most bytes that a crash leaves torn: one block, as each is synced before the next is begun, or an index. More than
+ * that is damage of another kind, which is left to whoever wants to look at it.
+ */
+function mostTorn({ header, blocks }: FileIndex): number {
+  return Math.max(header.blockBytes + 4096, 8 * blocks.length + 4096);
+}
+
+/** How a file ends; undefined when it is no journal. */
+async function readEnd(file: Deno.FsFile, name: string): Promise<FileEnd | undefined> {
   const { size } = await file.stat();
-  const index = await readFileIndex((offset, length) => readFileAt(file, { offset, length }), size).catch((error) => {
+  const read = (offset: number, length: number) => readFileAt(file, { offset, length });
+  const index = await readFileIndex(read, size).catch((error) => {
     if (error instanceof BlockError) return undefined;
     throw error;
   });
   if (index === undefined) return undefined;
-  const { epochWord } = index.header;
-  let { end } = index;
-  for (let at = index.blocks.length - 1; at >= 0; at--) {
-    const block = index.blocks[at];
-    const lastSeq = block && await lastSeqOf(file, block, index);
-    if (block && lastSeq !== undefined) {
-      end = block.offset + storedBytes(block.header);
-      if (index.state === "closed" && at === index.blocks.length - 1) return { lastSeq, epochWord, cut: 0 };
-      await cut(file, { end, size });
-      return { lastSeq, epochWord, cut: size - end };
-    }
-    if (index.state === "closed") return { lastSeq: 0, epochWord, cut: 0 };
-    end = block?.offset ?? FILE_HEADER_BYTES;
-  }
-  await cut(file, { end, size });
-  return { lastSeq: 0, epochWord, cut: size - end };
+  const { version, compression, epochWord } = index.header;
+  const isOurs = version === 2 && compression !== "zstd-dict";
+  const last = isOurs ? await lastBlock(file, index) : undefined;
+  const torn = isOurs && index.state !== "closed" ? size - (last?.end ?? FILE_HEADER_BYTES) : 0;
+  return {
+    name,
+    epochWord,
+    lastSeq: last?.block.baseSeq === undefined ? 0 : last.block.baseSeq + last.block.frameCount - 1,
+    epoch: last?.block.notes.epoch,
+    tornBytes: torn <= mostTorn(index) ? torn : 0,
+    size,
+  };
 }
 
-async function cut(file: Deno.FsFile, { end, size }: { end: number; size: number }): Promise<void> {
-  if (end >= size) return;
-  await file.truncate(end);
+/** Cuts off what is torn; a file in which nothing else is goes. */
+async function cut(file: Deno.FsFile, { path, end }: { path: string; end: FileEnd }): Promise<void> {
+  const { size, tornBytes } = end;
+  if (size - tornBytes <= FILE_HEADER_BYTES) return await Deno.remove(path);
+  if (tornBytes === 0) return;
+  await file.truncate(size - tornBytes);
   await file.sync();
 }
 
-/** Names of the journal's files, oldest first. */
-async function journalNames(directory: string): Promise<string[]> {
-  const names: string[] = [];
-  for await (const { name, isFile } of Deno.readDir(directory)) {
-    if (isFile && parseFileName(name) !== undefined) names.push(name);
+/** The ends of the newest file, which is mended, and of the newest one of each tail's run. */
+class Files {
+  readonly #directory: string;
+  readonly #names: readonly string[];
+  #place = 0;
+  readonly #ends: FileEnd[] = [];
+  cutBytes = 0;
+  cutFile: string | undefined;
+
+  constructor(directory: string, names: readonly string[]) {
+    this.#directory = directory;
+    this.#names = names;
   }
-  return names.sort();
-}
 
-function isDevices(value: unknown): value is (Omit<BlockDevice, "name"> & { name: string })[] {
-  return Array.isArray(value) && value.every((each) => typeof each?.name === "string" && typeof each?.src === "number");
-}
-
-/** Devices and gap that a block began with, as its tail tells them. */
-function openingOf({ opening }: Tail): { devices: BlockDevice[]; gap?: Gap } {
-  if (typeof opening !== "object" || opening === null) return { devices: [] };
-  const { devices, gap } = opening as { devices?: unknown; gap?: Gap };
-  const known = isDevices(devices) ? devices.map((each) => ({ ...each, name: BigInt(`0x${each.name}`) })) : [];
-  return { devices: known, ...(gap && { gap }) };
-}
-
-/** Puts the frames of a tail that no block has into blocks of a file of their own. */
-async function restore(tail: Tail, options: RecoveryOptions & { lastSeq: number; newestFile: string | undefined }) {
-  const { directory, prefix = "nmea2k", compression = "zstd", lastSeq, newestFile } = options;
-  const skip = Math.max(0, lastSeq + 1 - tail.firstSeq);
-  const frames = tail.frames.slice(skip);
-  const [first] = frames;
-  if (first === undefined) return { frames: 0, lastSeq, newestFile };
-  const taken = new Set(await journalNames(directory));
-  const name = nextFileName(prefix, { timeUs: first.timeUs, after: newestFile, isTaken: (each) => taken.has(each) });
-  const blockBytes = tail.blockBytes || DEFAULT_BLOCK_BYTES;
-  const file = await JournalFile.create({
-    path: `${directory}/${name}`,
-    directory,
-    blockBytes,
-    compression,
-    epoch: tail.epoch,
-  });
-  const builder = new BlockBuilder({ blockBytes });
-  const { devices, gap } = openingOf(tail);
-  const begin = (notes: { gap?: Gap }) => builder.begin({ devices, notes: { epoch: tail.epoch, ...notes } });
-  const end = async () => {
-    const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = builder;
-    if (builder.frames > 0) await file.append({ bytes: builder.finish(), firstSeq, lastSeq, firstTimeUs, lastTimeUs });
-  };
-  begin(skip === 0 && gap ? { gap } : {});
-  let seq = tail.firstSeq + skip;
-  for (const frame of frames) {
-    if (builder.append(seq, frame) !== "added") {
-      await end();
-      begin({});
-      builder.append(seq, frame);
+  /** The newest file with frames, or the newest one of a run. */
+  async find(epochWord?: number): Promise<FileEnd | undefined> {
+    const fits = (end: FileEnd) => end.lastSeq > 0 && (epochWord === undefined || end.epochWord === epochWord);
+    const known = this.#ends.find(fits);
+    if (known) return known;
+    while (this.#place < this.#names.length) {
+      const end = await this.#read(this.#names[this.#place++] ?? "");
+      if (end === undefined) continue;
+      this.#ends.push(end);
+      if (fits(end)) return end;
     }
-    seq++;
+    return undefined;
   }
-  await end();
-  await file.end();
-  return { frames: frames.length, lastSeq: seq - 1, newestFile: name };
+
+  async #read(name: string): Promise<FileEnd | undefined> {
+    const path = `${this.#directory}/${name}`;
+    // Only what was written last can be torn, and whatever is behind it without a frame.
+    const mayBeTorn = this.#ends.every(({ lastSeq }) => lastSeq === 0);
+    using file = await Deno.open(path, { read: true, write: mayBeTorn });
+    const end = await readEnd(file, name);
+    if (!mayBeTorn) return end;
+    const { size } = await file.stat();
+    if (end === undefined && size > FILE_HEADER_BYTES) return undefined;
+    // Made, and the power went before anything was in it.
+    const found = end ?? { name, epochWord: 0, lastSeq: 0, epoch: undefined, tornBytes: size, size };
+    if (found.tornBytes > 0 || size <= FILE_HEADER_BYTES) {
+      await cut(file, { path, end: found });
+      this.cutBytes += found.tornBytes;
+      this.cutFile ??= name;
+    }
+    return end;
+  }
+}
+
+/** Blocks of the frames of a tail behind a number. */
+function blocksOf(tail: Tail, lastSeq: number): SealedBlock[] {
+  const skip = Math.max(0, lastSeq + 1 - tail.firstSeq);
+  const { devices, notes: { gap, ...notes } } = decodeOpening(tail.opening);
+  const builder = new BlockBuilder({ blockBytes: tail.blockBytes });
+  const blocks: SealedBlock[] = [];
+  const end = () => {
+    const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = builder;
+    if (builder.frames > 0) blocks.push({ bytes: builder.finish(), firstSeq, lastSeq, firstTimeUs, lastTimeUs });
+  };
+  const epoch = tail.epoch;
+  builder.begin({ devices, notes: { ...notes, epoch, ...(skip === 0 && gap && { gap }) } });
+  for (const [i, frame] of tail.frames.slice(skip).entries()) {
+    const seq = tail.firstSeq + skip + i;
+    if (builder.append(seq, frame) === "added") continue;
+    end();
+    builder.begin({ devices, notes: { ...notes, epoch } });
+    builder.append(seq, frame);
+  }
+  end();
+  return blocks;
+}
+
+/** Writes blocks into a file of their own. Returns its name. */
+async function writeFile(
+  blocks: readonly SealedBlock[],
+  { tail, after, options }: { tail: Tail; after: string | undefined; options: RecoveryOptions },
+): Promise<string> {
+  const { directory, prefix = "nmea2k", compression = "zstd" } = options;
+  const taken = new Set(await journalNames(directory));
+  const timeUs = blocks[0]?.firstTimeUs ?? 0;
+  const name = nextFileName(prefix, { timeUs, after, isTaken: (each) => taken.has(each) });
+  const { blockBytes, epoch } = tail;
+  const file = await JournalFile.create({ path: `${directory}/${name}`, directory, blockBytes, compression, epoch });
+  try {
+    for (const block of blocks) await file.append(block);
+    await file.end();
+  } catch (error) {
+    await file.abandon();
+    throw error;
+  }
+  return name;
+}
+
+/** Writes what only the tails hold into files, one for each tail. */
+async function restore(found: Recovered, { files, options }: { files: Files; options: RecoveryOptions }) {
+  const { directory, log } = options;
+  // The run that the journal ends with first: a tail of another one is newer than all files.
+  const newestWord = (await files.find())?.epochWord;
+  const isOther = ({ epoch }: Tail) => newestWord === undefined || epochWordOf(epoch) === newestWord ? 0 : 1;
+  const tails = await readTails(directory);
+  tails.sort((one, other) => isOther(one) - isOther(other));
+  const written = new Map<number, number>();
+  for (const tail of tails) {
+    const word = epochWordOf(tail.epoch);
+    const lastSeq = written.get(word) ?? (await files.find(word))?.lastSeq ?? 0;
+    const blocks = blocksOf(tail, lastSeq);
+    const last = blocks.at(-1);
+    if (last === undefined) continue;
+    try {
+      if (found.pending.length > 0) found.pending.push(...blocks);
+      else found.newestFile = await writeFile(blocks, { tail, after: found.newestFile, options });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      log.error("recovered frames cannot be written now", { reason });
+      found.pending.push(...blocks);
+    }
+    written.set(word, last.lastSeq);
+    found.frames += blocks.reduce((sum, { firstSeq, lastSeq }) => sum + lastSeq - firstSeq + 1, 0);
+    found.lastSeq = last.lastSeq;
+    found.epoch = tail.epoch;
+  }
+  if (found.pending.length === 0) await removeTails(directory);
 }
 
 /**
@@ -145,29 +248,23 @@ async function restore(tail: Tail, options: RecoveryOptions & { lastSeq: number;
  * tails hold into a file. To be called before a writer is made, by the process that holds the directory.
  */
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
-  const { directory, log } = options;
+  const { directory, prefix = "nmea2k", log } = options;
   const names = await journalNames(directory);
-  const found = { lastSeq: 0, epochWord: 0, newestFile: names.at(-1), frames: 0, cutBytes: 0 };
-  for (const name of names.toReversed()) {
-    const mended = await mend(`${directory}/${name}`);
-    if (mended === undefined) continue;
-    found.cutBytes += mended.cut;
-    if (mended.cut > 0) log.warn("journal file was torn", { file: name, cutBytes: mended.cut });
-    if (mended.lastSeq === 0) continue;
-    found.lastSeq = mended.lastSeq;
-    found.epochWord = mended.epochWord;
-    break;
+  const files = new Files(directory, names);
+  const newest = await files.find();
+  const found: Recovered = {
+    lastSeq: newest?.lastSeq ?? 0,
+    epoch: newest?.epoch,
+    newestFile: [newest?.name ?? "", ...names].find((name) => parseFileName(name)?.prefix === prefix),
+    frames: 0,
+    cutBytes: 0,
+    pending: [],
+  };
+  await restore(found, { files, options });
+  found.cutBytes = files.cutBytes;
+  const { frames, cutBytes, lastSeq } = found;
+  if (frames > 0 || files.cutFile) {
+    log.warn("the last recording was cut short", { frames, lastSeq, cutBytes, file: files.cutFile });
   }
-  for (const tail of await readTails(directory)) {
-    const sameRun = found.lastSeq === 0 || epochWordOf(tail.epoch) === found.epochWord;
-    if (!sameRun) continue;
-    const restored = await restore(tail, { ...options, lastSeq: found.lastSeq, newestFile: found.newestFile });
-    found.frames += restored.frames;
-    found.lastSeq = restored.lastSeq;
-    found.newestFile = restored.newestFile;
-    if (restored.frames > 0) found.epochWord = epochWordOf(tail.epoch);
-  }
-  if (found.frames > 0) log.info("frames recovered from the tail", { frames: found.frames, lastSeq: found.lastSeq });
-  await removeTails(directory);
   return found;
 }

@@ -1,5 +1,5 @@
 /**
- * The tail: the frames of the block that is being filled, on disk already. Pure; `writer.ts` does the writing.
+ * The tail: the frames of the block that is being filled, on disk already. Pure; `tail_files.ts` does the writing.
  *
  *   header:  "LPJT" | version u8 | 3 zeros | block bytes u32 | epoch 16 bytes | first sequence number u64 | CRC-32C u32
  *   record:  bytes of the body u16 | CRC-32C of the body, seeded with the header's u32 | body
@@ -9,7 +9,8 @@
  * Frame `i` has the number `first + i`.
  */
 import { crc32c } from "./crc32c.ts";
-import { BUS_MASK, BUS_SHIFT, ID_MASK } from "./block_layout.ts";
+import { BUS_MASK, BUS_SHIFT, ID_MASK, isBlockSize } from "./block_layout.ts";
+import { MAX_BLOCK_BYTES, MIN_BLOCK_BYTES } from "./types.ts";
 import { type Message, pgnOfId } from "../frame/mod.ts";
 
 const MAGIC = [0x4c, 0x50, 0x4a, 0x54];
@@ -23,6 +24,11 @@ const OPENING = 1;
 const FRAME = 2;
 /** Longest body that its length can tell. */
 const MAX_BODY_BYTES = 0xffff;
+
+/** Most bytes that the tail of a block has: of the shortest frame the block keeps 6 bytes, the tail 19. */
+export function maxTailBytes(blockBytes: number): number {
+  return TAIL_HEADER_BYTES + RECORD_HEAD_BYTES + MAX_BODY_BYTES + 4 * blockBytes;
+}
 
 /** What a tail is about. */
 export interface TailHeader {
@@ -44,7 +50,7 @@ export function tailHeader({ blockBytes, epoch, firstSeq }: TailHeader): Uint8Ar
   return bytes;
 }
 
-/** Collects records of one tail until they are taken to be written. */
+/** The bytes of one tail, all of them until the next one begins: after an error they are written again. */
 export class TailBuffer {
   #bytes = new Uint8Array(16_384);
   #view = new DataView(this.#bytes.buffer);
@@ -61,7 +67,7 @@ export class TailBuffer {
     this.#seed = this.#view.getUint32(CRC_AT, true);
   }
 
-  /** Bytes that wait. */
+  /** Bytes so far. */
   get length(): number {
     return this.#length;
   }
@@ -84,11 +90,9 @@ export class TailBuffer {
     this.#end(at, FRAME_HEAD_BYTES - 1 + length);
   }
 
-  /** What has been collected since the last time, as a copy. */
-  take(): Uint8Array<ArrayBuffer> {
-    const taken = this.#bytes.slice(0, this.#length);
-    this.#length = 0;
-    return taken;
+  /** A copy of the bytes from a place on. */
+  from(place: number): Uint8Array<ArrayBuffer> {
+    return this.#bytes.slice(place, this.#length);
   }
 
   /** Makes room for a record; returns where what follows its kind begins. */
@@ -131,7 +135,10 @@ function readHeader(bytes: Uint8Array): (TailHeader & { seed: number }) | undefi
   const seed = view.getUint32(CRC_AT, true);
   if (bytes[4] !== VERSION || crc32c(bytes.subarray(0, CRC_AT)) !== seed) return undefined;
   const firstSeq = Number(view.getBigUint64(28, true));
-  return { blockBytes: view.getUint32(8, true), epoch: bytes.slice(12, 28), firstSeq, seed };
+  const blockBytes = view.getUint32(8, true);
+  const isPossible = isBlockSize(blockBytes, { min: MIN_BLOCK_BYTES, max: MAX_BLOCK_BYTES });
+  if (!isPossible || !Number.isSafeInteger(firstSeq + MAX_BLOCK_BYTES)) return undefined;
+  return { blockBytes, epoch: bytes.slice(12, 28), firstSeq, seed };
 }
 
 function readFrame(body: Uint8Array): Message | undefined {
@@ -139,12 +146,14 @@ function readFrame(body: Uint8Array): Message | undefined {
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   const stored = view.getUint32(9, true);
   const id = stored & ID_MASK;
+  const timeUs = view.getFloat64(1, true);
+  if (!Number.isSafeInteger(timeUs)) return undefined;
   const data = body.slice(FRAME_HEAD_BYTES);
   return {
     bus: (stored >>> BUS_SHIFT) & BUS_MASK,
     pgn: pgnOfId(id),
     id,
-    timeUs: view.getFloat64(1, true),
+    timeUs,
     monoMs: 0,
     data,
     offset: 0,
@@ -174,8 +183,12 @@ export function readTail(bytes: Uint8Array): Tail | undefined {
     if (size === 0 || end > bytes.length) break;
     const body = bytes.subarray(at + RECORD_HEAD_BYTES, end);
     if (crc32c(body, seed) !== view.getUint32(at + 2, true)) break;
-    const frame = body[0] === FRAME ? readFrame(body) : undefined;
-    if (frame) tail.frames.push(frame);
+    if (body[0] === FRAME) {
+      const frame = readFrame(body);
+      // Numbers follow from places: behind a frame that cannot be, none is sure.
+      if (frame === undefined) break;
+      tail.frames.push(frame);
+    }
     if (body[0] === OPENING) tail.opening = parseOpening(body);
     at = end;
   }

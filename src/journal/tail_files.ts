@@ -1,41 +1,39 @@
+import { syncDirectory } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
-import { readTail, type Tail, TailBuffer, type TailHeader } from "./tail.ts";
+import { readFileAt } from "./file_index.ts";
+import { requireInPlace, writeAll } from "./journal_file.ts";
+import { maxTailBytes, readTail, type Tail, TailBuffer, type TailHeader } from "./tail.ts";
+import { MAX_BLOCK_BYTES } from "./types.ts";
 
 /** Names of the two tails, beside the journal's files. */
 export const TAIL_NAMES = ["tail-a", "tail-b"] as const;
 
-const EMPTY = new Uint8Array(0);
-
-/** One tail file and what waits to be written to it. */
+/** One tail file and the block that goes into it. */
 class TailFile {
+  readonly #directory: string;
   readonly #path: string;
   readonly #buffer = new TailBuffer();
   #file: Deno.FsFile | undefined;
   /** Counts the blocks that this file began with; a write that outlives its block changes nothing. */
   #generation = 0;
-  /** Taken from the buffer and not known to be on disk: written again, at the same place, after an error. */
-  #unsynced: Uint8Array = EMPTY;
-  /** Bytes of this block that are on disk. */
+  /** True until something of this block is on disk: the file holds an older block, which is in the journal. */
+  #isStale = true;
+  /** Bytes of this block that need not be written again. */
   #synced = 0;
   #lastSeq = 0;
-  #durableSeq = 0;
 
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  get durableSeq(): number {
-    return this.#durableSeq;
+  constructor(directory: string, name: string) {
+    this.#directory = directory;
+    this.#path = `${directory}/${name}`;
   }
 
   begin(header: TailHeader, opening: unknown): void {
     this.#buffer.begin(header);
     this.#buffer.addOpening(opening);
     this.#generation++;
-    this.#unsynced = EMPTY;
+    this.#isStale = true;
     this.#synced = 0;
-    this.#lastSeq = header.firstSeq - 1;
-    this.#durableSeq = this.#lastSeq;
+    this.#lastSeq = 0;
   }
 
   add(seq: number, message: Message): void {
@@ -43,31 +41,37 @@ class TailFile {
     this.#lastSeq = seq;
   }
 
-  /** Writes and syncs what waits. */
-  async flush(): Promise<void> {
-    const taken = this.#buffer.take();
-    const bytes = new Uint8Array(this.#unsynced.length + taken.length);
-    bytes.set(this.#unsynced);
-    bytes.set(taken, this.#unsynced.length);
-    this.#unsynced = bytes;
-    if (bytes.length === 0) return;
-    const { generation, place, lastSeq } = {
-      generation: this.#generation,
-      place: this.#synced,
-      lastSeq: this.#lastSeq,
-    };
-    this.#file ??= await Deno.open(this.#path, { write: true, create: true, mode: 0o644 });
-    if (place === 0) await this.#file.truncate(0);
-    await this.#file.seek(place, Deno.SeekMode.Start);
-    for (let done = 0; done < bytes.length;) done += await this.#file.write(bytes.subarray(done));
-    await this.#file.syncData();
-    if (generation !== this.#generation) return;
-    this.#unsynced = EMPTY;
+  /** Writes and syncs what waits. Returns the last frame that is on disk then, of the block that was there at the call. */
+  async flush(): Promise<number> {
+    // All taken at once: while the disk works, frames come, and even other blocks.
+    const generation = this.#generation;
+    const isStale = this.#isStale;
+    const place = this.#synced;
+    const lastSeq = this.#lastSeq;
+    const bytes = this.#buffer.from(place);
+    if (bytes.length === 0) return lastSeq;
+    const file = await this.#open();
+    if (isStale) await file.truncate(0);
+    await file.seek(place, Deno.SeekMode.Start);
+    await writeAll(file, bytes);
+    await file.syncData();
+    if (generation !== this.#generation) return lastSeq;
+    this.#isStale = false;
     this.#synced = place + bytes.length;
-    this.#durableSeq = lastSeq;
+    return lastSeq;
   }
 
-  /** Closes the file; the next flush opens it again. */
+  async #open(): Promise<Deno.FsFile> {
+    if (this.#file) {
+      await requireInPlace(this.#file, this.#path);
+      return this.#file;
+    }
+    this.#file = await Deno.open(this.#path, { write: true, create: true, mode: 0o644 });
+    await syncDirectory(this.#directory);
+    return this.#file;
+  }
+
+  /** Closes the file. The next flush opens it and writes the whole block again: the file may be another one then. */
   close(): void {
     try {
       this.#file?.close();
@@ -75,6 +79,7 @@ class TailFile {
       // Closed by the system already.
     }
     this.#file = undefined;
+    this.#synced = 0;
   }
 }
 
@@ -88,16 +93,11 @@ export class TailFiles {
 
   constructor(directory: string) {
     const [first, second] = TAIL_NAMES;
-    this.#files = [new TailFile(`${directory}/${first}`), new TailFile(`${directory}/${second}`)];
+    this.#files = [new TailFile(directory, first), new TailFile(directory, second)];
   }
 
   get #tail(): TailFile {
     return this.#files[this.#current] ?? this.#files[0];
-  }
-
-  /** Last frame of the open block that a power cut leaves; before its first one when there is none. */
-  get durableSeq(): number {
-    return this.#tail.durableSeq;
   }
 
   /** Begins the tail of a block, in the file that the block before did not use. */
@@ -111,9 +111,12 @@ export class TailFiles {
     this.#tail.add(seq, message);
   }
 
-  /** Writes and syncs what waits. */
-  async flush(): Promise<void> {
-    await this.#tail.flush();
+  /**
+   * Writes and syncs what waits of the open block; all blocks before it must be in the journal, as the file may hold one
+   * of them. Returns the last frame that is on disk then.
+   */
+  flush(): Promise<number> {
+    return this.#tail.flush();
   }
 
   /** Closes both files; flushing opens them again. */
@@ -122,18 +125,22 @@ export class TailFiles {
   }
 }
 
+async function readTailFile(path: string): Promise<Tail | undefined> {
+  try {
+    using file = await Deno.open(path);
+    const { size } = await file.stat();
+    // Whatever lies there under this name, not more than a tail of the largest blocks is read.
+    return readTail(await readFileAt(file, { offset: 0, length: Math.min(size, maxTailBytes(MAX_BLOCK_BYTES)) }));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.IsADirectory) return undefined;
+    throw error;
+  }
+}
+
 /** Reads the tails of a directory, the older one first. */
 export async function readTails(directory: string): Promise<Tail[]> {
-  const tails: Tail[] = [];
-  for (const name of TAIL_NAMES) {
-    const bytes = await Deno.readFile(`${directory}/${name}`).catch((error) => {
-      if (error instanceof Deno.errors.NotFound) return undefined;
-      throw error;
-    });
-    const tail = bytes && readTail(bytes);
-    if (tail) tails.push(tail);
-  }
-  return tails.sort((one, other) => one.firstSeq - other.firstSeq);
+  const tails = await Promise.all(TAIL_NAMES.map((name) => readTailFile(`${directory}/${name}`)));
+  return tails.filter((tail) => tail !== undefined).sort((one, other) => one.firstSeq - other.firstSeq);
 }
 
 /** Removes the tails: all their frames are in blocks. */
