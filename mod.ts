@@ -5,6 +5,7 @@
  */
 export { type Boat, BOAT_DEFAULTS, type BoatLimits, type BoatOptions, startBoat } from "./src/boat.ts";
 export { startDemo } from "./src/demo.ts";
+export type { RecordingOptions } from "./src/recorder.ts";
 export { VERSION } from "./src/version.ts";
 export {
   type Clock,

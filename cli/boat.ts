@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Boat, createBus, startBoat, startDemo, VERSION } from "@vessel/gateway";
+import { type Boat, createBus, type RecordingOptions, startBoat, startDemo, VERSION } from "@vessel/gateway";
 import { ALL_ADDRESSES, formatAddress, type ListenAddress, type Logger } from "@vessel/gateway/settings";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings, listenAddress } from "./boat_options.ts";
 import { type Program, type Running, serve } from "./program.ts";
@@ -26,7 +26,7 @@ const DEMO_STATE = "demo";
 async function run(settings: BoatSettings, log: Logger): Promise<Running<BoatSettings>> {
   const stateDir = await openStateDir(settings.demo ? `${settings.stateDir}/${DEMO_STATE}` : settings.stateDir);
   try {
-    const boat = await start(settings, log);
+    const boat = await start(settings, { log, stateDirectory: stateDir.path });
     log.info("listening", { url: urlOf(boat.address) });
     return {
       reload: boat.reload,
@@ -47,9 +47,29 @@ function urlOf({ hostname, port }: ListenAddress): string {
   return `http://${formatAddress({ hostname: isAny ? "localhost" : hostname, port })}`;
 }
 
-async function start(settings: BoatSettings, log: Logger): Promise<Boat> {
+/** How the boat records; nothing without a directory. */
+function recording(settings: BoatSettings, stateDirectory: string): RecordingOptions | undefined {
+  const { journalDir, journalCompression } = settings;
+  if (journalDir === "" || journalCompression === "zstd-dict") return undefined;
+  return {
+    directory: journalDir,
+    stateDirectory,
+    prefix: settings.journalPrefix,
+    blockBytes: settings.journalBlockBytes,
+    compression: journalCompression,
+    rotateDurationMs: settings.journalRotateDurationMs,
+    rotateBytes: settings.journalRotateBytes,
+    syncIntervalMs: settings.journalSyncIntervalMs,
+  };
+}
+
+async function start(
+  settings: BoatSettings,
+  { log, stateDirectory }: { log: Logger; stateDirectory: string },
+): Promise<Boat> {
   const { interfaces, demo, canDriver, loopback } = settings;
-  const options = { ...settings, listen: listenAddress(settings), log };
+  const journal = recording(settings, stateDirectory);
+  const options = { ...settings, listen: listenAddress(settings), log, ...(journal && { journal }) };
   if (demo) return await startDemo(options);
   const driver = loopback ? "loopback" : canDriver;
   const buses = await Promise.all(interfaces.map((name) => createBus(name, { driver })));

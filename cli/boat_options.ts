@@ -2,13 +2,14 @@ import { BOAT_DEFAULTS, type BusDriver } from "@vessel/gateway";
 import { ALL_ADDRESSES, formatAddress, type ListenAddress, MAX_PORT } from "@vessel/gateway/settings";
 import { programOptions, type ProgramSettings, serverOptions, type ServerSettings } from "./common_options.ts";
 import { address, boolean, duration, integer, list, offAtZero, oneOf, powerOfTwo, size } from "./option_types.ts";
+import { journalChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
 import type { Check, Options } from "./options.ts";
 
 /** How frames of a CAN interface are read: through libc, or through the npm package `socketcan`. */
 export type CanDriver = Exclude<BusDriver, "loopback">;
 
 /** Settings of the boat server. */
-export interface BoatSettings extends ProgramSettings, ServerSettings {
+export interface BoatSettings extends ProgramSettings, ServerSettings, JournalSettings {
   /** Buses, by the name of their network interface. */
   interfaces: readonly string[];
   canDriver: CanDriver;
@@ -174,12 +175,14 @@ export const boatOptions: Options<BoatSettings> = {
   ...busOptions,
   ...networkOptions,
   ...memoryOptions,
+  ...journalOptions,
   ...serverOptions(),
   ...programOptions(BOAT_CONFIG_NAME),
 };
 
 /** What settings of the boat server must satisfy together. */
 export const boatChecks: readonly Check<BoatSettings>[] = [
+  ...journalChecks,
   {
     settings: ["interfaces"],
     severity: "error",

@@ -16,8 +16,10 @@ import {
   DEFAULT_RING_FRAMES,
 } from "./broker/mod.ts";
 import { Assembler, BusError, type BusState, type CanBus, DEFAULT_MAX_ASSEMBLIES } from "./can/mod.ts";
+import type { Message } from "./frame/mod.ts";
 import { boatRoutes, type BusLine, judgeHealth, listen, Metrics, serveRoutes, StreamHub } from "./http/mod.ts";
 import { IdentityRequests } from "./node/mod.ts";
+import { Recorder, type RecordingOptions } from "./recorder.ts";
 import { VERSION } from "./version.ts";
 
 /** Settings of a boat server that may change while it runs. */
@@ -46,6 +48,8 @@ export interface BoatOptions extends Partial<BoatLimits> {
   streamBufferBytes?: number;
   /** Ask devices who they are; default true. */
   discovery?: boolean;
+  /** Records every frame; left out: nothing is recorded, and numbers begin at 1. */
+  journal?: RecordingOptions;
   /** Default silent. */
   log?: Logger;
   /** Default the machine's. */
@@ -102,15 +106,14 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const { deviceIdleTimeoutMs, busSilenceThresholdMs, maxStreams } = rest;
   const limits: BoatLimits = { deviceIdleTimeoutMs, busSilenceThresholdMs, maxStreams };
   const decoder = new Decoder({ decode: rest.decode, log });
-  const broker = new Broker({ buses: buses.map(({ name }) => name), ringFrames, maxValues, decoder });
+  const names = buses.map(({ name }) => name);
+  const recorder = options.journal && await Recorder.open(options.journal, { buses: names, clock, log });
+  const { firstSeq = 1 } = recorder?.journal ?? {};
+  const broker = new Broker({ buses: names, ringFrames, firstSeq, maxValues, decoder });
+  const take = recorder?.into(broker) ?? ((message) => void broker.publish(message));
   const stall = new StallDetector(log);
   const hub = new StreamHub({ broker, clock, stall });
-  const lines = buses.map((bus, index) => ({
-    bus,
-    index,
-    assembler: new Assembler((message) => broker.publish(message), { bus: index, maxAssemblies }),
-    fault: { count: 0, message: "" },
-  }));
+  const lines = buses.map((bus, index) => lineOf(bus, { index, maxAssemblies, take }));
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
   const metrics = new Metrics({ version: VERSION, broker, lines, hub, stall, identity });
   const startedMs = clock.monoMs();
@@ -138,12 +141,10 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const stopParts = async () => {
     clearInterval(housekeeping);
     identity?.stop();
-    const closed = await Promise.allSettled(buses.map((bus) => bus.close()));
-    for (const each of closed) {
-      if (each.status === "rejected") log.error("bus not closed", { error: String(each.reason) });
-    }
+    await closeBuses(buses, log);
     hub.stop();
     stall.stop();
+    await recorder?.journal.close();
   };
   try {
     await openBuses(lines, { identity, log, stall });
@@ -165,8 +166,22 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   }
 }
 
+async function closeBuses(buses: readonly CanBus[], log: Logger): Promise<void> {
+  for (const each of await Promise.allSettled(buses.map((bus) => bus.close()))) {
+    if (each.status === "rejected") log.error("bus not closed", { error: String(each.reason) });
+  }
+}
+
 /** A bus on its way through the server. */
 type Line = BusLine & { readonly assembler: Assembler };
+
+function lineOf(
+  bus: CanBus,
+  { index, maxAssemblies, take }: { index: number; maxAssemblies: number; take: (message: Message) => void },
+): Line {
+  const assembler = new Assembler(take, { bus: index, maxAssemblies });
+  return { bus, index, assembler, fault: { count: 0, message: "" } };
+}
 
 interface Surroundings {
   identity: IdentityRequests | undefined;

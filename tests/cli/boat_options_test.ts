@@ -74,6 +74,14 @@ Deno.test("the defaults of the boat server", () => {
     ringFrames: 65536,
     maxValues: 65536,
     busSilenceThresholdMs: undefined,
+    journalDir: "",
+    journalPrefix: "nmea2k",
+    journalBlockBytes: 262_144,
+    journalCompression: "zstd",
+    journalRotateDurationMs: 3_600_000,
+    journalRotateBytes: 0,
+    journalSyncIntervalMs: 1000,
+    historyMaxLimit: 1_000_000,
     stateDir: "/home/sailor/.local/state/vbg",
     logLevel: "info",
     logFormat: "json",
@@ -159,4 +167,13 @@ Deno.test("settings that another one makes useless are warned of", () => {
   assert.deepEqual(warnings("-demo"), []);
   assert.deepEqual(warnings("-demo", "-interface", "can1"), ["warning: Not used: -demo brings a bus of its own"]);
   assert.deepEqual(warnings("-loopback", "-can-driver", "socketcan"), ["warning: Not used: -loopback needs no driver"]);
+});
+
+Deno.test("a journal that cannot be written as asked is refused with a reason", () => {
+  assert.match(onlyMessage("-journal-compression", "zstd-dict"), /Cannot write zstd-dict/);
+  const many = ["-interface", "a,b,c,d,e"];
+  assert.match(onlyMessage("-journal-dir", "/j", ...many), /Cannot record 5 interfaces/);
+  assert.deepEqual(resolve(...many).problems, []);
+  assert.match(onlyMessage("-journal-block-size", "5000"), /5000/);
+  assert.match(onlyMessage("-journal-prefix", "a/b"), /Cannot name files after "a\/b"/);
 });

@@ -1,0 +1,113 @@
+import { duration, integer, oneOf, powerOfTwo, size, text } from "./option_types.ts";
+import type { Check, Options } from "./options.ts";
+
+/** Settings of the journal. */
+export interface JournalSettings {
+  /** Empty: nothing is recorded. */
+  journalDir: string;
+  journalPrefix: string;
+  journalBlockBytes: number;
+  journalCompression: "none" | "zstd" | "zstd-dict";
+  /** 0: never. */
+  journalRotateDurationMs: number;
+  /** 0: never. */
+  journalRotateBytes: number;
+  journalSyncIntervalMs: number;
+  historyMaxLimit: number;
+}
+
+const JOURNAL = "Journal";
+const MIN_SYNC_INTERVAL_MS = 50;
+
+/** Options of the journal, the same for every server that keeps one. */
+export const journalOptions: Options<JournalSettings> = {
+  journalDir: text({
+    name: "journal-dir",
+    key: "journal.dir",
+    default: "",
+    help: "Directory of the journal, which records every frame. Empty: nothing is recorded, and there is no /history.",
+    group: JOURNAL,
+  }),
+  journalPrefix: text({
+    name: "journal-prefix",
+    key: "journal.prefix",
+    default: "nmea2k",
+    help: "First part of the names of journal files.",
+    group: JOURNAL,
+    validate: (value) =>
+      /^[A-Za-z0-9_-]{1,32}$/.test(value)
+        ? undefined
+        : `Cannot name files after "${value}": expected 1 to 32 letters, digits, - or _`,
+  }),
+  journalBlockBytes: powerOfTwo({
+    name: "journal-block-size",
+    key: "journal.block-size",
+    default: 262_144,
+    min: 4096,
+    max: 16 * 1024 * 1024,
+    help: "Bytes of a block before compression. A power of two.",
+    group: JOURNAL,
+  }),
+  journalCompression: oneOf({
+    name: "journal-compression",
+    key: "journal.compression",
+    default: "zstd",
+    choices: ["none", "zstd", "zstd-dict"],
+    help: "How blocks are compressed. zstd-dict can be read, and is not written.",
+    group: JOURNAL,
+  }),
+  journalRotateDurationMs: duration({
+    name: "journal-rotate-duration",
+    key: ["journal.rotate.duration", "journal.rotate-duration"],
+    default: 3_600_000,
+    help: "A new file begins after so long. 0: never.",
+    group: JOURNAL,
+  }),
+  journalRotateBytes: size({
+    name: "journal-rotate-size",
+    key: ["journal.rotate.size", "journal.rotate-size"],
+    default: 0,
+    help: "A new file begins when one is larger. 0: never.",
+    group: JOURNAL,
+  }),
+  journalSyncIntervalMs: duration({
+    name: "journal-sync-interval",
+    key: "journal.sync-interval",
+    default: 1000,
+    minMs: MIN_SYNC_INTERVAL_MS,
+    help: "Longest time that a frame is in memory alone: what a power cut may cost.",
+    group: JOURNAL,
+  }),
+  historyMaxLimit: integer({
+    name: "history-max-limit",
+    key: "history.max-limit",
+    default: 1_000_000,
+    min: 1,
+    max: 1_000_000_000,
+    help: "Most frames that one answer of /history may have.",
+    group: JOURNAL,
+  }),
+};
+
+/** Most buses whose frames a journal can tell apart. */
+const MAX_JOURNAL_BUSES = 4;
+
+/** What settings of a journal must satisfy together. */
+export const journalChecks: readonly Check<JournalSettings & { interfaces: readonly string[] }>[] = [
+  {
+    settings: ["journalCompression"],
+    severity: "error",
+    test: ({ journalCompression }) =>
+      journalCompression === "zstd-dict"
+        ? "Cannot write zstd-dict: such journals can only be read; use zstd"
+        : undefined,
+  },
+  {
+    settings: ["journalDir", "interfaces"],
+    severity: "error",
+    test: ({ journalDir, interfaces }) =>
+      journalDir !== "" && interfaces.length > MAX_JOURNAL_BUSES
+        ? `Cannot record ${interfaces.length} interfaces: a journal tells ${MAX_JOURNAL_BUSES} apart`
+        : undefined,
+  },
+];

@@ -1,0 +1,128 @@
+import { AtomicFile, type DirectoryLock, lockDirectory } from "../base/mod.ts";
+import type { Message } from "../frame/mod.ts";
+import { JournalIndex } from "./journal_index.ts";
+import { type JournalState, JournalWriter, type JournalWriterOptions } from "./journal_writer.ts";
+import { recover } from "./recovery.ts";
+import type { JournalEnd } from "./sequence_start.ts";
+import { HEAD_FILE, SequenceStore } from "./sequence_store.ts";
+
+/** How a journal is opened. */
+export interface JournalOptions
+  extends Omit<JournalWriterOptions, "epoch" | "gap" | "newestFile" | "onWritten" | "onEnded"> {
+  /** Directory of `head.json`, which knows the numbers that were given out. */
+  stateDirectory: string;
+}
+
+/** The epoch and number that the journal ends with. */
+async function endOf(index: JournalIndex, lastSeq: number): Promise<JournalEnd | undefined> {
+  if (lastSeq === 0) return undefined;
+  for await (const block of index.blocks({ fromSeq: lastSeq })) return { epoch: block.notes.epoch, seq: lastSeq };
+  return { seq: lastSeq };
+}
+
+/**
+ * The journal of a boat: numbers that never repeat, frames on disk, and the way back to them. It holds its directory
+ * alone, and is whole again after whatever ended the last recording.
+ */
+export class Journal {
+  /** What is on disk, and what is about to be. */
+  readonly index: JournalIndex;
+  readonly #lock: DirectoryLock;
+  readonly #writer: JournalWriter;
+  readonly #numbers: SequenceStore;
+
+  private constructor(
+    parts: { index: JournalIndex; lock: DirectoryLock; writer: JournalWriter; numbers: SequenceStore },
+  ) {
+    this.index = parts.index;
+    this.#lock = parts.lock;
+    this.#writer = parts.writer;
+    this.#numbers = parts.numbers;
+  }
+
+  /**
+   * Takes the directory, mends what is torn, and goes on behind the last number.
+   *
+   * @throws {FileError} the directory is used by another process, or cannot be written
+   */
+  static async open(options: JournalOptions): Promise<Journal> {
+    const { directory, stateDirectory, log, clock } = options;
+    const lock = await lockDirectory(directory, { what: "journal directory", mode: 0o755 });
+    try {
+      const recovered = await recover(options);
+      let writer: JournalWriter | undefined;
+      const index = await JournalIndex.open(directory, { log, unwritten: () => writer?.unwritten() ?? [] });
+      const numbers = await SequenceStore.open({
+        file: new AtomicFile(stateDirectory, { name: HEAD_FILE }),
+        journalEnd: await endOf(index, recovered.lastSeq),
+        log,
+        clock,
+      });
+      const { start } = numbers;
+      const skipped = start.kind === "continued" ? start.skipped : undefined;
+      writer = new JournalWriter({
+        ...options,
+        epoch: numbers.epoch,
+        gap: skipped && { firstMissing: skipped.from, reason: "restart" },
+        newestFile: recovered.newestFile,
+        onWritten: (block) => index.noteWritten(block),
+      });
+      return new Journal({ index, lock, writer, numbers });
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+  }
+
+  /** The number that the next frame gets when none has been given out yet. */
+  get firstSeq(): number {
+    return this.#numbers.start.first;
+  }
+
+  /** 16 bytes that name the run of numbers. */
+  get epoch(): Uint8Array<ArrayBuffer> {
+    return this.#numbers.epoch;
+  }
+
+  /** How recording does. */
+  get state(): JournalState {
+    return this.#writer.state;
+  }
+
+  /** Newest frame that a power cut leaves. */
+  get durableSeq(): number {
+    return this.#writer.durableSeq;
+  }
+
+  /** Frames that could not be kept. */
+  get lost(): number {
+    return this.#writer.lost;
+  }
+
+  /** Blocks written since the start. */
+  get blocks(): number {
+    return this.#writer.blocks;
+  }
+
+  /** The number of the next frame. */
+  next(): number {
+    return this.#numbers.next();
+  }
+
+  /** Takes a frame; its bytes are copied. Never fails. */
+  append(seq: number, message: Message): void {
+    this.#writer.append(seq, message);
+  }
+
+  /** Resolves when every frame taken so far is safe from a power cut. */
+  sync(): Promise<void> {
+    return this.#writer.sync();
+  }
+
+  /** Writes everything, ends the open file, writes down the last number, and lets the directory go. */
+  async close(): Promise<void> {
+    await this.#writer.close();
+    await this.#numbers.close();
+    this.#lock.close();
+  }
+}

@@ -1,0 +1,72 @@
+import type { Clock, Logger } from "./base/mod.ts";
+import type { Broker, DeviceRecord, Registry } from "./broker/mod.ts";
+import type { Message } from "./frame/mod.ts";
+import { type BlockDevice, Journal, NO_PRODUCT } from "./journal/mod.ts";
+
+/** Where and how a boat records. */
+export interface RecordingOptions {
+  /** Directory of the journal's files. */
+  directory: string;
+  /** Directory of what must survive beside them: which numbers were given out. */
+  stateDirectory: string;
+  /** First part of the files' names, default `nmea2k`. */
+  prefix?: string;
+  /** Bytes of a block, a power of two; default 256 KiB. */
+  blockBytes?: number;
+  /** Default `zstd`. */
+  compression?: "none" | "zstd";
+  /** A new file begins after so long, milliseconds; 0 (the default) never. */
+  rotateDurationMs?: number;
+  /** A new file begins when one is larger, bytes; 0 (the default) never. */
+  rotateBytes?: number;
+  /** Longest time that a frame is in memory alone, milliseconds; default 1000. */
+  syncIntervalMs?: number;
+}
+
+/** What a block says of a device. */
+function blockDevice({ bus, src, name = 0n, product = NO_PRODUCT }: DeviceRecord): BlockDevice {
+  return { bus, src, name, activeFrom: 0, ...product };
+}
+
+/** The journal of a boat, on the way of every message. */
+export class Recorder {
+  /** What is recorded. */
+  readonly journal: Journal;
+  readonly #know: (registry: Registry) => void;
+
+  private constructor(journal: Journal, know: (registry: Registry) => void) {
+    this.journal = journal;
+    this.#know = know;
+  }
+
+  /**
+   * Opens the journal, which goes on where the last recording ended.
+   *
+   * @throws {FileError} the directory is used by another process, or cannot be written
+   */
+  static async open(options: RecordingOptions, surroundings: {
+    buses: readonly string[];
+    clock: Clock;
+    log: Logger;
+  }): Promise<Recorder> {
+    let registry: Registry | undefined;
+    const journal = await Journal.open({
+      ...options,
+      ...surroundings,
+      devices: () => Array.from(registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
+      productOf: (bus, src) => registry?.get(bus, src)?.product,
+    });
+    return new Recorder(journal, (known) => registry = known);
+  }
+
+  /** Where messages go from now on: each gets its number, is published, and recorded. */
+  into(broker: Broker): (message: Message) => void {
+    const { journal } = this;
+    this.#know(broker.registry);
+    return (message) => {
+      const seq = journal.next();
+      broker.publish(message, seq);
+      journal.append(seq, message);
+    };
+  }
+}

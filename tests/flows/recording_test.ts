@@ -1,0 +1,82 @@
+// What a boat records, across orderly and other ends, as software that knows the reference of the format alone reads it.
+import assert from "node:assert/strict";
+import { TestBoat } from "../support/boat.ts";
+import { eventually } from "../support/eventually.ts";
+import { type LpjFrame, readLpj } from "../support/minimal_lpj_reader.ts";
+import { needs } from "../support/needs.ts";
+
+const FILES = needs({ permissions: ["read", "write"] });
+
+/** Directories of a test, gone when it ends. */
+async function directories(): Promise<AsyncDisposable & { journal: string; state: string }> {
+  const root = await Deno.makeTempDir();
+  const [journal, state] = [`${root}/journal`, `${root}/state`];
+  await Deno.mkdir(state);
+  return { journal, state, [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }) };
+}
+
+async function recorded(journal: string): Promise<{ frames: LpjFrame[]; models: Set<string> }> {
+  const names = Array.from(Deno.readDirSync(journal), ({ name }) => name).filter((name) => name.endsWith(".lpj"))
+    .sort();
+  const frames: LpjFrame[] = [];
+  const models = new Set<string>();
+  for (const name of names) {
+    for (const block of readLpj(await Deno.readFile(`${journal}/${name}`)).blocks) {
+      frames.push(...block.frames);
+      for (const device of block.devices) models.add(device.texts[0] ?? "");
+    }
+  }
+  return { frames, models };
+}
+
+Deno.test(
+  "everything that is heard is recorded, with the devices, and numbers go on after a restart",
+  FILES,
+  async () => {
+    await using places = await directories();
+    const journal = { directory: places.journal, stateDirectory: places.state };
+    for (let run = 0; run < 3; run++) {
+      const boat = await TestBoat.start({ journal });
+      boat.claim(35, { uniqueNumber: 7 });
+      boat.product(35, "GPS 24xd");
+      for (let count = 0; count < 100; count++) boat.say({ src: 35, data: [run, count, 0, 0, 0, 0, 0, 0] });
+      await eventually("all frames", () => boat.boat.broker.head === (run + 1) * 102);
+      await boat.boat.stop();
+    }
+    const { frames, models } = await recorded(places.journal);
+    assert.deepEqual(frames.map(({ seq }) => Number(seq)), Array.from({ length: 306 }, (_, index) => index + 1));
+    const said = frames.filter(({ pgn }) => pgn === 127250).map(({ data }) => data.slice(0, 4));
+    assert.deepEqual(
+      said,
+      Array.from(
+        { length: 300 },
+        (_, index) => [Math.floor(index / 100), index % 100].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
+      ),
+    );
+    assert.ok(models.has("GPS 24xd"));
+  },
+);
+
+Deno.test("without its state a boat does not take up numbers that it cannot know", FILES, async () => {
+  await using places = await directories();
+  const journal = { directory: places.journal, stateDirectory: places.state };
+  const first = await TestBoat.start({ journal });
+  first.say();
+  await eventually("the frame", () => first.boat.broker.head === 1);
+  await first.boat.stop();
+  await Deno.remove(`${places.state}/head.json`);
+  const second = await TestBoat.start({ journal });
+  second.say();
+  await eventually("the frame", () => second.boat.broker.head === 1);
+  await second.boat.stop();
+  const { frames } = await recorded(places.journal);
+  assert.deepEqual(frames.map(({ seq }) => seq), [1n, 1n], "two epochs, both from 1");
+});
+
+Deno.test("a second server does not write into the journal of the first", FILES, async () => {
+  await using places = await directories();
+  const journal = { directory: places.journal, stateDirectory: places.state };
+  const first = await TestBoat.start({ journal });
+  await assert.rejects(TestBoat.start({ journal }), /used by another process|in use/);
+  await first.boat.stop();
+});
