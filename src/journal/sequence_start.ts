@@ -22,7 +22,9 @@ export interface JournalEnd {
 
 /** Numbers from the first to the last, both included. */
 export interface SeqRange {
+  /** The first. */
   from: number;
+  /** The last. */
   to: number;
 }
 
@@ -36,6 +38,7 @@ export interface SeqRange {
  * - `asked`: somebody who knows more said so: the cloud has seen higher numbers
  */
 export interface EpochReason {
+  /** For programs. */
   code: "first_start" | "head_missing" | "head_damaged" | "head_outdated" | "not_durable" | "asked";
   /** For people. */
   message: string;

@@ -25,6 +25,7 @@ export interface SequenceStoreOptions {
   file: DurableFile;
   /** Where the journal with its tail ends; undefined: there is none, or nothing in it. */
   journalEnd?: JournalEnd | undefined;
+  /** Told of new epochs, and of a disk that takes nothing. */
   log: Logger;
   /** For the pauses between tries. */
   clock?: Clock;

@@ -1,0 +1,162 @@
+import { ArchiveAnswers, type ArchiveFile, type ArchiveOutcome, requestLine } from "./archive_protocol.ts";
+
+/** How the archive command is run. */
+export interface ArchiveCommandOptions {
+  /** A program, not a line for a shell: it is started as it is, with the paths as arguments. */
+  command: string;
+  /** Whose files these are. */
+  instanceId: string;
+  /** Longest time for one batch, default 5 minutes. */
+  timeoutMs?: number;
+  /** Ends the command early. */
+  signal?: AbortSignal;
+}
+
+const DEFAULT_TIMEOUT_MS = 5 * 60_000;
+/** Time to end in good order, before the command is killed. */
+const GRACE_MS = 1000;
+/** What is kept of a command's complaints. */
+const MAX_COMPLAINT_CHARS = 500;
+
+/**
+ * Runs the archive command for one batch. The files stand in its arguments, and one line of JSON each on its standard
+ * input; it answers with a line of JSON each on its standard output. Every file gets an outcome; of a file that the
+ * command says nothing of, the outcome is an error. The exit code counts for nothing: a command that crashed half way has
+ * archived what it said.
+ */
+export async function runArchiveCommand(
+  files: readonly ArchiveFile[],
+  options: ArchiveCommandOptions,
+): Promise<Map<string, ArchiveOutcome>> {
+  const paths = files.map(({ path }) => path);
+  const answers = new ArchiveAnswers(paths);
+  const ending = await run(paths, {
+    ...options,
+    input: files.map((file) => requestLine(file, options)).join(""),
+    onOutput: (bytes) => answers.push(bytes),
+  });
+  answers.end();
+  const ignored = answers.ignored === 0 ? "" : `, ${answers.ignored} lines of its output were no answers`;
+  const error = `the command "${options.command}" said nothing of it: ${ending}${ignored}`;
+  return new Map(paths.map((path) => [path, answers.outcomes.get(path) ?? { status: "error", error }]));
+}
+
+interface RunOptions extends ArchiveCommandOptions {
+  input: string;
+  onOutput: (bytes: Uint8Array) => void;
+}
+
+/** Runs the command to its end; says how that was. */
+async function run(args: readonly string[], options: RunOptions): Promise<string> {
+  const { command, timeoutMs = DEFAULT_TIMEOUT_MS, signal, input, onOutput } = options;
+  if (signal?.aborted) return "it was not started";
+  let child: Deno.ChildProcess;
+  try {
+    child = new Deno.Command(command, {
+      args: [...args],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+      // A group of its own, so that what it starts ends with it.
+      detached: true,
+    }).spawn();
+  } catch (error) {
+    return textOf(error);
+  }
+  let complaint = "";
+  const streams = [child.stdout.getReader(), child.stderr.getReader()] as const;
+  const writer = child.stdin.getWriter();
+  const done = Promise.all([
+    feed(writer, input),
+    readAll(streams[0], onOutput),
+    readAll(streams[1], (bytes) => {
+      complaint = (complaint + new TextDecoder().decode(bytes)).slice(-MAX_COMPLAINT_CHARS);
+    }),
+    child.status,
+  ]);
+  const stopped = await until(done, { timeoutMs, signal });
+  if (stopped) await kill(child, { done, abandon: () => abandon(streams, writer) });
+  const lastLine = complaint.trim().split("\n").at(-1) ?? "";
+  return (stopped ?? howItEnded(await child.status)) + (lastLine && `, "${lastLine}"`);
+}
+
+function howItEnded({ code, signal }: Deno.CommandStatus): string {
+  return signal ? `it ended by ${signal}` : `it ended with code ${code}`;
+}
+
+/** Waits for the end; says why it does not wait any longer. */
+async function until(
+  done: Promise<unknown>,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
+): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const timer = setTimeout(() => resolve(`it took more than ${timeoutMs / 1000} s`), timeoutMs);
+  const abort = () => resolve("it was told to end");
+  signal?.addEventListener("abort", abort);
+  try {
+    return await Promise.race([done.then(() => undefined), promise]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** Ends the command and what it started: asked first, then by force. */
+async function kill(
+  child: Deno.ChildProcess,
+  { done, abandon }: { done: Promise<unknown>; abandon: () => Promise<void> },
+): Promise<void> {
+  signalGroup(child, "SIGTERM");
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const grace = new Promise<void>((resolve) => timer = setTimeout(resolve, GRACE_MS));
+  await Promise.race([done, grace]);
+  clearTimeout(timer);
+  signalGroup(child, "SIGKILL");
+  // Somebody who left the group may still hold the other ends.
+  await abandon();
+}
+
+function signalGroup(child: Deno.ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
+  try {
+    if (Deno.build.os === "windows") child.kill(signal);
+    else Deno.kill(-child.pid, signal);
+  } catch {
+    // All of them have ended.
+  }
+}
+
+async function abandon(
+  readers: readonly ReadableStreamDefaultReader<Uint8Array>[],
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+): Promise<void> {
+  await Promise.allSettled([...readers.map((reader) => reader.cancel()), writer.abort()]);
+}
+
+/** Writes the input. A command that goes by its arguments need not read it. */
+async function feed(writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>, input: string): Promise<void> {
+  try {
+    await writer.write(new TextEncoder().encode(input));
+    await writer.close();
+  } catch {
+    // It ended, or closed its input.
+  }
+}
+
+async function readAll(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  take: (bytes: Uint8Array) => void,
+): Promise<void> {
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      take(value);
+    }
+  } catch {
+    // As good as the end.
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,99 @@
+import { FileError, syncDirectory } from "../../base/mod.ts";
+import { JOURNAL_EXTENSION } from "../file_name.ts";
+
+/** Ending of the empty file that says of a journal file: there is a copy of it somewhere else. */
+const MARKER_EXTENSION = ".archived";
+
+/** A journal file in its directory. */
+export interface ListedFile {
+  name: string;
+  bytes: number;
+  isArchived: boolean;
+}
+
+/** The journal files of a directory, and markers whose files are gone. */
+export interface Listing {
+  files: ListedFile[];
+  orphans: string[];
+}
+
+/**
+ * Looks at all journal files.
+ *
+ * @throws {FileError} the directory cannot be read
+ */
+export async function listJournalFiles(directory: string): Promise<Listing> {
+  try {
+    const names = new Set<string>();
+    for await (const { name, isFile } of Deno.readDir(directory)) if (isFile) names.add(name);
+    const files: ListedFile[] = [];
+    for (const name of names) {
+      if (!name.endsWith(JOURNAL_EXTENSION)) continue;
+      const bytes = await sizeOf(`${directory}/${name}`);
+      if (bytes !== undefined) files.push({ name, bytes, isArchived: names.has(name + MARKER_EXTENSION) });
+    }
+    return { files, orphans: [...names].filter((name) => isOrphan(name, names)) };
+  } catch (cause) {
+    throw new FileError("look through the journal directory", { path: directory, cause });
+  }
+}
+
+/**
+ * Writes down that files are archived, so that a power cut does not undo it.
+ *
+ * @throws {FileError} for one of them it could not be written
+ */
+export async function markArchived(directory: string, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const path = `${directory}/${name}${MARKER_EXTENSION}`;
+    try {
+      using marker = await Deno.open(path, { write: true, create: true });
+      await marker.sync();
+    } catch (cause) {
+      throw new FileError("mark as archived with", { path, cause });
+    }
+  }
+  if (names.length > 0) await syncDirectory(directory);
+}
+
+/**
+ * Removes a journal file, and then its marker: a marker without a file harms nobody, a file without its marker would be
+ * archived again.
+ *
+ * @throws {FileError} it is still there
+ */
+export async function removeJournalFile(directory: string, name: string): Promise<void> {
+  const path = `${directory}/${name}`;
+  try {
+    await removeIfThere(path);
+    await removeIfThere(path + MARKER_EXTENSION);
+  } catch (cause) {
+    throw new FileError("delete", { path, cause });
+  }
+}
+
+/** Removes a marker whose file is gone. */
+export async function removeMarker(directory: string, marker: string): Promise<void> {
+  await removeIfThere(`${directory}/${marker}`);
+}
+
+function isOrphan(name: string, names: ReadonlySet<string>): boolean {
+  return name.endsWith(JOURNAL_EXTENSION + MARKER_EXTENSION) && !names.has(name.slice(0, -MARKER_EXTENSION.length));
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await Deno.stat(path)).size;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}

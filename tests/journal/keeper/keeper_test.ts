@@ -1,0 +1,340 @@
+import assert from "node:assert/strict";
+import { Logger } from "../../../src/base/mod.ts";
+import { formatFileName } from "../../../src/journal/file_name.ts";
+import { Keeper, type KeeperOptions } from "../../../src/journal/keeper/keeper.ts";
+import type { RetentionSettings } from "../../../src/journal/keeper/retention.ts";
+import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+import { inFolder } from "../../support/folder.ts";
+import { START_US } from "../../support/messages.ts";
+import { needs } from "../../support/needs.ts";
+import { ALL_OK, readLog, writeScript } from "./script.ts";
+
+const DISK = needs({ permissions: ["read", "write"] });
+const PROCESSES = needs({ permissions: ["read", "write", "run"], programs: ["sh", "cat", "chmod"] });
+const HOUR = 3_600_000;
+const MINUTE = 60_000;
+
+/** A name of so many hours before the test begins. */
+function name(hoursAgo: number): string {
+  return formatFileName("nmea2k", START_US - hoursAgo * HOUR * 1000);
+}
+
+/** A directory of journal files with its keeper. */
+class Bench {
+  readonly clock = new FakeClock();
+  readonly lines: string[] = [];
+  readonly pauses: boolean[] = [];
+  readonly open = new Set<string>();
+  readonly folder: string;
+  readonly directory: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+    this.directory = `${folder}/journal`;
+    Deno.mkdirSync(this.directory);
+  }
+
+  write(...names: string[]): void {
+    for (const each of names) Deno.writeFileSync(`${this.directory}/${each}`, new Uint8Array(100));
+  }
+
+  /** Names in the directory: markers as a plus behind their file. */
+  get names(): string[] {
+    const all = [...Deno.readDirSync(this.directory)].map((entry) => entry.name).sort();
+    return all.filter((each) => !each.endsWith(".archived") || !all.includes(each.slice(0, -9)))
+      .map((each) => all.includes(`${each}.archived`) ? `${each}+` : each);
+  }
+
+  keeper(settings: Partial<RetentionSettings>, options: Partial<KeeperOptions> = {}): Keeper {
+    return new Keeper({
+      directory: this.directory,
+      settings: { softPercent: 80, overflow: "delete-unarchived", archive: "off", ...settings },
+      instanceId: "boat",
+      isOpen: (each) => this.open.has(each),
+      onPause: (isPaused) => this.pauses.push(isPaused),
+      log: new Logger({ write: (line) => this.lines.push(line) }),
+      clock: this.clock,
+      random: () => 0.5,
+      ...options,
+    });
+  }
+
+  /** Runs of the command so far, each as the names that it got. */
+  async runs(): Promise<string[][]> {
+    return (await readLog(this.folder)).map((line) => line.trim().split(" "));
+  }
+
+  script(body: string): Promise<string> {
+    return writeScript(this.folder, body);
+  }
+}
+
+function test(claim: string, where: { ignore: boolean }, run: (bench: Bench) => Promise<void>): void {
+  Deno.test(claim, where, () => inFolder((folder) => run(new Bench(folder))));
+}
+
+test("old files go with their markers, others stay with theirs, and a marker alone goes, too", DISK, async (bench) => {
+  bench.write(name(50), name(1), `${name(50)}.archived`, `${name(1)}.archived`, `${name(9)}.archived`, "x.txt", "lock");
+  Deno.mkdirSync(`${bench.directory}/${name(70)}`);
+  const keeper = bench.keeper({ maxAgeMs: 24 * HOUR });
+  await keeper.look();
+  assert.deepEqual(bench.names, ["lock", name(70), `${name(1)}+`, "x.txt"]);
+  assert.deepEqual(keeper.status, { files: 2, bytes: 200, failed: 0, strange: [], isPaused: false });
+  assert.match(bench.lines.join("\n"), /INFO .*journal file deleted file=\S+ reason=age/);
+});
+
+test("without a command nothing is archived or waits for it, whatever the trigger", DISK, async (bench) => {
+  bench.write(name(50), name(1));
+  await bench.keeper({ maxAgeMs: 24 * HOUR, archive: "before-expire" }).look();
+  assert.deepEqual(bench.names, [name(1)]);
+});
+
+test("a file that is open is neither deleted nor archived, even when it is the oldest", PROCESSES, async (bench) => {
+  bench.write(name(50), name(40));
+  bench.open.add(name(50));
+  const command = await bench.script(ALL_OK);
+  const keeper = bench.keeper({ maxAgeMs: HOUR, maxBytes: 1, archive: "on-rotate" }, { command });
+  await keeper.look();
+  assert.deepEqual(bench.names, [name(50), `${name(40)}+`]);
+  bench.open.clear();
+  await keeper.look();
+  await keeper.look();
+  assert.deepEqual(bench.names, []);
+  assert.deepEqual(await bench.runs(), [[name(40)], [name(50)]]);
+});
+
+test("strange files are told once and left alone", DISK, async (bench) => {
+  bench.write("holiday.lpj", formatFileName("nmea2k", 0), name(50));
+  const keeper = bench.keeper({ maxAgeMs: HOUR });
+  await keeper.look();
+  await keeper.look();
+  assert.deepEqual(bench.names, ["holiday.lpj", formatFileName("nmea2k", 0)]);
+  assert.deepEqual(keeper.status.strange.map(({ why }) => why), ["name", "clock"]);
+  assert.equal(bench.lines.filter((line) => line.includes("left alone")).length, 2);
+});
+
+test("as long as the clock is not known to be right nothing is too old", DISK, async (bench) => {
+  bench.write(name(50));
+  let isRight = false;
+  const keeper = bench.keeper({ maxAgeMs: HOUR }, { isClockRight: () => isRight });
+  await keeper.look();
+  assert.deepEqual(bench.names, [name(50)]);
+  isRight = true;
+  await keeper.look();
+  assert.deepEqual(bench.names, []);
+});
+
+test("the first look archives what earlier runs left, in batches of bounded size", PROCESSES, async (bench) => {
+  const names = Array.from({ length: 70 }, (_, i) => name(100 - i));
+  bench.write(...names, `${name(100)}.archived`);
+  const command = await bench.script(ALL_OK);
+  await bench.keeper({ archive: "on-rotate" }, { command }).look();
+  const runs = await bench.runs();
+  assert.deepEqual(runs.map(({ length }) => length), [32, 32, 5]);
+  assert.deepEqual(runs.flat(), names.slice(1));
+  assert.ok(bench.names.every((each) => each.endsWith("+")));
+  await bench.keeper({ archive: "on-rotate" }, { command }).look();
+  assert.equal((await bench.runs()).length, 3, "a marker outlives the keeper");
+});
+
+test("a long sweep looks at the limits in between", PROCESSES, async (bench) => {
+  bench.write(...Array.from({ length: 70 }, (_, i) => name(100 - i)));
+  const command = await bench.script(ALL_OK);
+  const slow = {
+    wallUs: () => bench.clock.wallUs(),
+    monoMs: () => (bench.clock.advance(4 * MINUTE), bench.clock.monoMs()),
+  };
+  const keeper = bench.keeper({ archive: "on-rotate" }, { command, clock: slow });
+  await keeper.look();
+  assert.equal((await bench.runs()).length, 1);
+  keeper.start();
+  await eventually("the other batches", async () => (await bench.runs()).flat().length === 70);
+  await keeper.stop();
+});
+
+test("before it expires a file is archived, and deleted at the next look", PROCESSES, async (bench) => {
+  bench.write(name(50), name(1));
+  const command = await bench.script(ALL_OK);
+  const keeper = bench.keeper({ archive: "before-expire", maxAgeMs: 24 * HOUR }, { command });
+  await keeper.look();
+  assert.deepEqual(bench.names, [`${name(50)}+`, name(1)]);
+  await keeper.look();
+  assert.deepEqual(bench.names, [name(1)]);
+  assert.deepEqual(await bench.runs(), [[name(50)]]);
+});
+
+test("of a batch that succeeds in part only that part is marked, by path", PROCESSES, async (bench) => {
+  bench.write(name(3), name(2), name(1));
+  // One answer in the second place, about the first file: by position it would be the second's.
+  const command = await bench.script(`echo garbage; printf '{"path":"%s","status":"ok"}\\n' "$1"; exit 1`);
+  const keeper = bench.keeper({ archive: "on-rotate" }, { command });
+  await keeper.look();
+  assert.deepEqual(bench.names, [`${name(3)}+`, name(2), name(1)]);
+  assert.equal(keeper.status.failed, 2);
+  assert.equal(bench.lines.filter((line) => /WARN .*not archived.*it ended with code 1/.test(line)).length, 2);
+});
+
+test(
+  "failed files are tried again after a minute, doubling up to an hour; success starts afresh",
+  PROCESSES,
+  async (bench) => {
+    bench.write(name(1));
+    const command = await bench.script(`echo run >>"$LOG"; exit 1`);
+    const keeper = bench.keeper({ archive: "on-rotate" }, { command });
+    const tries: number[] = [];
+    let runs = 0;
+    for (let minute = 0; minute <= 400; minute++) {
+      await keeper.look();
+      const now = (await readLog(bench.folder)).length;
+      if (now > runs) tries.push(minute);
+      runs = now;
+      bench.clock.advance(MINUTE);
+    }
+    assert.deepEqual(tries, [0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 303, 363]);
+    await bench.script(ALL_OK);
+    bench.clock.advance(HOUR);
+    await keeper.look();
+    assert.equal(keeper.status.failed, 0);
+    bench.write(name(0));
+    await bench.script(`echo run >>"$LOG"; exit 1`);
+    await keeper.look();
+    bench.clock.advance(MINUTE);
+    await bench.script(ALL_OK);
+    await keeper.look();
+    assert.deepEqual(bench.names, [`${name(1)}+`, `${name(0)}+`]);
+  },
+);
+
+test("a new file is tried at once while others wait, and does not put their try off", PROCESSES, async (bench) => {
+  bench.write(name(3));
+  const command = await bench.script(`${ALL_OK.replaceAll('"ok"', '"error"')}`);
+  const keeper = bench.keeper({ archive: "on-rotate" }, { command });
+  await keeper.look();
+  bench.clock.advance(MINUTE / 2);
+  bench.write(name(2));
+  await keeper.look();
+  bench.clock.advance(MINUTE / 2);
+  await keeper.look();
+  assert.deepEqual(await bench.runs(), [[name(3)], [name(2)], [name(3), name(2)]]);
+});
+
+test("pauses between tries are spread", PROCESSES, async (bench) => {
+  bench.write(name(1));
+  const command = await bench.script(`echo run >>"$LOG"`);
+  for (const [random, seconds] of [[0, 48], [0.999, 71]] as const) {
+    const keeper = bench.keeper({ archive: "on-rotate" }, { command, random: () => random });
+    await keeper.look();
+    const before = (await readLog(bench.folder)).length;
+    bench.clock.advance(seconds * 1000 - 1000);
+    await keeper.look();
+    assert.equal((await readLog(bench.folder)).length, before, `${seconds} s`);
+    bench.clock.advance(2000);
+    await keeper.look();
+    assert.equal((await readLog(bench.folder)).length, before + 1, `${seconds} s`);
+  }
+});
+
+test(
+  "with no room and the policy to delete, a file goes after one try in vain, and that is a warning",
+  PROCESSES,
+  async (bench) => {
+    bench.write(name(3), name(2), name(1));
+    const command = await bench.script("exit 1");
+    const keeper = bench.keeper({ archive: "on-rotate", maxBytes: 250 }, { command });
+    await keeper.look();
+    assert.equal(bench.names.length, 3);
+    await keeper.look();
+    assert.deepEqual(bench.names, [name(2), name(1)]);
+    assert.match(bench.lines.join("\n"), /WARN .*journal file deleted .*reason=size archived=false/);
+    assert.deepEqual(bench.pauses, []);
+  },
+);
+
+test("with no room and the policy to pause, recording pauses until files are archived", PROCESSES, async (bench) => {
+  bench.write(name(3), name(2), name(1));
+  const command = await bench.script("exit 1");
+  const settings = { archive: "on-rotate", maxBytes: 250, overflow: "pause-recording" } as const;
+  const keeper = bench.keeper(settings, { command });
+  for (let i = 0; i < 3; i++) await keeper.look();
+  assert.deepEqual(bench.pauses, [true]);
+  assert.equal(keeper.status.isPaused, true);
+  assert.equal(bench.names.length, 3);
+  const later = bench.keeper(settings, { command });
+  await later.look();
+  await later.look();
+  assert.deepEqual(bench.pauses, [true, true], "a new keeper finds out again");
+  await bench.script(ALL_OK);
+  bench.clock.advance(10 * MINUTE);
+  await keeper.look();
+  await keeper.look();
+  assert.deepEqual(bench.pauses, [true, true, false]);
+  assert.deepEqual(bench.names, [`${name(2)}+`, `${name(1)}+`]);
+});
+
+test("keepers of two directories pause each for itself", PROCESSES, async (bench) => {
+  const other = new Bench(await Deno.makeTempDir({ dir: bench.folder }));
+  bench.write(name(1));
+  other.write(name(1));
+  const settings = { archive: "on-rotate", maxBytes: 50, overflow: "pause-recording" } as const;
+  const failing = bench.keeper(settings, { command: await bench.script("exit 1") });
+  const working = other.keeper(settings, { command: await other.script(ALL_OK) });
+  for (let i = 0; i < 2; i++) await Promise.all([failing.look(), working.look()]);
+  assert.deepEqual([bench.pauses, other.pauses], [[true], []]);
+});
+
+test("a notice makes the keeper look now, also one that comes while it looks", PROCESSES, async (bench) => {
+  const command = await bench.script(`${ALL_OK}; sleep 0.2`);
+  const keeper = bench.keeper({ archive: "on-rotate" }, { command });
+  bench.write(name(9));
+  keeper.start();
+  keeper.start();
+  for (let hours = 8; hours > 0; hours--) {
+    bench.write(name(hours));
+    keeper.wake();
+    if (hours % 3 === 0) await eventually("a run", async () => (await bench.runs()).flat().includes(name(hours)));
+  }
+  await eventually("all files", async () => (await bench.runs()).flat().length === 9);
+  await eventually("all markers", () => bench.names.every((each) => each.endsWith("+")));
+  await keeper.stop();
+  assert.equal((await bench.runs()).flat().length, 9, "each once");
+});
+
+test("a keeper that is stopped ends its command, and the files count as not yet tried", PROCESSES, async (bench) => {
+  bench.write(name(1));
+  const command = await bench.script(`echo run >>"$LOG"; sleep 600`);
+  const keeper = bench.keeper({ archive: "on-rotate" }, { command });
+  keeper.start();
+  await eventually("the command", async () => (await readLog(bench.folder)).length === 1);
+  await keeper.stop();
+  assert.deepEqual([keeper.status.failed, bench.names], [0, [name(1)]]);
+  assert.equal(bench.lines.filter((line) => line.includes("not archived")).length, 0);
+});
+
+test("a directory that cannot be read is an error until it can, logged once", DISK, async (bench) => {
+  const keeper = bench.keeper({ maxAgeMs: HOUR }, { directory: `${bench.directory}/none` });
+  await keeper.look();
+  await keeper.look();
+  assert.match(keeper.status.error!, /^Cannot look through the journal directory ".*\/none": No such file/);
+  assert.equal(bench.lines.length, 1);
+  Deno.mkdirSync(`${bench.directory}/none`);
+  await keeper.look();
+  assert.equal(keeper.status.error, undefined);
+});
+
+test("a file that cannot be marked as archived is not deleted, and is tried again", PROCESSES, async (bench) => {
+  bench.write(name(50));
+  Deno.mkdirSync(`${bench.directory}/${name(50)}.archived`);
+  const command = await bench.script(ALL_OK);
+  const keeper = bench.keeper({ archive: "before-expire", maxAgeMs: HOUR }, { command });
+  await keeper.look();
+  await keeper.look();
+  assert.match(bench.lines.join("\n"), /WARN .*Cannot mark as archived with .*\.archived/);
+  assert.ok(!bench.lines.some((line) => line.includes("files archived")));
+  assert.equal(keeper.status.failed, 1);
+  Deno.removeSync(`${bench.directory}/${name(50)}.archived`);
+  bench.clock.advance(MINUTE);
+  await keeper.look();
+  await keeper.look();
+  assert.deepEqual(bench.names, []);
+});
