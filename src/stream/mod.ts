@@ -6,3 +6,7 @@
  */
 export * from "./cursor.ts";
 export * from "./frame_source.ts";
+export * from "./filters.ts";
+export * from "./session_file.ts";
+export * from "./session_stream.ts";
+export * from "./sessions.ts";

@@ -1,0 +1,352 @@
+import type { Clock, DurableFile, Logger } from "../base/mod.ts";
+import type { Filter } from "../filter/mod.ts";
+import { FallenBehindError, FrameCursor, type MissingFrames } from "./cursor.ts";
+import { archiveFilter, type CompileFilter, followDevices, type LiveFilter } from "./filters.ts";
+import type { FrameSource } from "./frame_source.ts";
+import { SessionFile, type StoredSession } from "./session_file.ts";
+import { SessionStream, type StreamEnd } from "./session_stream.ts";
+
+/** A session that the settings name: it is there from the start, and never goes away. */
+export interface Slot {
+  id: string;
+  timeoutMs: number;
+  filter: Filter;
+}
+
+/** What sessions may cost; read whenever it matters. */
+export interface SessionLimits {
+  /** Most sessions, slots not counted. */
+  maxSessions: number;
+  /** Longest time that a session is kept for a client that is away. */
+  maxTimeoutMs: number;
+}
+
+/** How sessions are kept. */
+export interface SessionsOptions {
+  source: FrameSource;
+  compile: CompileFilter;
+  clock: Clock;
+  log: Logger;
+  limits: () => SessionLimits;
+  slots?: readonly Slot[] | undefined;
+  /** Names the run of sequence numbers. */
+  epoch?: string | undefined;
+  /** Where they survive a restart; none: they do not. */
+  file?: DurableFile | undefined;
+  /** Acknowledgements wait for it. */
+  journal?: { sync(): Promise<void> } | undefined;
+}
+
+/** A session as clients see it. */
+export interface SessionView {
+  readonly id: string;
+  readonly cursor: number;
+  readonly timeoutMs: number;
+  readonly filter: Filter;
+  readonly isStreaming: boolean;
+  readonly isSlot: boolean;
+}
+
+/** How a stream is opened. */
+export interface SessionStreamOptions {
+  /** Called once when the stream has ended. */
+  ended: (how: StreamEnd) => void;
+  /** Told of frames that were lost on their way into the journal. */
+  missing?: (frames: MissingFrames) => void;
+}
+
+/** `missing`: there is no such session; `full`: no more are kept; `ahead`: nothing has that number yet. */
+export type SessionErrorReason = "missing" | "full" | "ahead";
+
+/** What a client asked of its session cannot be done. */
+export class SessionError extends Error {
+  override readonly name = "SessionError";
+  readonly reason: SessionErrorReason;
+
+  constructor(reason: SessionErrorReason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+interface Session {
+  readonly id: string;
+  readonly slot: Slot | undefined;
+  filter: Filter;
+  timeoutMs: number;
+  cursor: number;
+  /** The client counts in an older epoch, and has not been told. */
+  isOutdated: boolean;
+  live: LiveFilter;
+  state: { kind: "idle"; sinceMs: number } | { kind: "streaming"; stream: SessionStream };
+}
+
+/** An acknowledgement is answered after so long even when the disk does not take anything: health says so. */
+const SYNC_PATIENCE_MS = 5000;
+
+/** Named cursors: each client reads on where it stopped, and what it has not acknowledged is sent again. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #sessions = new Map<string, Session>();
+  readonly #file: SessionFile | undefined;
+  #epoch: string;
+
+  private constructor(options: SessionsOptions) {
+    const { file, log, epoch = "" } = options;
+    this.#options = options;
+    this.#epoch = epoch;
+    this.#file = file && new SessionFile(file, { log, sessions: () => this.#stored() });
+  }
+
+  /** Restores what there was, and makes the slots. Time that the server was down is no inactivity. */
+  static async open(options: SessionsOptions): Promise<Sessions> {
+    const sessions = new Sessions(options);
+    await sessions.#restore();
+    return sessions;
+  }
+
+  /** Sessions kept, slots included. */
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** Sessions whose client is connected. */
+  get streaming(): number {
+    let count = 0;
+    for (const { state } of this.#sessions.values()) if (state.kind === "streaming") count++;
+    return count;
+  }
+
+  /**
+   * Makes a session that begins with the next frame, or gives the one there is another filter and timeout.
+   *
+   * @throws {SessionError} `full`
+   */
+  put(id: string, { filter, timeoutMs: asked }: { filter: Filter; timeoutMs: number }): SessionView {
+    const { maxSessions, maxTimeoutMs } = this.#options.limits();
+    const timeoutMs = Math.min(asked, maxTimeoutMs);
+    this.#expire(this.#sessions.get(id));
+    const known = this.#sessions.get(id);
+    if (!known && this.#countOwn() >= maxSessions) {
+      throw new SessionError("full", `All ${maxSessions} sessions are in use: see -max-sessions`);
+    }
+    const session = known ?? this.#add({ id, filter, timeoutMs });
+    if (known) this.#change(known, { filter, timeoutMs });
+    session.isOutdated = false;
+    this.#touch(session);
+    this.#file?.changed();
+    return viewOf(session);
+  }
+
+  /** @throws {SessionError} `missing` */
+  get(id: string): SessionView {
+    return viewOf(this.#find(id));
+  }
+
+  /**
+   * Ends a session with its stream; a slot begins anew.
+   *
+   * @throws {SessionError} `missing`
+   */
+  delete(id: string): void {
+    const session = this.#find(id);
+    this.#endStream(session, { code: "deleted" });
+    this.#remove(session);
+  }
+
+  /**
+   * Moves the cursor behind `seq`; when this is done a power cut does not take the frames up to there. A number below
+   * the cursor has no effect.
+   *
+   * @throws {SessionError} `missing`, `ahead`
+   */
+  async ack(id: string, seq: number): Promise<void> {
+    const session = this.#find(id);
+    this.#touch(session);
+    // It counts in numbers that begin again.
+    if (session.isOutdated) return;
+    const { source } = this.#options;
+    if (seq > source.head) {
+      throw new SessionError("ahead", `No frame has number ${seq} yet: the newest is ${source.head}`);
+    }
+    if (seq >= session.cursor) {
+      session.cursor = seq + 1;
+      this.#file?.changed();
+    }
+    await this.#sync();
+  }
+
+  /**
+   * Looks whether a stream can be opened, and opens none.
+   *
+   * @throws {SessionError} `missing`
+   * @throws {FallenBehindError} frames from the cursor on are gone
+   */
+  checkReadable(id: string): void {
+    const { cursor, isOutdated } = this.#find(id);
+    const { source, log } = this.#options;
+    if (isOutdated || !source.isGone(cursor)) return;
+    const error = new FallenBehindError(source.oldestSeq);
+    log.warn("session has fallen behind", { client: id, error: error.name, next: cursor, oldestSeq: error.oldestSeq });
+    throw error;
+  }
+
+  /**
+   * Streams from the cursor on. A stream that was open is ended.
+   *
+   * @throws {SessionError} `missing`
+   */
+  stream(id: string, { ended, missing }: SessionStreamOptions): SessionStream {
+    const session = this.#find(id);
+    this.#endStream(session, { code: "superseded" });
+    const { source, compile, log } = this.#options;
+    const cursor = new FrameCursor({
+      source,
+      fromSeq: session.cursor,
+      // A filter that is replaced counts from the next frame on.
+      accept: (bus, src, pgn) => session.live.accept(bus, src, pgn),
+      archived: archiveFilter(compile(session.filter)),
+      ...(missing && { missing }),
+    });
+    const stream: SessionStream = new SessionStream(id, {
+      cursor,
+      log,
+      ended: (how) => {
+        if (session.state.kind === "streaming" && session.state.stream === stream) this.#rest(session);
+        ended(how);
+      },
+    });
+    session.state = { kind: "streaming", stream };
+    if (session.isOutdated) {
+      session.isOutdated = false;
+      stream.end({ code: "new_epoch" });
+    }
+    return stream;
+  }
+
+  /** Removes sessions whose client has been away for too long. To be called now and then. */
+  keepHouse(): void {
+    for (const session of [...this.#sessions.values()]) this.#expire(session);
+  }
+
+  /** Numbers begin again at 1: every session begins with the first of them, and its client is told. */
+  newEpoch(epoch: string): void {
+    this.#epoch = epoch;
+    for (const session of this.#sessions.values()) {
+      session.cursor = 1;
+      session.isOutdated = session.state.kind === "idle";
+      this.#endStream(session, { code: "new_epoch" });
+    }
+    this.#file?.changed();
+  }
+
+  /** Ends every stream, and writes down what there is. */
+  async stop(): Promise<void> {
+    for (const session of this.#sessions.values()) {
+      this.#endStream(session, { code: "stopped" });
+      session.live.close();
+    }
+    await this.#file?.flush();
+  }
+
+  async #restore(): Promise<void> {
+    const { source, slots = [] } = this.#options;
+    for (const slot of slots) this.#add(slot, slot);
+    for (const { id, filter, timeoutMs, epoch, cursor } of await this.#file?.read() ?? []) {
+      const session = this.#sessions.get(id) ?? this.#add({ id, filter, timeoutMs });
+      if (epoch === this.#epoch) session.cursor = Math.min(cursor, source.head + 1);
+      else session.isOutdated = true;
+    }
+    if (this.size > 0) this.#file?.changed();
+  }
+
+  #add({ id, filter, timeoutMs }: Slot, slot?: Slot): Session {
+    const { source, clock, limits } = this.#options;
+    const session: Session = {
+      id,
+      slot,
+      filter,
+      timeoutMs: Math.min(timeoutMs, limits().maxTimeoutMs),
+      cursor: source.head + 1,
+      isOutdated: false,
+      live: this.#follow(filter),
+      state: { kind: "idle", sinceMs: clock.monoMs() },
+    };
+    this.#sessions.set(id, session);
+    return session;
+  }
+
+  #change(session: Session, { filter, timeoutMs }: { filter: Filter; timeoutMs: number }): void {
+    session.live.close();
+    session.live = this.#follow(filter);
+    session.filter = filter;
+    session.timeoutMs = timeoutMs;
+  }
+
+  #follow(filter: Filter): LiveFilter {
+    const { compile, source } = this.#options;
+    return followDevices(compile(filter), source.broker.registry);
+  }
+
+  #find(id: string): Session {
+    this.#expire(this.#sessions.get(id));
+    const session = this.#sessions.get(id);
+    if (!session) throw new SessionError("missing", `There is no session "${id}": make it with PUT /clients/${id}`);
+    return session;
+  }
+
+  #expire(session: Session | undefined): void {
+    if (session?.state.kind !== "idle") return;
+    const { clock, log } = this.#options;
+    if (clock.monoMs() - session.state.sinceMs < session.timeoutMs) return;
+    log.info("session has expired", { client: session.id, cursor: session.cursor });
+    this.#remove(session);
+  }
+
+  #remove(session: Session): void {
+    session.live.close();
+    this.#sessions.delete(session.id);
+    if (session.slot) this.#add(session.slot, session.slot);
+    this.#file?.changed();
+  }
+
+  #touch(session: Session): void {
+    if (session.state.kind === "idle") this.#rest(session);
+  }
+
+  #rest(session: Session): void {
+    session.state = { kind: "idle", sinceMs: this.#options.clock.monoMs() };
+  }
+
+  #endStream({ state }: Session, how: StreamEnd): void {
+    if (state.kind === "streaming") state.stream.end(how);
+  }
+
+  #countOwn(): number {
+    let count = 0;
+    for (const { slot } of this.#sessions.values()) if (!slot) count++;
+    return count;
+  }
+
+  async #sync(): Promise<void> {
+    const synced = this.#options.journal?.sync();
+    if (!synced) return;
+    const patience = Promise.withResolvers<void>();
+    const timer = setTimeout(patience.resolve, SYNC_PATIENCE_MS);
+    await Promise.race([synced, patience.promise]).finally(() => clearTimeout(timer));
+  }
+
+  #stored(): StoredSession[] {
+    return Array.from(this.#sessions.values(), ({ id, cursor, timeoutMs, filter, isOutdated }) => ({
+      id,
+      epoch: isOutdated ? "" : this.#epoch,
+      cursor,
+      timeoutMs,
+      filter,
+    }));
+  }
+}
+
+function viewOf({ id, cursor, timeoutMs, filter, state, slot }: Session): SessionView {
+  return { id, cursor, timeoutMs, filter, isStreaming: state.kind === "streaming", isSlot: slot !== undefined };
+}
