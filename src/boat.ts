@@ -115,10 +115,17 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const hub = new StreamHub({ broker, clock, stall });
   const lines = buses.map((bus, index) => lineOf(bus, { index, maxAssemblies, take }));
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
-  const metrics = new Metrics({ version: VERSION, broker, lines, hub, stall, identity });
+  const metrics = new Metrics({ version: VERSION, broker, lines, hub, stall, identity, journal: recorder?.journal });
   const startedMs = clock.monoMs();
   const health = () =>
-    judgeHealth({ broker, lines, busSilenceMs: limits.busSilenceThresholdMs, startedMs, nowMs: clock.monoMs() });
+    judgeHealth({
+      broker,
+      lines,
+      journal: recorder?.journal,
+      busSilenceMs: limits.busSilenceThresholdMs,
+      startedMs,
+      nowMs: clock.monoMs(),
+    });
   const routes = boatRoutes({
     broker,
     hub,
@@ -128,15 +135,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     limits: () => ({ maxStreams: limits.maxStreams, streamBufferBytes }),
   });
   const handler = serveRoutes(routes, { title: "Vessel Bus Gateway: boat server", version: VERSION, log });
-  let lastRoundMs = startedMs;
-  const keepHouse = () => {
-    const nowMs = clock.monoMs();
-    // By now everything is read that had come by the last round, even if the process stood still in between.
-    for (const { assembler } of lines) assembler.expire(lastRoundMs);
-    broker.registry.expire(lastRoundMs, limits.deviceIdleTimeoutMs);
-    lastRoundMs = nowMs;
-  };
-  const housekeeping = setInterval(() => stall.run("housekeeping", keepHouse), HOUSEKEEPING_MS);
+  const housekeeping = keepHouse({ broker, lines, clock, stall }, () => limits.deviceIdleTimeoutMs);
 
   const stopParts = async () => {
     clearInterval(housekeeping);
@@ -164,6 +163,22 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     await stopParts();
     throw error;
   }
+}
+
+/** Looks for idle devices and stale fragments from now on; returns the timer. */
+function keepHouse(
+  { broker, lines, clock, stall }: { broker: Broker; lines: readonly Line[]; clock: Clock; stall: StallDetector },
+  deviceIdleTimeoutMs: () => number,
+): ReturnType<typeof setInterval> {
+  let lastRoundMs = clock.monoMs();
+  const round = () => {
+    const nowMs = clock.monoMs();
+    // By now everything is read that had come by the last round, even if the process stood still in between.
+    for (const { assembler } of lines) assembler.expire(lastRoundMs);
+    broker.registry.expire(lastRoundMs, deviceIdleTimeoutMs());
+    lastRoundMs = nowMs;
+  };
+  return setInterval(() => stall.run("housekeeping", round), HOUSEKEEPING_MS);
 }
 
 async function closeBuses(buses: readonly CanBus[], log: Logger): Promise<void> {

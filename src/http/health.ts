@@ -1,6 +1,7 @@
 import type { Broker } from "../broker/mod.ts";
 import type { AssemblerDrops, CanBus } from "../can/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
+import type { Journal } from "../journal/mod.ts";
 
 /** How a part of the server does. */
 export type HealthStatus = "ok" | "degraded" | "unhealthy";
@@ -46,6 +47,8 @@ export interface BusLine {
 export interface HealthSources {
   broker: Broker;
   lines: readonly BusLine[];
+  /** Undefined where nothing is recorded. */
+  journal?: Pick<Journal, "state" | "lost"> | undefined;
   /** Silence of a bus that makes it degraded, milliseconds; undefined never does. */
   busSilenceMs: number | undefined;
   /** Monotonic time when the server started. */
@@ -53,13 +56,18 @@ export interface HealthSources {
   nowMs: number;
 }
 
-/** Judges the server: a failed part degrades it, and when all buses have failed it is unhealthy. */
+/**
+ * Judges the server: a failed part degrades it; when all buses have failed, or nothing can be recorded that should be, it
+ * is unhealthy.
+ */
 export function judgeHealth(sources: HealthSources): Health {
-  const { broker, lines } = sources;
+  const { broker, lines, journal } = sources;
   const components: Record<string, ComponentHealth> = {};
   for (const line of lines) components[line.bus.name] = judgeBus(line, sources);
   const buses = Object.values(components);
-  const failed = buses.length > 0 && buses.every(({ status }) => status === "unhealthy");
+  const noBus = buses.length > 0 && buses.every(({ status }) => status === "unhealthy");
+  if (journal) components.journal = judgeJournal(journal);
+  const failed = noBus || components.journal?.status === "unhealthy";
   const { fault } = broker.decoder;
   if (fault.count > 0) {
     const message = `${fault.count} payloads not decoded by a fault: ${fault.message}`;
@@ -79,6 +87,13 @@ export function judgeHealth(sources: HealthSources): Health {
     last_frame_at: lastUs > 0 ? formatTimeUs(lastUs) : null,
     components,
   };
+}
+
+/** Frames that were lost are lost for good: they stay a matter of the metrics once recording goes on. */
+function judgeJournal({ state, lost }: Pick<Journal, "state" | "lost">): ComponentHealth {
+  if (state.kind !== "failing") return { status: "ok" };
+  const cost = lost > 0 ? `; ${lost} frames are lost` : "";
+  return { status: "unhealthy", message: `cannot be written: ${state.reason}${cost}` };
 }
 
 function judgeBus({ bus: { state }, index, fault }: BusLine, sources: HealthSources): ComponentHealth {

@@ -2,6 +2,7 @@ import process from "node:process";
 import { Counter, Gauge, Registry } from "prom-client";
 import type { StallDetector } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
+import type { Journal } from "../journal/mod.ts";
 import type { BusCounters } from "../can/mod.ts";
 import type { BusLine } from "./health.ts";
 import type { StreamHub } from "./stream_hub.ts";
@@ -14,6 +15,8 @@ export interface MetricSources {
   stall: StallDetector;
   /** Version of the server. */
   version: string;
+  /** Undefined where nothing is recorded. */
+  journal?: Pick<Journal, "durableSeq" | "lost" | "blocks"> | undefined;
   /** Identity requests so far; undefined when discovery is off. */
   identity: { counters: { sent: number; failed: number }; pending: number } | undefined;
 }
@@ -34,6 +37,7 @@ export class Metrics {
     this.#buses(sources);
     this.#broker(sources);
     this.#server(sources);
+    if (sources.journal) this.#journal(sources.journal);
   }
 
   /** Type of the text. */
@@ -54,6 +58,12 @@ export class Metrics {
       const { user, system } = process.cpuUsage();
       return [[(user + system) / 1e6, {}]];
     });
+  }
+
+  #journal(journal: Pick<Journal, "durableSeq" | "lost" | "blocks">): void {
+    this.#gauge("vbg_journal_durable_seq", "Newest frame that a power cut leaves", () => [[journal.durableSeq, {}]]);
+    this.#counter("vbg_journal_blocks_total", "Blocks written", () => [[journal.blocks, {}]]);
+    this.#counter("vbg_journal_lost_frames_total", "Frames that could not be recorded", () => [[journal.lost, {}]]);
   }
 
   #buses({ lines, broker }: MetricSources): void {

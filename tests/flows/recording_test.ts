@@ -80,3 +80,24 @@ Deno.test("a second server does not write into the journal of the first", FILES,
   await assert.rejects(TestBoat.start({ journal }), /used by another process|in use/);
   await first.boat.stop();
 });
+
+Deno.test("a journal that cannot be written is told by health and metrics, and the server goes on", FILES, async () => {
+  await using places = await directories();
+  const journal = { directory: places.journal, stateDirectory: places.state, syncIntervalMs: 50 };
+  await using boat = await TestBoat.start({ journal });
+  const health = async () => await (await boat.raw("/healthz")).text();
+  assert.match(await health(), /"journal":\{"status":"ok"\}/);
+  await Deno.remove(places.journal, { recursive: true });
+  boat.say();
+  await eventually(
+    "health that tells",
+    async () => /"journal":\{"status":"unhealthy","message":"cannot be written/.test(await health()),
+  );
+  assert.equal((await boat.raw("/healthz")).status, 503);
+  await using events = await boat.events();
+  boat.say({ src: 77 });
+  await eventually("the frame", () => events.frames.some(({ src }) => src === 77));
+  assert.match(await (await boat.raw("/metrics")).text(), /vbg_journal_lost_frames_total \d/);
+  await Deno.mkdir(places.journal);
+  await eventually("recording again", async () => /"journal":\{"status":"ok"\}/.test(await health()));
+});
