@@ -14,9 +14,12 @@ import {
 import { route, type RouteTable, routeWithParts } from "./routes.ts";
 import type { Clock } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
+import type { JournalIndex } from "../journal/mod.ts";
 import { describePgn, listPgns } from "../pgn/mod.ts";
 import type { Health } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
+import { openHistory } from "./history.ts";
+import { historyQuery } from "./history_query.ts";
 import { listDevices, listValues } from "./reads.ts";
 import { EventStream } from "./sse.ts";
 import type { StreamHub } from "./stream_hub.ts";
@@ -34,7 +37,9 @@ export interface BoatApi {
   /** Judges the server now. */
   health: () => Health;
   /** Limits that may change while running. */
-  limits: () => { maxStreams: number; streamBufferBytes: number };
+  limits: () => { maxStreams: number; streamBufferBytes: number; maxHistory?: number };
+  /** The recording, where one is kept. */
+  journal?: { index: JournalIndex };
 }
 
 /** The boat server's API on one page. */
@@ -79,6 +84,13 @@ export function boatRoutes(api: BoatApi): RouteTable {
       query: filterQuery,
       replies: { 200: ["application/json", z.array(decodedValuesSchema)] },
       answer: (_, query) => jsonList(listValues(broker, filterOf(query), { decode: true })),
+    }),
+    route({
+      path: "/history",
+      summary: "Frames of the journal between two times, those not yet written included",
+      query: historyQuery,
+      replies: { 200: ["application/json", z.array(frameSchema)], 503: PROBLEM },
+      answer: (_, query) => openHistory({ ...api, maxLimit: api.limits().maxHistory }, query),
     }),
     ...pgnRoutes(),
     ...stateRoutes(api),

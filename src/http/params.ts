@@ -9,7 +9,7 @@ const MAX_UINT32 = 0xffff_ffff;
 const MAX_DEVICE_INSTANCE = 252;
 
 /** A whole number written in decimal; `hint` says more to who gave a list of them. */
-function uint(maximum: number, hint = ": for several, repeat the parameter") {
+export function uint(maximum: number, hint = ": for several, repeat the parameter") {
   return z.string()
     .refine((text) => /^\d{1,10}$/.test(text) && Number(text) <= maximum, {
       error: ({ input }) =>
@@ -28,12 +28,12 @@ const nameText = z.string().refine((text) => NAME_PATTERN.test(text), {
 const nonEmpty = z.string().min(1, "must not be empty");
 
 /** A parameter that may be given several times. */
-function repeated<T extends z.ZodType>(item: T, description: string) {
+export function repeated<T extends z.ZodType>(item: T, description: string) {
   return z.array(item).optional().openapi({ param: { explode: true }, description });
 }
 
 /** A switch: `true` or `false`; the last one given counts. */
-function flag(description: string) {
+export function flag(description: string) {
   return z.array(z.enum(["true", "false"], { error: (issue) => `expected true or false, got "${issue.input}"` }))
     .optional()
     .transform((values) => values?.at(-1) === "true")

@@ -134,6 +134,14 @@ export class JournalIndex {
     this.#placed.add(added);
   }
 
+  /** A reader found frames in a block that cannot be read, though its checksum fits. */
+  noteDamaged({ baseSeq, baseTimeUs }: Block, error: BlockError): void {
+    const where = baseSeq === undefined ? { timeUs: baseTimeUs } : { seq: baseSeq };
+    if (!this.#isNews(`block ${JSON.stringify(where)}`)) return;
+    this.#damagedBlocks++;
+    this.#log.warn("damaged frames passed over", { ...where, reason: error.message });
+  }
+
   /** A file was deleted. */
   noteRemoved(path: string): void {
     const file = this.#files.get(nameOf(path));

@@ -1,0 +1,94 @@
+import { z } from "@hono/zod-openapi";
+import { parseDuration } from "../base/mod.ts";
+import { filterQuery, flag, repeated, uint } from "./params.ts";
+import { badParameter } from "./reply.ts";
+
+/** Frames given when no limit is asked for. */
+const DEFAULT_LIMIT = 10_000;
+/** Largest limit when the server says nothing else. */
+export const DEFAULT_MAX_HISTORY = 1_000_000;
+/** Date, time with seconds, and an offset; a `+` that a URL turned into a space is taken as meant. */
+const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+\- ]\d\d:\d\d)$/;
+
+const timeText = z.array(
+  z.string().transform((text, context) => {
+    const timeUs = readTime(text);
+    if (timeUs !== undefined) return timeUs;
+    context.addIssue({
+      code: "custom",
+      message: `expected an RFC 3339 time such as 2026-01-02T03:04:05Z, got "${text}"`,
+    });
+    return z.NEVER;
+  }),
+);
+
+const intervalText = z.array(
+  z.string().transform((text, context) => {
+    try {
+      const us = Math.round(parseDuration(text) * 1000);
+      if (us > 0 && Number.isSafeInteger(us)) return us;
+      context.addIssue({ code: "custom", message: `expected a duration above zero, got "${text}"` });
+    } catch (error) {
+      context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+    }
+    return z.NEVER;
+  }),
+);
+
+/** The parameters of the history; of those that are single the last one given counts. */
+export const historyQuery = filterQuery.extend({
+  from: z.array(z.unknown(), "is required: an RFC 3339 time").pipe(timeText)
+    .transform((times) => times.at(-1) ?? 0)
+    .openapi({ type: "string", format: "date-time", description: "Time of the first frame" }),
+  to: timeText.optional().transform((times) => times?.at(-1))
+    .openapi({ type: "string", format: "date-time", description: "Time of the last frame; default now" }),
+  src: repeated(uint(255), "Source address; repeatable"),
+  limit: z.array(uint(0xffff_ffff, "")).optional().transform((limits) => limits?.at(-1))
+    .openapi({ type: "integer", minimum: 1, description: `Most frames; default ${DEFAULT_LIMIT}` }),
+  interval: intervalText.optional().transform((intervals) => intervals?.at(-1)).openapi({
+    type: "string",
+    description: "Keep the first frame of each source and PGN in each span of so long: 5s, PT1M",
+  }),
+  decode: flag("Add a `decoded` object to each frame whose payload is known: see /pgns"),
+});
+
+/** What a client wants of the history. */
+export type HistoryQuery = z.output<typeof historyQuery>;
+
+/** A query with what it leaves open filled in; times are inclusive, in microseconds since 1970. */
+export interface HistoryRange {
+  fromUs: number;
+  toUs: number;
+  limit: number;
+}
+
+/**
+ * Fills in what a query leaves open.
+ *
+ * @throws {ApiError} 400: `to` is before `from`, or the limit is too small or too large
+ */
+export function rangeOf(
+  { from, to, limit }: HistoryQuery,
+  { nowUs, maxLimit }: { nowUs: number; maxLimit: number },
+): HistoryRange {
+  if (to !== undefined && to < from) throw badParameter("to", `is before "from"`);
+  if (limit !== undefined && !(limit >= 1 && limit <= maxLimit)) {
+    throw badParameter("limit", `expected a whole number from 1 to ${maxLimit}, got "${limit}"`);
+  }
+  // A frame shows its time in whole milliseconds, and must be found by what it shows.
+  const toUs = Math.floor((to ?? nowUs) / 1000) * 1000 + 999;
+  return { fromUs: from, toUs, limit: limit ?? Math.min(DEFAULT_LIMIT, maxLimit) };
+}
+
+/** Microseconds since 1970; undefined when the text is no RFC 3339 time. */
+function readTime(text: string): number | undefined {
+  const found = RFC_3339.exec(text);
+  if (!found) return undefined;
+  const [, date, time, fraction = "0", zone = "Z"] = found;
+  try {
+    const instant = Temporal.Instant.from(`${date}T${time}.${fraction.slice(0, 9)}${zone.replace(" ", "+")}`);
+    return Number(instant.epochNanoseconds / 1000n);
+  } catch {
+    return undefined;
+  }
+}
