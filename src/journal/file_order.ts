@@ -71,7 +71,8 @@ export function* spansOf(run: readonly FileEntry[]): Generator<FileSpan> {
     const bounds = file.table ?? file.bounds;
     const ascends = next !== undefined && next.firstTimeUs >= file.firstTimeUs;
     const isUnordered = file.name.startsWith(UNORDERED_PREFIX);
-    // As with blocks, a clock that stepped back a little does not show: so it is the file after the next that counts.
+    // As with blocks, a clock that stepped back a little does not show, nor do numbers that two files share: so it is
+    // the file after the next that counts.
     const endsBefore = ascends && second !== undefined && second.firstTimeUs >= next.firstTimeUs &&
       (bounds?.isAscending ?? true);
     yield {
@@ -80,7 +81,10 @@ export function* spansOf(run: readonly FileEntry[]): Generator<FileSpan> {
       lowSeq: bounds?.minSeq ?? (isUnordered ? -Infinity : file.firstSeq),
       end: {
         timeUs: endsBefore ? second.firstTimeUs : Infinity,
-        seq: next !== undefined && next.firstSeq > file.firstSeq ? next.firstSeq - 1 : Infinity,
+        seq: next !== undefined && second !== undefined && next.firstSeq > file.firstSeq &&
+            second.firstSeq > next.firstSeq
+          ? second.firstSeq - 1
+          : Infinity,
       },
     };
   }
