@@ -60,6 +60,21 @@ function recording(settings: BoatSettings, stateDirectory: string): RecordingOpt
     rotateDurationMs: settings.journalRotateDurationMs,
     rotateBytes: settings.journalRotateBytes,
     syncIntervalMs: settings.journalSyncIntervalMs,
+    retention: retention(settings),
+    ...(settings.archiveCommand !== "" && { archiveCommand: settings.archiveCommand }),
+  };
+}
+
+/** Which files are kept; 0 is no limit. */
+function retention(settings: BoatSettings): NonNullable<RecordingOptions["retention"]> {
+  const { retentionMaxAgeMs, retentionMinKeepMs, retentionMaxBytes, archiveTrigger } = settings;
+  return {
+    maxAgeMs: retentionMaxAgeMs || undefined,
+    minKeepMs: retentionMinKeepMs || undefined,
+    maxBytes: retentionMaxBytes || undefined,
+    softPercent: settings.retentionSoftPercent,
+    overflow: settings.retentionOverflow,
+    archive: archiveTrigger === "disabled" ? "off" : archiveTrigger,
   };
 }
 

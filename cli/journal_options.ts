@@ -13,6 +13,16 @@ export interface JournalSettings {
   /** 0: never. */
   journalRotateBytes: number;
   journalSyncIntervalMs: number;
+  /** 0: whatever their age. */
+  retentionMaxAgeMs: number;
+  retentionMinKeepMs: number;
+  /** 0: as many as there are. */
+  retentionMaxBytes: number;
+  retentionSoftPercent: number;
+  retentionOverflow: "delete-unarchived" | "pause-recording";
+  /** Empty: nothing is archived. */
+  archiveCommand: string;
+  archiveTrigger: "disabled" | "on-rotate" | "before-expire";
   historyMaxLimit: number;
 }
 
@@ -78,6 +88,59 @@ export const journalOptions: Options<JournalSettings> = {
     help: "Longest time that a frame is in memory alone: what a power cut may cost.",
     group: JOURNAL,
   }),
+  retentionMaxAgeMs: duration({
+    name: "journal-retention-max-age",
+    key: "journal.retention.max-age",
+    default: 0,
+    help: "Files that began longer ago are deleted. 0: whatever their age, they stay.",
+    group: JOURNAL,
+  }),
+  retentionMinKeepMs: duration({
+    name: "journal-retention-min-keep",
+    key: "journal.retention.min-keep",
+    default: 0,
+    help: "No file that began less long ago is deleted for its age. Room goes before.",
+    group: JOURNAL,
+  }),
+  retentionMaxBytes: size({
+    name: "journal-retention-max-size",
+    key: "journal.retention.max-size",
+    default: 0,
+    help: "Bytes that all files may have together; the oldest are deleted. 0: as many as there are.",
+    group: JOURNAL,
+  }),
+  retentionSoftPercent: integer({
+    name: "journal-retention-soft-pct",
+    key: "journal.retention.soft-pct",
+    default: 80,
+    min: 1,
+    max: 99,
+    help: "At this part of the size files are archived, before there is no room.",
+    group: JOURNAL,
+  }),
+  retentionOverflow: oneOf({
+    name: "journal-retention-overflow-policy",
+    key: "journal.retention.overflow-policy",
+    default: "delete-unarchived",
+    choices: ["delete-unarchived", "pause-recording"],
+    help: "When there is no room and files could not be archived: delete the oldest all the same, or record nothing.",
+    group: JOURNAL,
+  }),
+  archiveCommand: text({
+    name: "journal-archive-command",
+    key: "journal.archive.command",
+    default: "",
+    help: "Program that archives files: paths as arguments, JSON lines on its input and output.",
+    group: JOURNAL,
+  }),
+  archiveTrigger: oneOf({
+    name: "journal-archive-trigger",
+    key: "journal.archive.trigger",
+    default: "disabled",
+    choices: ["disabled", "on-rotate", "before-expire"],
+    help: "When files are archived: as soon as they are ended, or before they would be deleted.",
+    group: JOURNAL,
+  }),
   historyMaxLimit: integer({
     name: "history-max-limit",
     key: "history.max-limit",
@@ -100,6 +163,14 @@ export const journalChecks: readonly Check<JournalSettings & { interfaces: reado
     test: ({ journalCompression }) =>
       journalCompression === "zstd-dict"
         ? "Cannot write zstd-dict: such journals can only be read; use zstd"
+        : undefined,
+  },
+  {
+    settings: ["archiveCommand", "archiveTrigger"],
+    severity: "error",
+    test: ({ archiveCommand, archiveTrigger }) =>
+      archiveTrigger !== "disabled" && archiveCommand === ""
+        ? `Cannot archive ${archiveTrigger} without -journal-archive-command`
         : undefined,
   },
   {

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from "./base/mod.ts";
 import type { Broker, DeviceRecord, Registry } from "./broker/mod.ts";
 import type { Message } from "./frame/mod.ts";
-import { type BlockDevice, Journal, NO_PRODUCT } from "./journal/mod.ts";
+import { type BlockDevice, Journal, NO_PRODUCT, type RetentionSettings } from "./journal/mod.ts";
 
 /** Where and how a boat records. */
 export interface RecordingOptions {
@@ -21,6 +21,10 @@ export interface RecordingOptions {
   rotateBytes?: number;
   /** Longest time that a frame is in memory alone, milliseconds; default 1000. */
   syncIntervalMs?: number;
+  /** Which files are kept; left out: all. */
+  retention?: RetentionSettings;
+  /** Program that archives files; see the retention's `archive`. */
+  archiveCommand?: string;
 }
 
 /** What a block says of a device. */

@@ -1,6 +1,8 @@
 import { AtomicFile, type DirectoryLock, lockDirectory } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { JournalIndex } from "./journal_index.ts";
+import { Keeper, type KeeperStatus } from "./keeper/keeper.ts";
+import type { RetentionSettings } from "./keeper/retention.ts";
 import { type JournalState, JournalWriter, type JournalWriterOptions } from "./journal_writer.ts";
 import { recover } from "./recovery.ts";
 import type { JournalEnd } from "./sequence_start.ts";
@@ -11,6 +13,12 @@ export interface JournalOptions
   extends Omit<JournalWriterOptions, "epoch" | "gap" | "newestFile" | "onWritten" | "onEnded"> {
   /** Directory of `head.json`, which knows the numbers that were given out. */
   stateDirectory: string;
+  /** Which files are kept; left out: all. */
+  retention?: RetentionSettings | undefined;
+  /** Program that archives files. */
+  archiveCommand?: string | undefined;
+  /** Whose files these are, for that program; default the prefix. */
+  instanceId?: string | undefined;
 }
 
 /** The epoch and number that the journal ends with. */
@@ -20,6 +28,34 @@ async function endOf(index: JournalIndex, lastSeq: number): Promise<JournalEnd |
   return { seq: lastSeq };
 }
 
+interface Parts {
+  index: JournalIndex;
+  lock: DirectoryLock;
+  writer: JournalWriter;
+  numbers: SequenceStore;
+  keeper: Keeper | undefined;
+}
+
+/** A keeper of the directory, where files are to be deleted or archived. */
+function keeperOf(
+  options: JournalOptions,
+  { writer, index }: { writer: JournalWriter; index: JournalIndex },
+): Keeper | undefined {
+  const { directory, retention, archiveCommand, instanceId, prefix = "nmea2k", log, clock } = options;
+  if (retention === undefined) return undefined;
+  return new Keeper({
+    directory,
+    settings: retention,
+    command: archiveCommand,
+    instanceId: instanceId ?? prefix,
+    isOpen: (name) => name === writer.openName,
+    onPause: (isPaused) => writer.pause(isPaused),
+    onRemoved: (name) => index.noteRemoved(`${directory}/${name}`),
+    log,
+    clock,
+  });
+}
+
 /**
  * The journal of a boat: numbers that never repeat, frames on disk, and the way back to them. It holds its directory
  * alone, and is whole again after whatever ended the last recording.
@@ -27,14 +63,14 @@ async function endOf(index: JournalIndex, lastSeq: number): Promise<JournalEnd |
 export class Journal {
   /** What is on disk, and what is about to be. */
   readonly index: JournalIndex;
+  readonly #keeper: Keeper | undefined;
   readonly #lock: DirectoryLock;
   readonly #writer: JournalWriter;
   readonly #numbers: SequenceStore;
 
-  private constructor(
-    parts: { index: JournalIndex; lock: DirectoryLock; writer: JournalWriter; numbers: SequenceStore },
-  ) {
+  private constructor(parts: Parts) {
     this.index = parts.index;
+    this.#keeper = parts.keeper;
     this.#lock = parts.lock;
     this.#writer = parts.writer;
     this.#numbers = parts.numbers;
@@ -66,8 +102,11 @@ export class Journal {
         gap: skipped && { firstMissing: skipped.from, reason: "restart" },
         newestFile: recovered.newestFile,
         onWritten: (block) => index.noteWritten(block),
+        onEnded: () => keeper?.wake(),
       });
-      return new Journal({ index, lock, writer, numbers });
+      const keeper = keeperOf(options, { writer, index });
+      keeper?.start();
+      return new Journal({ index, lock, writer, numbers, keeper });
     } catch (error) {
       lock.close();
       throw error;
@@ -104,6 +143,11 @@ export class Journal {
     return this.#writer.blocks;
   }
 
+  /** What is known of the files; undefined where all are kept. */
+  get files(): KeeperStatus | undefined {
+    return this.#keeper?.status;
+  }
+
   /** The number of the next frame. */
   next(): number {
     return this.#numbers.next();
@@ -121,6 +165,7 @@ export class Journal {
 
   /** Writes everything, ends the open file, writes down the last number, and lets the directory go. */
   async close(): Promise<void> {
+    await this.#keeper?.stop();
     await this.#writer.close();
     await this.#numbers.close();
     this.#lock.close();

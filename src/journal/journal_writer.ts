@@ -94,6 +94,9 @@ export class JournalWriter {
   /** When the first frame of the file came, that is or will be written: monotonic. */
   #fileSinceMs: number | undefined;
   #newestFile: string | undefined;
+  /** Name of the file that is written; known before the file is there. */
+  #openName: string | undefined;
+  #isPaused = false;
   #state: JournalState = { kind: "recording" };
   /** Whether a block is being filled; one that is has frames. */
   #isOpen = false;
@@ -145,14 +148,15 @@ export class JournalWriter {
     return this.#blocks;
   }
 
-  /** Path of the file that is being written. */
-  get openFile(): string | undefined {
-    return this.#file?.path;
+  /** Name of the file that is being written; known before the file is there. */
+  get openName(): string | undefined {
+    return this.#openName;
   }
 
   /** Takes a frame; its bytes are copied. After {@linkcode close} nothing is taken. */
   append(seq: number, message: Message): void {
     if (this.#closing) return;
+    if (this.#isPaused) return this.#lose(seq, "recording is paused: there is no room");
     if (this.#backlogBytes() >= this.#options.maxBacklogBytes) {
       return this.#lose(seq, this.#state.kind === "failing" ? this.#state.reason : "the disk is too slow");
     }
@@ -164,6 +168,11 @@ export class JournalWriter {
       if (!(error instanceof OversizedMessageError || error instanceof RangeError)) throw error;
       this.#lose(seq, error.message);
     }
+  }
+
+  /** Pauses recording, or goes on: frames that come meanwhile are lost, and counted. */
+  pause(isPaused: boolean): void {
+    this.#isPaused = isPaused;
   }
 
   /** Resolves when every frame taken so far is safe from a power cut. Rejects when the journal is closed before. */
@@ -327,6 +336,7 @@ export class JournalWriter {
     const name = nextFileName(prefix, { timeUs, after: this.#newestFile, isTaken: (each) => taken.has(each) });
     const { blockBytes } = this.#builder;
     const path = `${directory}/${name}`;
+    this.#openName = name;
     const file = await JournalFile.create({ path, directory, blockBytes, compression, epoch });
     this.#newestFile = name;
     return file;
@@ -341,6 +351,7 @@ export class JournalWriter {
   #leaveFile(): void {
     const file = this.#file;
     this.#file = undefined;
+    this.#openName = undefined;
     if (file && file.blocks > 0) this.#options.onEnded?.(file.path);
   }
 

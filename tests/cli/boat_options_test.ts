@@ -81,6 +81,13 @@ Deno.test("the defaults of the boat server", () => {
     journalRotateDurationMs: 3_600_000,
     journalRotateBytes: 0,
     journalSyncIntervalMs: 1000,
+    retentionMaxAgeMs: 0,
+    retentionMinKeepMs: 0,
+    retentionMaxBytes: 0,
+    retentionSoftPercent: 80,
+    retentionOverflow: "delete-unarchived",
+    archiveCommand: "",
+    archiveTrigger: "disabled",
     historyMaxLimit: 1_000_000,
     stateDir: "/home/sailor/.local/state/vbg",
     logLevel: "info",
@@ -175,5 +182,6 @@ Deno.test("a journal that cannot be written as asked is refused with a reason", 
   assert.match(onlyMessage("-journal-dir", "/j", ...many), /Cannot record 5 interfaces/);
   assert.deepEqual(resolve(...many).problems, []);
   assert.match(onlyMessage("-journal-block-size", "5000"), /5000/);
+  assert.match(onlyMessage("-journal-archive-trigger", "on-rotate"), /Cannot archive on-rotate without/);
   assert.match(onlyMessage("-journal-prefix", "a/b"), /Cannot name files after "a\/b"/);
 });

@@ -101,3 +101,31 @@ Deno.test("a journal that cannot be written is told by health and metrics, and t
   await Deno.mkdir(places.journal);
   await eventually("recording again", async () => /"journal":\{"status":"ok"\}/.test(await health()));
 });
+
+Deno.test(
+  "files beyond the size that is allowed are deleted, the oldest first, and history goes on without them",
+  FILES,
+  async () => {
+    await using places = await directories();
+    const retention = { maxBytes: 20_000, softPercent: 80, overflow: "delete-unarchived", archive: "off" } as const;
+    const journal = {
+      directory: places.journal,
+      stateDirectory: places.state,
+      blockBytes: 4096,
+      compression: "none" as const,
+      rotateBytes: 1,
+      retention,
+    };
+    const boat = await TestBoat.start({ journal });
+    for (let count = 0; count < 6000; count++) boat.say({ data: [count & 0xff, count >> 8, 0, 0, 0, 0, 0, 0] });
+    await eventually("all frames", () => boat.boat.broker.head === 6000);
+    const files = () =>
+      Array.from(Deno.readDirSync(places.journal), ({ name }) => name).filter((name) => name.endsWith(".lpj"));
+    const first = await eventually("a file", () => files().sort()[0]);
+    await eventually("its end", () => !files().includes(first) && files().length <= 5);
+    await boat.boat.stop();
+    const { frames } = await recorded(places.journal);
+    assert.equal(frames.at(-1)?.seq, 6000n);
+    assert.ok(frames.length < 6000 && frames.length > 200, `${frames.length} frames are left`);
+  },
+);

@@ -30,6 +30,8 @@ export interface KeeperOptions {
   isOpen: (name: string) => boolean;
   /** Told when recording should pause, and when it may go on. */
   onPause?: (isPaused: boolean) => void;
+  /** Told the name of every file that is deleted. */
+  onRemoved?: (name: string) => void;
   /** Gets what is deleted and archived, and faults. */
   log: Logger;
   /** Default: the machine's. */
@@ -186,6 +188,7 @@ export class Keeper {
     const isLost = this.#settings.archive !== "off" && file.archive !== "done";
     log[isLost ? "warn" : "info"]("journal file deleted", { file: file.name, reason: why, archived: !isLost });
     this.#failed.delete(file.name);
+    this.#options.onRemoved?.(file.name);
   }
 
   async #archive(plan: RetentionPlan, attempt: (work: () => Promise<void>) => Promise<boolean>): Promise<void> {
