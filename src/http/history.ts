@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Clock } from "../base/mod.ts";
 import { addDecoded, type Broker, busText, frameText } from "../broker/mod.ts";
 import { type CompiledFilter, compileFilter, type Filter } from "../filter/mod.ts";
@@ -81,7 +82,7 @@ async function* jsonTexts(
         yield piece;
         piece = "";
       }
-      await new Promise((resolve) => setTimeout(resolve));
+      await new Promise((resolve) => setImmediate(resolve));
       sliceEndMs = performance.now() + SLICE_MS;
     }
     yield piece;
@@ -175,10 +176,11 @@ class WantedFrames {
       this.#devices.pop();
       this.#learnDevice(device);
     }
+    const { fromUs, toUs } = this.range;
+    if (frame.timeUs < fromUs || frame.timeUs > toUs) return false;
     const src = frame.id & 0xff;
     if (!this.#accept(frame.bus, src, frame.pgn) || this.#sources?.[src] === 0) return false;
-    const { fromUs, toUs } = this.range;
-    if (frame.timeUs < fromUs || frame.timeUs > toUs || !this.#isFirst(frame, src)) return false;
+    if (!this.#isFirst(frame, src)) return false;
     this.#taken++;
     return true;
   }

@@ -1,0 +1,92 @@
+import { silentLogger, systemClock } from "../../src/base/mod.ts";
+import { JournalWriter } from "../../src/journal/journal_writer.ts";
+import { message } from "../support/messages.ts";
+import { Random } from "../support/random.ts";
+import { report } from "./figure.ts";
+import { rssMb, sleep, startProcess } from "./process.ts";
+
+const HOURS = 24;
+const FRAMES_AN_HOUR = 200 * 3600;
+const START_US = Date.UTC(2026, 0, 1) * 1000;
+const PGNS = [129025, 129026, 127250, 127251, 127257, 130306, 128259, 128267, 127488, 127245];
+const ASKED_PGN = 127488;
+const ROUNDS = 5;
+
+/** A day of 200 frames a second, a file an hour; values drift as those of sensors do. */
+async function writeDay(directory: string): Promise<void> {
+  const random = new Random(2);
+  const writer = new JournalWriter({
+    directory,
+    buses: ["can0"],
+    epoch: random.bytes(16),
+    clock: systemClock,
+    log: silentLogger,
+  });
+  const sensors = Array.from(
+    { length: 300 },
+    (_, i) => message({ pgn: PGNS[i % PGNS.length] ?? 0, src: i % 30, data: random.bytes(8) }),
+  );
+  let seq = 1;
+  for (let hour = 0; hour < HOURS; hour++) {
+    for (let i = 0; i < FRAMES_AN_HOUR; i++) {
+      const sensor = sensors[i % sensors.length] ?? message();
+      sensor.data[sensor.offset + 1 + random.int(3)] = random.int(256);
+      sensor.timeUs = START_US + seq * 5000;
+      writer.append(seq++, sensor);
+    }
+    await writer.rotate();
+  }
+  if (writer.lost > 0) throw new Error(`The journal lacks ${writer.lost} frames`);
+  await writer.close();
+}
+
+/** Highest resident memory that a process has had, megabytes. */
+function peakMb(pid: number): number {
+  return Number(/VmHWM:\s+(\d+)/.exec(Deno.readTextFileSync(`/proc/${pid}/status`))?.[1]) / 1024;
+}
+
+async function ask(url: string): Promise<{ firstMs: number; frameMs: number; wholeMs: number; bytes: number }> {
+  const startMs = performance.now();
+  const response = await fetch(url);
+  let firstMs = 0;
+  let frameMs = 0;
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    firstMs ||= performance.now() - startMs;
+    // The bracket comes before a frame is found.
+    if (bytes > 1) frameMs ||= performance.now() - startMs;
+  }
+  return { firstMs, frameMs, wholeMs: performance.now() - startMs, bytes };
+}
+
+/** Figures of one hour of one PGN out of a day's journal: the first time anybody asks, and again. */
+export async function historyBench(): Promise<void> {
+  const directory = await Deno.makeTempDir({ prefix: "vbg_bench_" });
+  try {
+    await writeDay(directory);
+    const server = await startProcess("./history_server.ts", [directory]);
+    try {
+      await sleep(500);
+      const idleMb = rssMb(server.pid);
+      const query = `from=2026-01-01T12:00:00Z&to=2026-01-01T13:00:00Z&pgn=${ASKED_PGN}&limit=1000000`;
+      const asked = [];
+      for (let round = 0; round < ROUNDS; round++) {
+        asked.push(await ask(`http://127.0.0.1:${server.line}/history?${query}`));
+      }
+      const [cold] = asked;
+      if (!cold || cold.bytes < 70_000 * 100) throw new Error(`The history has ${cold?.bytes} bytes`);
+      const what = "history, one hour of one PGN of 24 h";
+      report({ name: `${what}: first byte, cold`, value: cold.firstMs, unit: "ms", bar: "< 50" });
+      report({ name: `${what}: first frame, cold`, value: cold.frameMs, unit: "ms" });
+      report({ name: `${what}: whole answer, cold`, value: cold.wholeMs, unit: "ms", bar: "< 500" });
+      const wholeMs = Math.min(...asked.map((each) => each.wholeMs));
+      report({ name: `${what}: whole answer, best of ${ROUNDS}`, value: wholeMs, unit: "ms", bar: "< 500" });
+      report({ name: `${what}: RSS growth, peak`, value: peakMb(server.pid) - idleMb, unit: "MB", bar: "< 64" });
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
