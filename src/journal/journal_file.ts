@@ -54,7 +54,7 @@ export class JournalFile {
   }
 
   /**
-   * Makes the file, with its header, and syncs the directory.
+   * Makes the file, with its header, and syncs both file and directory.
    *
    * @throws {Deno.errors.AlreadyExists} there is one of that name
    */
@@ -64,6 +64,8 @@ export class JournalFile {
     const journal = new JournalFile(options, file);
     try {
       await writeAll(file, encodeFileHeader({ version: 2, blockBytes, compression, epochWord: epochWordOf(epoch) }));
+      // Before any block: a header that is torn could say something else of all of them.
+      await file.syncData();
       await syncDirectory(directory);
       return journal;
     } catch (error) {
