@@ -18,8 +18,7 @@ import type { JournalIndex } from "../journal/mod.ts";
 import { describePgn, listPgns } from "../pgn/mod.ts";
 import type { Health } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
-import { openHistory } from "./history.ts";
-import { historyQuery } from "./history_query.ts";
+import { historyRoute } from "./history_route.ts";
 import { listDevices, listValues } from "./reads.ts";
 import { EventStream } from "./sse.ts";
 import type { StreamHub } from "./stream_hub.ts";
@@ -85,13 +84,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
       replies: { 200: ["application/json", z.array(decodedValuesSchema)] },
       answer: (_, query) => jsonList(listValues(broker, filterOf(query), { decode: true })),
     }),
-    route({
-      path: "/history",
-      summary: "Frames of the journal between two times, those not yet written included",
-      query: historyQuery,
-      replies: { 200: ["application/json", z.array(frameSchema)], 503: PROBLEM },
-      answer: (_, query) => openHistory({ ...api, maxLimit: api.limits().maxHistory }, query),
-    }),
+    historyRoute({ ...api, maxLimit: () => api.limits().maxHistory }),
     ...pgnRoutes(),
     ...stateRoutes(api),
   ];

@@ -14,8 +14,8 @@ export interface HistorySource {
   broker: Broker;
   journal?: { index: JournalIndex } | undefined;
   clock: Clock;
-  /** Most frames that may be asked for; default a million. */
-  maxLimit?: number | undefined;
+  /** Most frames that may be asked for now; default a million. */
+  maxLimit?: () => number | undefined;
 }
 
 /** A reply is sent in pieces of about this many characters. */
@@ -33,10 +33,10 @@ const encoder = new TextEncoder();
  * @throws {ApiError} 400, or 503 when there is no journal
  */
 export function openHistory(
-  { broker, journal, clock, maxLimit = DEFAULT_MAX_HISTORY }: HistorySource,
+  { broker, journal, clock, maxLimit }: HistorySource,
   query: HistoryQuery,
 ): Response {
-  const range = rangeOf(query, { nowUs: clock.wallUs(), maxLimit });
+  const range = rangeOf(query, { nowUs: clock.wallUs(), maxLimit: maxLimit?.() ?? DEFAULT_MAX_HISTORY });
   if (!journal) throw new ApiError(503, "No journal is kept: see -journal-dir");
   const wanted = new WantedFrames(filterOf(query), { ...query, ...range, buses: broker.buses });
   const texts = jsonTexts(journal.index, { wanted, broker, decode: query.decode });

@@ -30,7 +30,7 @@ async function withHistory(
     await journal.writer.sync();
     const clock = new FakeClock();
     clock.advance(3_600_000);
-    using api = new TestApi({ index: journal.index, buses, clock, ...(maxHistory && { maxHistory }) });
+    const api = new TestApi({ index: journal.index, buses, clock, ...(maxHistory && { maxHistory }) });
     await test(api, journal);
   });
 }
@@ -183,7 +183,7 @@ Deno.test("a parameter that cannot be read is named", DISK, () =>
   }));
 
 Deno.test("a server without a journal says so", async () => {
-  using api = new TestApi({});
+  const api = new TestApi({});
   const reply = await api.fetch(`/history?${FROM}`);
   assert.equal(reply.status, 503);
   assert.equal(reply.headers.get("Content-Type"), "application/problem+json");
@@ -221,7 +221,7 @@ Deno.test(
       const index = await JournalIndex.open(folder, { log: silentLogger });
       const clock = new FakeClock();
       clock.advance(1000);
-      using api = new TestApi({ index, clock });
+      const api = new TestApi({ index, clock });
       assert.deepEqual(await seqsOf(api, "manufacturer=garmin"), [2]);
       assert.deepEqual(await seqsOf(api, "manufacturer=229&manufacturer=1851"), [2, 3, 4, 5, 6]);
       assert.deepEqual(await seqsOf(api, "instance=9"), [3, 4, 5, 6]);
@@ -245,13 +245,13 @@ Deno.test(
       const clock = new FakeClock();
       clock.advance(1000);
       {
-        using api = new TestApi({ index, clock, buses: ["can0", "can1"] });
+        const api = new TestApi({ index, clock, buses: ["can0", "can1"] });
         const frames = await api.get<Frame[]>(`/history?${FROM}`);
         assert.deepEqual(frames.map(({ bus }) => bus), ["can1", "old0"]);
         assert.deepEqual(await seqsOf(api, "bus=old0"), [2]);
         assert.deepEqual(await seqsOf(api, "bus=can1"), [1]);
       }
-      using api = new TestApi({ index, clock, buses: ["can1"] });
+      const api = new TestApi({ index, clock, buses: ["can1"] });
       const frames = await api.get<Frame[]>(`/history?${FROM}`);
       assert.deepEqual(frames.map(({ bus }) => bus), [undefined, undefined]);
     }),
@@ -271,7 +271,7 @@ Deno.test("a damaged block is missing from the history, and nothing else is", DI
     Deno.writeFileSync(path, bytes);
     const clock = new FakeClock();
     clock.advance(1000);
-    using api = new TestApi({ index, clock });
+    const api = new TestApi({ index, clock });
     const seqs = await seqsOf(api, "");
     const missing = TRAFFIC.map((_, i) => i + 1).filter((seq) => !seqs.includes(seq));
     assert.equal(missing.at(-1)! - missing[0]! + 1, missing.length);

@@ -1,7 +1,8 @@
-import { type Clock, type LogFields, Logger, silentLogger, StallDetector } from "../../src/base/mod.ts";
+import { type Clock, type LogFields, Logger, silentLogger } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
-import { type BoatApi, boatRoutes, judgeHealth, Metrics, serveRoutes, StreamHub } from "../../src/http/mod.ts";
+import { historyRoute } from "../../src/http/history_route.ts";
+import { serveRoutes } from "../../src/http/mod.ts";
 import { JournalIndex } from "../../src/journal/journal_index.ts";
 import { JournalWriter, type JournalWriterOptions } from "../../src/journal/journal_writer.ts";
 import { FakeClock } from "./fake_clock.ts";
@@ -57,36 +58,23 @@ export class TestJournal implements AsyncDisposable {
   }
 }
 
-/** The boat's API without a boat: a broker, and what the journal has. */
-export class TestApi implements Disposable {
+/** The history without a boat: a broker, and what the journal has. */
+export class TestApi {
   readonly broker: Broker;
-  readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
-  readonly #hub: StreamHub;
-  readonly #stall = new StallDetector(silentLogger);
+  readonly fetch: (path: string) => Promise<Response>;
 
   constructor(
-    { index, buses = ["can0"], clock = new FakeClock(), log = silentLogger, ...limits }: {
+    { index, buses = ["can0"], clock = new FakeClock(), maxHistory }: {
       index?: JournalIndex;
       buses?: string[];
       clock?: Clock;
-      log?: Logger;
       maxHistory?: number;
     },
   ) {
     const broker = this.broker = new Broker({ buses });
-    const stall = this.#stall;
-    const hub = this.#hub = new StreamHub({ broker, clock, stall });
-    const api: BoatApi = {
-      broker,
-      hub,
-      clock,
-      metrics: new Metrics({ version: "0", broker, lines: [], hub, stall, identity: undefined }),
-      health: () => judgeHealth({ broker, lines: [], busSilenceMs: undefined, startedMs: 0, nowMs: 0 }),
-      limits: () => ({ maxStreams: 1, streamBufferBytes: 1000, ...limits }),
-      ...(index && { journal: { index } }),
-    };
-    const handle = serveRoutes(boatRoutes(api), { title: "test", version: "0.0.0", log });
-    this.fetch = (path, init) => handle(new Request(`http://boat${path}`, init));
+    const table = [historyRoute({ broker, clock, journal: index && { index }, maxLimit: () => maxHistory })];
+    const handle = serveRoutes(table, { title: "test", version: "0.0.0", log: silentLogger });
+    this.fetch = (path) => handle(new Request(`http://boat${path}`));
   }
 
   /** The JSON of a path. */
@@ -94,10 +82,5 @@ export class TestApi implements Disposable {
     const response = await this.fetch(path);
     if (!response.ok) throw new Error(`GET ${path}: ${response.status} ${await response.text()}`);
     return await response.json();
-  }
-
-  [Symbol.dispose](): void {
-    this.#hub.stop();
-    this.#stall.stop();
   }
 }

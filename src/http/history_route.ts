@@ -1,0 +1,16 @@
+import { z } from "@hono/zod-openapi";
+import { type HistorySource, openHistory } from "./history.ts";
+import { historyQuery } from "./history_query.ts";
+import { type Route, route } from "./routes.ts";
+import { frameSchema, PROBLEM } from "./schemas.ts";
+
+/** `GET /history`: the same on every server that keeps a journal. */
+export function historyRoute(source: HistorySource): Route {
+  return route({
+    path: "/history",
+    summary: "Frames of the journal between two times, those not yet written included",
+    query: historyQuery,
+    replies: { 200: ["application/json", z.array(frameSchema)], 503: PROBLEM },
+    answer: (_, query) => openHistory(source, query),
+  });
+}
