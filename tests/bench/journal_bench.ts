@@ -1,5 +1,7 @@
+import { silentLogger, systemClock } from "../../src/base/mod.ts";
 import { newStoredFrame } from "../../src/frame/mod.ts";
 import { BlockBuilder, type BlockFrame, compress, crc32c, decompress, readBlock } from "../../src/journal/mod.ts";
+import { JournalWriter } from "../../src/journal/journal_writer.ts";
 import { Random } from "../support/random.ts";
 import { rate, report } from "./figure.ts";
 
@@ -43,8 +45,48 @@ function appendAll(frames: readonly BlockFrame[], sealed: (builder: BlockBuilder
   sealed(builder);
 }
 
-/** Figures of blocks, each on one core. */
-export function journalBench(): void {
+/** Bytes that this process has had written to disks, whole pages; undefined where the system does not say. */
+function bytesToDisk(): number | undefined {
+  try {
+    return Number(/^write_bytes: (\d+)$/m.exec(Deno.readTextFileSync("/proc/self/io"))?.[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a card has to take: ten minutes of 200 frames a second, synced each second, as fast as the disk can. */
+async function writesBench(frames: readonly BlockFrame[]): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  const before = bytesToDisk();
+  const writer = new JournalWriter({
+    directory,
+    // Syncing is asked for below.
+    syncIntervalMs: 3_600_000,
+    buses: ["can0"],
+    epoch: new Uint8Array(16),
+    clock: systemClock,
+    log: silentLogger,
+  });
+  const seconds = 600;
+  for (let seq = 1; seq <= seconds * 200; seq++) {
+    const frame = frames[seq % frames.length];
+    if (frame) writer.append(seq, { ...frame, pgn: 0, monoMs: 0, timeUs: 1.7e15 + seq * 5000 });
+    if (seq % 200 === 0) await writer.sync();
+  }
+  await writer.close();
+  const after = bytesToDisk();
+  await Deno.remove(directory, { recursive: true });
+  if (before === undefined || after === undefined) return;
+  report({
+    name: "journal writes at 200 frames/s",
+    value: (after - before) / seconds,
+    unit: "bytes/s",
+    bar: "<= 20000",
+  });
+}
+
+/** Figures of blocks, each on one core, and of what a disk has to take. */
+export async function journalBench(): Promise<void> {
   const frames = makeFrames();
   const append = rate(COUNT, () => appendAll(frames, () => {}));
   report({ name: "journal append", value: append, unit: "frames/s", bar: ">= 3000000" });
@@ -83,4 +125,5 @@ export function journalBench(): void {
     for (let i = 0; i < 100; i++) sum += crc32c(first);
   });
   report({ name: "journal checksum", value: checksum, unit: "MB/s" });
+  await writesBench(frames);
 }

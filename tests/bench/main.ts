@@ -14,7 +14,7 @@ if (!wanted.every((part) => parts.includes(part))) {
 }
 if (wanted.includes("core")) coreBench();
 if (wanted.includes("decode")) await decodeBench();
-if (wanted.includes("journal")) journalBench();
+if (wanted.includes("journal")) await journalBench();
 if (wanted.includes("history")) await historyBench();
 if (wanted.includes("streams")) await streamBench();
 if (wanted.includes("soak")) await soakBench();
