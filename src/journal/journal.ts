@@ -86,8 +86,8 @@ export class Journal {
     const lock = await lockDirectory(directory, { what: "journal directory", mode: 0o755 });
     try {
       const recovered = await recover(options);
-      let writer: JournalWriter | undefined;
-      const index = await JournalIndex.open(directory, { log, unwritten: () => writer?.unwritten() ?? [] });
+      const late: { writer?: JournalWriter } = {};
+      const index = await JournalIndex.open(directory, { log, unwritten: () => late.writer?.unwritten() ?? [] });
       const numbers = await SequenceStore.open({
         file: new AtomicFile(stateDirectory, { name: HEAD_FILE }),
         journalEnd: await endOf(index, recovered.lastSeq),
@@ -96,7 +96,7 @@ export class Journal {
       });
       const { start } = numbers;
       const skipped = start.kind === "continued" ? start.skipped : undefined;
-      writer = new JournalWriter({
+      const writer = late.writer = new JournalWriter({
         ...options,
         epoch: numbers.epoch,
         gap: skipped && { firstMissing: skipped.from, reason: "restart" },

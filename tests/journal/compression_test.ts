@@ -136,7 +136,7 @@ Deno.test("compression: a block with a dictionary, by zstd itself", needs({ perm
   for (let round = 0; round < 500; round++) {
     const bytes = PACKED_WITH_DICTIONARY.slice();
     const dictionary = DICTIONARY.slice();
-    for (const  of of[bytes, dictionary]) of[random.int(of.length)] = random.int(256);
+    for (const part of [bytes, dictionary]) part[random.int(part.length)] = random.int(256);
     try {
       assert.equal(decoder.decompress(bytes, { dictionary, blockBytes }).length, blockBytes);
     } catch (error) {
