@@ -17,7 +17,7 @@ export interface Recovered {
   lastSeq: number;
   /** 16 bytes that name its run of numbers; undefined when there is none, or none that is known. */
   epoch: Uint8Array<ArrayBuffer> | undefined;
-  /** Name of the newest file that the next one must not sort before. */
+  /** Name of the newest file, which the next one must not sort before. */
   newestFile: string | undefined;
   /** Frames that were only in a tail. */
   frames: number;
@@ -255,7 +255,8 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const found: Recovered = {
     lastSeq: newest?.lastSeq ?? 0,
     epoch: newest?.epoch,
-    newestFile: [newest?.name ?? "", ...names].find((name) => parseFileName(name)?.prefix === prefix),
+    // Where no file can be read, names say nothing: a stranger's may be thousands of years ahead.
+    newestFile: newest && [newest.name, ...names].find((name) => parseFileName(name)?.prefix === prefix),
     frames: 0,
     cutBytes: 0,
     pending: [],

@@ -256,7 +256,7 @@ test("foreign, empty, random and boastful files do no harm and stay", async (fol
   for (const [name, bytes] of Object.entries(files)) Deno.writeFileSync(`${folder}/${name}`, bytes);
   await Deno.mkdir(`${folder}/nmea2k-20270101T000000.000Z.lpj`);
   const { found } = await recoverIn(folder);
-  assert.deepEqual([found.lastSeq, found.frames], [0, 0]);
+  assert.deepEqual([found.lastSeq, found.frames, found.newestFile], [0, 0, undefined]);
   const { "tail-a": _, "tail-b": __, ...stay } = files;
   for (const [name, bytes] of Object.entries(stay)) {
     assert.deepEqual(new Uint8Array(Deno.readFileSync(`${folder}/${name}`)), bytes, name);
