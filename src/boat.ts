@@ -7,19 +7,21 @@ import {
   StallDetector,
   systemClock,
 } from "./base/mod.ts";
-import {
-  Broker,
-  type Decode,
-  Decoder,
-  DEFAULT_DEVICE_IDLE_TIMEOUT_MS,
-  DEFAULT_MAX_VALUES,
-  DEFAULT_RING_FRAMES,
-} from "./broker/mod.ts";
+import { type Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAULT_RING_FRAMES } from "./broker/mod.ts";
 import { Assembler, BusError, type BusState, type CanBus, DEFAULT_MAX_ASSEMBLIES } from "./can/mod.ts";
 import type { Message } from "./frame/mod.ts";
-import { boatRoutes, type BusLine, judgeHealth, listen, Metrics, serveRoutes, StreamHub } from "./http/mod.ts";
+import { openStores, type StoreOptions, type Stores } from "./boat_stores.ts";
+import {
+  boatRoutes,
+  type BusLine,
+  DEFAULT_MAX_BODY_BYTES,
+  judgeHealth,
+  listen,
+  Metrics,
+  serveRoutes,
+  StreamHub,
+} from "./http/mod.ts";
 import { IdentityRequests } from "./node/mod.ts";
-import { Recorder, type RecordingOptions } from "./recorder.ts";
 import { VERSION } from "./version.ts";
 
 /** Settings of a boat server that may change while it runs. */
@@ -30,36 +32,30 @@ export interface BoatLimits {
   busSilenceThresholdMs: number | undefined;
   /** Most open streams, default 1000. */
   maxStreams: number;
+  /** Most sessions of clients, default 1000. */
+  maxSessions: number;
+  /** Longest time that a session is kept while its client is away, milliseconds; default 7 days. */
+  maxBufferDurationMs: number;
 }
 
 /** How a boat server is made. Only `buses` must be given. */
-export interface BoatOptions extends Partial<BoatLimits> {
+export interface BoatOptions extends Partial<BoatLimits>, StoreOptions {
   /** The buses to serve, not opened yet. */
   buses: readonly CanBus[];
   /** Default all addresses, port 8089. */
   listen?: ListenAddress;
-  /** Frames kept in the ring, a power of two; default 65536. */
-  ringFrames?: number;
-  /** (Device, PGN) pairs kept as last values; default 65536. */
-  maxValues?: number;
   /** Unfinished multi-frame messages kept for each bus; default 4096. */
   maxAssemblies?: number;
   /** Most bytes that wait for one slow client; default 1 MiB. */
   streamBufferBytes?: number;
   /** Ask devices who they are; default true. */
   discovery?: boolean;
-  /** Records every frame; left out: nothing is recorded, and numbers begin at 1. */
-  journal?: RecordingOptions;
+  /** Longest body of a request, default 64 KiB. */
+  maxBodyBytes?: number;
   /** Default silent. */
   log?: Logger;
   /** Default the machine's. */
   clock?: Clock;
-  /**
-   * Decodes payloads, by the definitions when left out; for tests.
-   *
-   * @internal
-   */
-  decode?: Decode;
 }
 
 /** A running boat server. */
@@ -87,6 +83,10 @@ export const BOAT_DEFAULTS = {
   maxAssemblies: DEFAULT_MAX_ASSEMBLIES,
   deviceIdleTimeoutMs: DEFAULT_DEVICE_IDLE_TIMEOUT_MS,
   maxStreams: 1000,
+  maxSessions: 1000,
+  /** A week. */
+  maxBufferDurationMs: 7 * 86_400_000,
+  maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
   /** Some seconds of a full bus. */
   streamBufferBytes: 1024 * 1024,
 } as const;
@@ -102,26 +102,26 @@ const HOUSEKEEPING_MS = 1000;
  */
 export async function startBoat(options: BoatOptions): Promise<Boat> {
   const { buses, log = silentLogger, clock = systemClock } = options;
-  const { ringFrames, maxValues, maxAssemblies, streamBufferBytes, ...rest } = { ...BOAT_DEFAULTS, ...options };
-  const { deviceIdleTimeoutMs, busSilenceThresholdMs, maxStreams } = rest;
-  const limits: BoatLimits = { deviceIdleTimeoutMs, busSilenceThresholdMs, maxStreams };
-  const decoder = new Decoder({ decode: rest.decode, log });
-  const names = buses.map(({ name }) => name);
-  const recorder = options.journal && await Recorder.open(options.journal, { buses: names, clock, log });
-  const { firstSeq = 1 } = recorder?.journal ?? {};
-  const broker = new Broker({ buses: names, ringFrames, firstSeq, maxValues, decoder });
-  const take = recorder?.into(broker) ?? ((message) => void broker.publish(message));
+  const { maxAssemblies, streamBufferBytes, maxBodyBytes } = { ...BOAT_DEFAULTS, ...options };
+  const limits = limitsOf(options);
+  const stores = await openStores(options, {
+    buses: buses.map(({ name }) => name),
+    sessionLimits: () => ({ maxSessions: limits.maxSessions, maxTimeoutMs: limits.maxBufferDurationMs }),
+    clock,
+    log,
+  });
+  const { broker, sessions, journal, take } = stores;
   const stall = new StallDetector(log);
   const hub = new StreamHub({ broker, clock, stall });
   const lines = buses.map((bus, index) => lineOf(bus, { index, maxAssemblies, take }));
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
-  const metrics = new Metrics({ version: VERSION, broker, lines, hub, stall, identity, journal: recorder?.journal });
+  const metrics = new Metrics({ version: VERSION, broker, lines, hub, sessions, stall, identity, journal });
   const startedMs = clock.monoMs();
   const health = () =>
     judgeHealth({
       broker,
       lines,
-      journal: recorder?.journal,
+      journal,
       busSilenceMs: limits.busSilenceThresholdMs,
       startedMs,
       nowMs: clock.monoMs(),
@@ -129,13 +129,19 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const routes = boatRoutes({
     broker,
     hub,
+    sessions,
     metrics,
     clock,
     health,
     limits: () => ({ maxStreams: limits.maxStreams, streamBufferBytes }),
   });
-  const handler = serveRoutes(routes, { title: "Vessel Bus Gateway: boat server", version: VERSION, log });
-  const housekeeping = keepHouse({ broker, lines, clock, stall }, () => limits.deviceIdleTimeoutMs);
+  const handler = serveRoutes(routes, {
+    title: "Vessel Bus Gateway: boat server",
+    version: VERSION,
+    maxBodyBytes,
+    log,
+  });
+  const housekeeping = keepHouse({ broker, lines, sessions, clock, stall }, () => limits.deviceIdleTimeoutMs);
 
   const stopParts = async () => {
     clearInterval(housekeeping);
@@ -143,7 +149,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     await closeBuses(buses, log);
     hub.stop();
     stall.stop();
-    await recorder?.journal.close();
+    await stores.close();
   };
   try {
     await openBuses(lines, { identity, log, stall });
@@ -165,9 +171,22 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   }
 }
 
-/** Looks for idle devices and stale fragments from now on; returns the timer. */
+function limitsOf(options: BoatOptions): BoatLimits {
+  const { deviceIdleTimeoutMs, busSilenceThresholdMs, ...rest } = { ...BOAT_DEFAULTS, ...options };
+  const { maxStreams, maxSessions, maxBufferDurationMs } = rest;
+  return { deviceIdleTimeoutMs, busSilenceThresholdMs, maxStreams, maxSessions, maxBufferDurationMs };
+}
+
+/** Parts that must be looked after. */
+interface Household extends Pick<Stores, "broker" | "sessions"> {
+  lines: readonly Line[];
+  clock: Clock;
+  stall: StallDetector;
+}
+
+/** Looks for idle devices, stale fragments and sessions left from now on; returns the timer. */
 function keepHouse(
-  { broker, lines, clock, stall }: { broker: Broker; lines: readonly Line[]; clock: Clock; stall: StallDetector },
+  { broker, lines, sessions, clock, stall }: Household,
   deviceIdleTimeoutMs: () => number,
 ): ReturnType<typeof setInterval> {
   let lastRoundMs = clock.monoMs();
@@ -176,6 +195,7 @@ function keepHouse(
     // By now everything is read that had come by the last round, even if the process stood still in between.
     for (const { assembler } of lines) assembler.expire(lastRoundMs);
     broker.registry.expire(lastRoundMs, deviceIdleTimeoutMs());
+    sessions.keepHouse();
     lastRoundMs = nowMs;
   };
   return setInterval(() => stall.run("housekeeping", round), HOUSEKEEPING_MS);

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { ApiError, json, jsonList, overloaded } from "./reply.ts";
+import { ApiError, json, jsonList } from "./reply.ts";
 import { eventsQuery, filterOf, filterQuery, noQuery, pgnPart, streamQuery } from "./params.ts";
 import {
   decodedValuesSchema,
@@ -12,38 +12,34 @@ import {
   valuesSchema,
 } from "./schemas.ts";
 import { route, type RouteTable, routeWithParts } from "./routes.ts";
-import type { Clock } from "../base/mod.ts";
-import type { Broker } from "../broker/mod.ts";
 import type { JournalIndex } from "../journal/mod.ts";
 import { describePgn, listPgns } from "../pgn/mod.ts";
+import type { Sessions } from "../stream/mod.ts";
 import type { Health } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 import { historyRoute } from "./history_route.ts";
 import { listDevices, listValues } from "./reads.ts";
+import { roomForStream } from "./room.ts";
+import { type SessionApi, sessionRoutes } from "./session_routes.ts";
 import { EventStream } from "./sse.ts";
-import type { StreamHub } from "./stream_hub.ts";
 import { checkUpgrade, upgradeToStream } from "./websocket.ts";
 
-/** Seconds after which a client that found no free stream may try again. */
-const RETRY_AFTER_S = 5;
-
 /** What the boat's API is made of. */
-export interface BoatApi {
-  broker: Broker;
-  hub: StreamHub;
+export interface BoatApi extends Omit<SessionApi, "sessions"> {
   metrics: Metrics;
-  clock: Clock;
   /** Judges the server now. */
   health: () => Health;
   /** Limits that may change while running. */
   limits: () => { maxStreams: number; streamBufferBytes: number; maxHistory?: number };
+  /** Sessions, where they are kept. */
+  sessions?: Sessions;
   /** The recording, where one is kept. */
   journal?: { index: JournalIndex };
 }
 
 /** The boat server's API on one page. */
 export function boatRoutes(api: BoatApi): RouteTable {
-  const { broker } = api;
+  const { broker, sessions } = api;
   return [
     route({
       path: "/events",
@@ -85,6 +81,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
       answer: (_, query) => jsonList(listValues(broker, filterOf(query), { decode: true })),
     }),
     historyRoute({ ...api, maxLimit: () => api.limits().maxHistory }),
+    ...(sessions ? sessionRoutes({ ...api, sessions }) : []),
     ...pgnRoutes(),
     ...stateRoutes(api),
   ];
@@ -179,12 +176,4 @@ function openSocket(api: BoatApi, request: Request, query: z.output<typeof strea
       release();
     },
   });
-}
-
-function roomForStream({ hub, limits }: BoatApi): { bufferBytes: number } {
-  const { maxStreams, streamBufferBytes } = limits();
-  if (hub.taken >= maxStreams) {
-    throw overloaded(`All ${maxStreams} streams are in use: see -max-streams`, RETRY_AFTER_S);
-  }
-  return { bufferBytes: streamBufferBytes };
 }

@@ -4,6 +4,7 @@ import type { StallDetector } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
 import type { Journal } from "../journal/mod.ts";
 import type { BusCounters } from "../can/mod.ts";
+import type { Sessions } from "../stream/mod.ts";
 import type { BusLine } from "./health.ts";
 import type { StreamHub } from "./stream_hub.ts";
 
@@ -12,6 +13,8 @@ export interface MetricSources {
   broker: Broker;
   lines: readonly BusLine[];
   hub: StreamHub;
+  /** Undefined where none are kept. */
+  sessions?: Pick<Sessions, "size" | "streaming"> | undefined;
   stall: StallDetector;
   /** Version of the server. */
   version: string;
@@ -137,12 +140,14 @@ export class Metrics {
     );
   }
 
-  #server({ broker, hub, stall, identity }: MetricSources): void {
+  #server({ broker, hub, sessions, stall, identity }: MetricSources): void {
     this.#gauge("vbg_subscriptions", "Subscriptions to the broker", () => [[broker.subscribers, {}]]);
     this.#gauge("vbg_streams", "Open client streams", () => [
       [hub.count("sse"), { kind: "sse" }],
       [hub.count("websocket"), { kind: "websocket" }],
+      [sessions?.streaming ?? 0, { kind: "session" }],
     ]);
+    this.#gauge("vbg_sessions", "Sessions kept, slots included", () => [[sessions?.size ?? 0, {}]]);
     this.#counter("vbg_dropped_deliveries_total", "Frames not delivered to a stream client", () => [
       [hub.dropped, { reason: "client_slow" }],
       [broker.dropped, { reason: "queue_full" }],

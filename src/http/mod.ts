@@ -4,6 +4,7 @@
  * @module
  */
 export * from "./boat_routes.ts";
+export { compileFor } from "./broker_filter.ts";
 export * from "./health.ts";
 export * from "./listen.ts";
 export * from "./metrics.ts";

@@ -147,7 +147,9 @@ export const problemSchema = z.object({
   title: z.string(),
   status: z.int(),
   detail: z.string(),
-  parameter: z.string().optional(),
+  parameter: z.string().optional().openapi({ description: "Parameter that is wrong" }),
+  field: z.string().optional().openapi({ description: "Field of the body that is wrong" }),
+  oldest_seq: count.optional().openapi({ description: "Where reading can begin, after falling behind" }),
 }).openapi("Problem");
 
 /** How an error is described in a table of replies. */

@@ -6,10 +6,18 @@ import type { Batch } from "./batch.ts";
 import type { StreamClient } from "./stream_hub.ts";
 
 /** A stream that has been silent for this long gets a comment, so that proxies keep it open. */
-const SILENCE_MS = 15_000;
+export const SILENCE_MS = 15_000;
 
 const encoder = new TextEncoder();
-const KEEP_ALIVE = encoder.encode(": alive\n\n");
+/** A comment that says nothing. */
+export const KEEP_ALIVE = encoder.encode(": alive\n\n");
+
+/** Headers of every event stream. */
+export const STREAM_HEADERS = {
+  "Content-Type": "text/event-stream",
+  "Cache-Control": "no-cache",
+  "X-Accel-Buffering": "no",
+} as const;
 
 /** How an event stream behaves. */
 export interface EventStreamOptions {
@@ -44,9 +52,7 @@ export class EventStream implements StreamClient {
 
   /** The reply that carries the stream. */
   response(): Response {
-    return new Response(this.#body, {
-      headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no" },
-    });
+    return new Response(this.#body, { headers: STREAM_HEADERS });
   }
 
   deliver(batch: Batch): number {

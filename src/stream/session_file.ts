@@ -31,6 +31,7 @@ export class SessionFile {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #writing: Promise<void> = Promise.resolve();
   #failures = 0;
+  #isClosed = false;
 
   /** @param options.sessions what is to be kept, asked for at each write */
   constructor(file: DurableFile, { log, sessions }: { log: Logger; sessions: () => readonly StoredSession[] }) {
@@ -53,14 +54,15 @@ export class SessionFile {
 
   /** Something has changed: it is written soon. */
   changed(): void {
+    if (this.#isClosed) return;
     this.#timer ??= setTimeout(() => this.#begin(), this.#failures > 0 ? RETRY_AFTER_MS : WRITE_AFTER_MS);
   }
 
-  /** Writes what has changed, now. */
-  async flush(): Promise<void> {
+  /** Writes what has changed, and nothing any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
     if (this.#timer !== undefined) this.#begin();
     await this.#writing;
-    clearTimeout(this.#timer);
   }
 
   #begin(): void {

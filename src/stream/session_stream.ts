@@ -36,6 +36,11 @@ export class SessionStream {
     this.#ended = ended;
   }
 
+  /** False when it has ended. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
   /** Waits for frames, and gives them: see {@linkcode FrameCursor.read}. Returns how many; 0: the stream has ended. */
   async read(take: (frame: StoredFrame) => void, limits: ReadLimits): Promise<number> {
     try {

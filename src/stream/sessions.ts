@@ -90,6 +90,7 @@ export class Sessions {
   readonly #sessions = new Map<string, Session>();
   readonly #file: SessionFile | undefined;
   #epoch: string;
+  #isStopped = false;
 
   private constructor(options: SessionsOptions) {
     const { file, log, epoch = "" } = options;
@@ -217,7 +218,8 @@ export class Sessions {
       },
     });
     session.state = { kind: "streaming", stream };
-    if (session.isOutdated) {
+    if (this.#isStopped) stream.end({ code: "stopped" });
+    else if (session.isOutdated) {
       session.isOutdated = false;
       stream.end({ code: "new_epoch" });
     }
@@ -242,11 +244,12 @@ export class Sessions {
 
   /** Ends every stream, and writes down what there is. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     for (const session of this.#sessions.values()) {
       this.#endStream(session, { code: "stopped" });
       session.live.close();
     }
-    await this.#file?.flush();
+    await this.#file?.close();
   }
 
   async #restore(): Promise<void> {

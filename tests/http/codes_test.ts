@@ -29,6 +29,17 @@ const TABLE: Row[] = [
   ...ALL_PATHS.flatMap((path) =>
     OTHER_METHODS.map((method): Row => [method, path, 405, { Allow: "GET, HEAD, OPTIONS" }])
   ),
+  ...["/clients/a", "/clients/a/events"].flatMap((path): Row[] => [["GET", path, 404], ["HEAD", path, 404]]),
+  ["DELETE", "/clients/a", 404],
+  ["PUT", "/clients/a", 400],
+  ["PUT", "/clients/a/ack", 400],
+  ...["GET", "HEAD", "DELETE"].map((method): Row => [method, "/clients/a%20b", 400]),
+  ...["", "/ack", "/events"].map((end): Row => ["OPTIONS", `/clients/a${end}`, 204]),
+  ["POST", "/clients/a", 405, { Allow: "GET, PUT, DELETE, HEAD, OPTIONS" }],
+  ["GET", "/clients/a/ack", 405, { Allow: "PUT, OPTIONS" }],
+  ["PUT", "/clients/a/events", 405, { Allow: "GET, HEAD, OPTIONS" }],
+  ["GET", "/clients", 404],
+  ["GET", "/clients/", 404],
   ["GET", "/pgns/1", 404],
   ["GET", "/pgns/x", 400],
   ["POST", "/pgns/x", 405, { Allow: "GET, HEAD, OPTIONS" }],

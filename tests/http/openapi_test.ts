@@ -27,6 +27,7 @@ interface Parameter {
 
 interface Operation {
   summary: string;
+  requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> };
   parameters?: Parameter[];
   responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
 }
@@ -39,8 +40,13 @@ interface OpenApi {
 }
 
 const FILTER = ["pgn", "exclude_pgn", "manufacturer", "instance", "name", "exclude_name", "bus"];
-/** Every path, its query parameters and the codes it may answer with. */
+/** Every path with its method, GET when it says none, its query parameters and the codes it may answer with. */
 const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
+  "PUT /clients/{clientId}": { query: [], codes: ["200", "400", "413", "503"] },
+  "/clients/{clientId}": { query: [], codes: ["200", "400", "404"] },
+  "DELETE /clients/{clientId}": { query: [], codes: ["204", "400", "404"] },
+  "/clients/{clientId}/events": { query: ["decode"], codes: ["200", "400", "404", "410", "503"] },
+  "PUT /clients/{clientId}/ack": { query: [], codes: ["204", "400", "404", "413"] },
   "/events": { query: [...FILTER, "decode", "devices"], codes: ["200", "400", "503"] },
   "/ws": { query: [...FILTER, "decode"], codes: ["101", "400", "426", "503"] },
   "/devices": { query: [], codes: ["200"] },
@@ -64,10 +70,17 @@ Deno.test("the API description lists every route, its parameters and its codes, 
   const { openapi, info, paths } = await boat.get<OpenApi>("/openapi.json");
   assert.match(openapi, /^3\.1\./);
   assert.ok(info.title !== "" && /^\d+\.\d+\.\d+/.test(info.version));
-  assert.deepEqual(Object.keys(paths).sort(), Object.keys(ROUTES).sort());
-  for (const [path, methods] of Object.entries(paths)) {
-    assert.deepEqual(Object.keys(methods), ["get"], path);
-    const { summary, parameters = [], responses } = methods.get ?? { summary: "", responses: {} };
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      path: method === "get" ? path : `${method.toUpperCase()} ${path}`,
+      operation,
+    }))
+  );
+  assert.deepEqual(operations.map(({ path }) => path).sort(), Object.keys(ROUTES).sort());
+  for (const { path, operation } of operations) {
+    const { summary, parameters = [], responses, requestBody } = operation;
+    assert.equal(requestBody !== undefined, path.startsWith("PUT"), path);
+    if (requestBody) assert.ok(requestBody.required && requestBody.content["application/json"]?.schema, path);
     assert.ok(summary.length > 5, path);
     const named = (where: string) => parameters.filter((each) => each.in === where).map(({ name }) => name);
     assert.deepEqual(named("query").sort(), ROUTES[path]?.query.toSorted(), path);

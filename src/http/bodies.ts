@@ -1,0 +1,128 @@
+import { z } from "@hono/zod-openapi";
+import { parseDuration } from "../base/mod.ts";
+import type { Filter } from "../filter/mod.ts";
+import { ApiError } from "./reply.ts";
+
+const MAX_UINT32 = 0xffff_ffff;
+const MAX_DEVICE_INSTANCE = 252;
+const NAME_PATTERN = /^(0[xX])?[0-9a-fA-F]{1,16}$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+const pgns = z.array(z.int().min(0).max(MAX_UINT32)).nullish();
+const names = z.array(z.string().regex(NAME_PATTERN, "expected a NAME of 1 to 16 hex digits")).nullish();
+const texts = z.array(z.string().min(1, "must not be empty")).nullish();
+const instances = z.array(z.int().min(0).max(MAX_DEVICE_INSTANCE));
+
+/** A list of instances; base64 is how some client libraries write a list of bytes. */
+const instanceList = z.union([
+  instances,
+  z.string().regex(BASE64, "expected a list of numbers, or base64").transform((
+    text,
+  ) => [...Uint8Array.fromBase64(text)])
+    .pipe(instances),
+]).nullish();
+
+/** The specification's Filter object. Null is as good as left out; a field that nobody knows is refused. */
+export const filterSchema = z.strictObject({
+  pgn: pgns,
+  exclude_pgn: pgns,
+  manufacturer: texts,
+  instance: instanceList,
+  name: names,
+  exclude_name: names,
+  bus: texts,
+}).transform((filter): Filter => {
+  const { pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus } = filter;
+  return {
+    ...(pgn && { pgn }),
+    ...(exclude_pgn && { exclude_pgn }),
+    ...(manufacturer && { manufacturer }),
+    ...(instance && { instance }),
+    ...(name && { name }),
+    ...(exclude_name && { exclude_name }),
+    ...(bus && { bus }),
+  };
+}).openapi("Filter");
+
+/** A time span above zero, in milliseconds. */
+const timeout = z.string().transform((text, context) => {
+  try {
+    const ms = parseDuration(text);
+    if (ms >= 1) return ms;
+    context.addIssue(`must be longer than nothing, got "${text}"`);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    context.addIssue(error.message);
+  }
+  return z.NEVER;
+}).openapi({ type: "string", description: "ISO 8601 duration, or 5m, 1h30m", example: "PT5M" });
+
+/** What a session is made with. */
+export const sessionBody = z.strictObject({
+  buffer_timeout: timeout,
+  filter: filterSchema.nullish(),
+}).openapi("SessionRequest");
+
+/** An acknowledgement. */
+export const ackBody = z.strictObject({ seq: z.int().min(0) }).openapi("Acknowledgement");
+
+/**
+ * Reads a JSON body and checks it; it needs no Content-Type.
+ *
+ * @throws {ApiError} 413, or 400 naming the field
+ */
+export async function readBody<T extends z.ZodType>(
+  request: Request,
+  schema: T,
+  { maxBytes }: { maxBytes: number },
+): Promise<z.output<T>> {
+  const bytes = await readBytes(request, maxBytes);
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
+    throw new ApiError(400, bytes.length === 0 ? "The body is empty: expected JSON" : "The body is no JSON in UTF-8");
+  }
+  const result = schema.safeParse(value, { error: ({ input }) => input === undefined ? "is missing" : undefined });
+  if (result.success) return result.data;
+  throw badField(result.error);
+}
+
+/** 400 that names the first field that is wrong. */
+function badField(error: z.ZodError): ApiError {
+  const issue = firstIssue(error.issues);
+  const path = [...issue?.path ?? [], ...(issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [])];
+  const field = path.map((part, at) => typeof part === "number" ? `[${part}]` : `${at > 0 ? "." : ""}${String(part)}`)
+    .join("");
+  const why = issue?.code === "unrecognized_keys" ? "not known here" : issue?.message ?? "cannot be read";
+  if (field === "") return new ApiError(400, `The body cannot be used: ${why}`);
+  return new ApiError(400, `Field "${field}": ${why}`, { members: { field } });
+}
+
+/** Of a value that may have several forms, what is wrong with the first. */
+function firstIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
+  const [issue] = issues;
+  if (issue?.code !== "invalid_union") return issue;
+  const inner = firstIssue(issue.errors[0] ?? []);
+  return inner ? { ...inner, path: [...issue.path, ...inner.path] } : issue;
+}
+
+async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const tooLarge = () => new ApiError(413, `The body is larger than ${maxBytes} bytes: see -max-body-bytes`);
+  if (Number(request.headers.get("Content-Length") ?? 0) > maxBytes) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length;
+    if (length > maxBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}

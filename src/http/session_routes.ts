@@ -1,0 +1,148 @@
+import { z } from "@hono/zod-openapi";
+import { type Clock, formatDuration } from "../base/mod.ts";
+import type { Broker } from "../broker/mod.ts";
+import { CLIENT_ID, FallenBehindError, SessionError, type SessionErrorReason, type Sessions } from "../stream/mod.ts";
+import { ackBody, filterSchema, sessionBody } from "./bodies.ts";
+import { noQuery, streamQuery } from "./params.ts";
+import { listDevices } from "./reads.ts";
+import { ApiError, json } from "./reply.ts";
+import { RETRY_AFTER_S, roomForStream, type StreamRoom } from "./room.ts";
+import { isHead, type RouteTable, routeWithBody, routeWithParts } from "./routes.ts";
+import { deviceSchema, frameSchema, PROBLEM } from "./schemas.ts";
+import { SessionEvents } from "./session_events.ts";
+import { STREAM_HEADERS } from "./sse.ts";
+
+/** Type of the problem that a client has which has fallen behind. */
+export const FALLEN_BEHIND_TYPE = "urn:vessel:problem:ErrFallenBehind";
+
+/** What the endpoints of sessions are made of. */
+export interface SessionApi extends StreamRoom {
+  broker: Broker;
+  sessions: Sessions;
+  clock: Clock;
+}
+
+const idPart = z.object({
+  clientId: z.string().regex(CLIENT_ID, "expected 1 to 64 letters, digits, hyphens or underscores").openapi({
+    description: "The client's name for its session",
+  }),
+});
+
+const sessionHead = {
+  client_id: z.string(),
+  seq: z.int().openapi({ description: "Newest sequence number" }),
+  cursor: z.int().openapi({ description: "Where the client resumes: the last acknowledged number and one" }),
+  buffer_timeout: z.string().openapi({ description: "How long the session is kept while its client is away" }),
+};
+const madeSchema = z.object({ ...sessionHead, devices: z.array(deviceSchema) }).openapi("Session");
+const stateSchema = z.object({
+  ...sessionHead,
+  filter: filterSchema,
+  streaming: z.boolean().openapi({ description: "Whether its client is connected" }),
+  slot: z.boolean().openapi({ description: "Whether it is one of the settings'" }),
+}).openapi("SessionState");
+
+/** Sessions: cursors with a name, so that a client gets what it has missed. */
+export function sessionRoutes(api: SessionApi): RouteTable {
+  const { broker, sessions } = api;
+  const headOf = (id: string) => {
+    const { cursor, timeoutMs } = sessions.get(id);
+    return { client_id: id, seq: broker.head, cursor, buffer_timeout: formatDuration(timeoutMs) };
+  };
+  return [
+    routeWithBody({
+      method: "PUT",
+      path: "/clients/{clientId}",
+      summary: "Makes a session, or comes back to one with another filter and timeout",
+      parts: idPart,
+      body: sessionBody,
+      replies: { 200: ["application/json", madeSchema], 503: PROBLEM },
+      answer: ({ buffer_timeout: timeoutMs, filter }, { clientId }) =>
+        asProblem(() => {
+          sessions.put(clientId, { timeoutMs, filter: filter ?? {} });
+          return json({ ...headOf(clientId), devices: listDevices(broker) });
+        }),
+    }),
+    routeWithParts({
+      path: "/clients/{clientId}",
+      summary: "How a session stands",
+      query: noQuery,
+      parts: idPart,
+      replies: { 200: ["application/json", stateSchema], 404: PROBLEM },
+      answer: (_request, _query, { clientId }) =>
+        asProblem(() => {
+          const { filter, isStreaming: streaming, isSlot: slot } = sessions.get(clientId);
+          return json({ ...headOf(clientId), filter, streaming, slot });
+        }),
+    }),
+    routeWithParts({
+      method: "DELETE",
+      path: "/clients/{clientId}",
+      summary: "Ends a session; a slot begins anew",
+      query: noQuery,
+      parts: idPart,
+      replies: { 204: null, 404: PROBLEM },
+      answer: (_request, _query, { clientId }) =>
+        asProblem(() => {
+          sessions.delete(clientId);
+          return new Response(null, { status: 204 });
+        }),
+    }),
+    ...readingRoutes(api),
+  ];
+}
+
+function readingRoutes(api: SessionApi): RouteTable {
+  const { broker, sessions, hub, clock } = api;
+  return [
+    routeWithParts({
+      path: "/clients/{clientId}/events",
+      summary: "Frames from the session's cursor on, then live, as server-sent events",
+      query: streamQuery.pick({ decode: true }),
+      parts: idPart,
+      replies: { 200: ["text/event-stream", frameSchema], 404: PROBLEM, 410: PROBLEM, 503: PROBLEM },
+      answer: (request, { decode }, { clientId }) =>
+        asProblem(() => {
+          sessions.checkReadable(clientId);
+          roomForStream(api);
+          if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
+          const take = () => hub.take();
+          return new SessionEvents(clientId, { sessions, json: broker.json, clock, decode, take }).response();
+        }),
+    }),
+    routeWithBody({
+      method: "PUT",
+      path: "/clients/{clientId}/ack",
+      summary: "Acknowledges every frame up to a number",
+      parts: idPart,
+      body: ackBody,
+      replies: { 204: null, 404: PROBLEM },
+      answer: ({ seq }, { clientId }) =>
+        asProblem(async () => {
+          await sessions.ack(clientId, seq);
+          return new Response(null, { status: 204 });
+        }),
+    }),
+  ];
+}
+
+const STATUS: Record<SessionErrorReason, number> = { missing: 404, full: 503, ahead: 400 };
+
+/** What cannot be done with a session, as a problem. */
+async function asProblem(work: () => Response | Promise<Response>): Promise<Response> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof FallenBehindError) {
+      const { message, oldestSeq } = error;
+      const detail = `${message}; acknowledge ${oldestSeq - 1} to go on from there`;
+      throw new ApiError(410, detail, { members: { type: FALLEN_BEHIND_TYPE, oldest_seq: oldestSeq } });
+    }
+    if (!(error instanceof SessionError)) throw error;
+    const { message, reason } = error;
+    throw new ApiError(STATUS[reason], message, {
+      ...(reason === "ahead" && { members: { field: "seq" } }),
+      ...(reason === "full" && { headers: { "Retry-After": String(RETRY_AFTER_S) } }),
+    });
+  }
+}
