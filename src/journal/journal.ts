@@ -5,7 +5,6 @@ import { Keeper, type KeeperStatus } from "./keeper/keeper.ts";
 import type { RetentionSettings } from "./keeper/retention.ts";
 import { type JournalState, JournalWriter, type JournalWriterOptions } from "./journal_writer.ts";
 import { recover } from "./recovery.ts";
-import type { JournalEnd } from "./sequence_start.ts";
 import { HEAD_FILE, SequenceStore } from "./sequence_store.ts";
 
 /** How a journal is opened. */
@@ -19,13 +18,6 @@ export interface JournalOptions
   archiveCommand?: string | undefined;
   /** Whose files these are, for that program; default the prefix. */
   instanceId?: string | undefined;
-}
-
-/** The epoch and number that the journal ends with. */
-async function endOf(index: JournalIndex, lastSeq: number): Promise<JournalEnd | undefined> {
-  if (lastSeq === 0) return undefined;
-  for await (const block of index.blocks({ fromSeq: lastSeq })) return { epoch: block.notes.epoch, seq: lastSeq };
-  return { seq: lastSeq };
 }
 
 interface Parts {
@@ -90,7 +82,7 @@ export class Journal {
       const index = await JournalIndex.open(directory, { log, unwritten: () => late.writer?.unwritten() ?? [] });
       const numbers = await SequenceStore.open({
         file: new AtomicFile(stateDirectory, { name: HEAD_FILE }),
-        journalEnd: await endOf(index, recovered.lastSeq),
+        journalEnd: recovered.lastSeq === 0 ? undefined : { epoch: recovered.epoch, seq: recovered.lastSeq },
         log,
         clock,
       });
@@ -101,6 +93,7 @@ export class Journal {
         epoch: numbers.epoch,
         gap: skipped && { firstMissing: skipped.from, reason: "restart" },
         newestFile: recovered.newestFile,
+        pending: recovered.pending,
         onWritten: (block) => index.noteWritten(block),
         onEnded: () => keeper?.wake(),
       });
