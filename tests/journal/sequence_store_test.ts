@@ -319,9 +319,12 @@ Deno.test("a process that is killed at any moment never repeats a number", PROCE
       }).spawn();
       const killAfter = random.between(1, 3000);
       let told = "";
+      let isKilled = false;
       for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
         told += part;
-        if (told.length > killAfter * 10) child.kill("SIGKILL");
+        if (isKilled || told.length <= killAfter * 10) continue;
+        isKilled = true;
+        child.kill("SIGKILL");
       }
       await child.status;
       for (const line of told.split("\n").slice(0, -1)) {
