@@ -23,7 +23,7 @@ export interface JournalSettings {
   /** Empty: nothing is archived. */
   archiveCommand: string;
   archiveTrigger: "disabled" | "on-rotate" | "before-expire";
-  historyMaxLimit: number;
+  maxHistory: number;
 }
 
 const JOURNAL = "Journal";
@@ -141,7 +141,7 @@ export const journalOptions: Options<JournalSettings> = {
     help: "When files are archived: as soon as they are ended, or before they would be deleted.",
     group: JOURNAL,
   }),
-  historyMaxLimit: integer({
+  maxHistory: integer({
     name: "history-max-limit",
     key: "history.max-limit",
     default: 1_000_000,
@@ -149,6 +149,7 @@ export const journalOptions: Options<JournalSettings> = {
     max: 1_000_000_000,
     help: "Most frames that one answer of /history may have.",
     group: JOURNAL,
+    reloadable: true,
   }),
 };
 

@@ -32,6 +32,8 @@ export interface BoatLimits {
   busSilenceThresholdMs: number | undefined;
   /** Most open streams, default 1000. */
   maxStreams: number;
+  /** Most frames of one answer of `/history`, default 1 000 000. */
+  maxHistory: number;
   /** Most sessions of clients, default 1000. */
   maxSessions: number;
   /** Longest time that a session is kept while its client is away, milliseconds; default 7 days. */
@@ -83,6 +85,7 @@ export const BOAT_DEFAULTS = {
   maxAssemblies: DEFAULT_MAX_ASSEMBLIES,
   deviceIdleTimeoutMs: DEFAULT_DEVICE_IDLE_TIMEOUT_MS,
   maxStreams: 1000,
+  maxHistory: 1_000_000,
   maxSessions: 1000,
   /** A week. */
   maxBufferDurationMs: 7 * 86_400_000,
@@ -90,6 +93,7 @@ export const BOAT_DEFAULTS = {
   /** Some seconds of a full bus. */
   streamBufferBytes: 1024 * 1024,
 } as const;
+const TITLE = "Vessel Bus Gateway: boat server";
 /** How often idle devices and stale fragments are looked for. */
 const HOUSEKEEPING_MS = 1000;
 
@@ -133,14 +137,10 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     metrics,
     clock,
     health,
-    limits: () => ({ maxStreams: limits.maxStreams, streamBufferBytes }),
+    ...(journal && { journal }),
+    limits: () => ({ maxStreams: limits.maxStreams, maxHistory: limits.maxHistory, streamBufferBytes }),
   });
-  const handler = serveRoutes(routes, {
-    title: "Vessel Bus Gateway: boat server",
-    version: VERSION,
-    maxBodyBytes,
-    log,
-  });
+  const handler = serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, log });
   const housekeeping = keepHouse({ broker, lines, sessions, clock, stall }, () => limits.deviceIdleTimeoutMs);
 
   const stopParts = async () => {
@@ -173,8 +173,8 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
 
 function limitsOf(options: BoatOptions): BoatLimits {
   const { deviceIdleTimeoutMs, busSilenceThresholdMs, ...rest } = { ...BOAT_DEFAULTS, ...options };
-  const { maxStreams, maxSessions, maxBufferDurationMs } = rest;
-  return { deviceIdleTimeoutMs, busSilenceThresholdMs, maxStreams, maxSessions, maxBufferDurationMs };
+  const { maxStreams, maxHistory, maxSessions, maxBufferDurationMs } = rest;
+  return { deviceIdleTimeoutMs, busSilenceThresholdMs, maxStreams, maxHistory, maxSessions, maxBufferDurationMs };
 }
 
 /** Parts that must be looked after. */

@@ -1,5 +1,6 @@
 // What a boat records, across orderly and other ends, as software that knows the reference of the format alone reads it.
 import assert from "node:assert/strict";
+import type { Frame } from "../../src/frame/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { type LpjFrame, readLpj } from "../support/minimal_lpj_reader.ts";
@@ -129,3 +130,20 @@ Deno.test(
     assert.ok(frames.length < 6000 && frames.length > 200, `${frames.length} frames are left`);
   },
 );
+
+Deno.test("history gives what was recorded before a restart, and what is not in a file yet", FILES, async () => {
+  await using places = await directories();
+  const journal = { directory: places.journal, stateDirectory: places.state };
+  const first = await TestBoat.start({ journal });
+  for (let count = 0; count < 50; count++) first.say({ src: 3, data: [1, count, 0, 0, 0, 0, 0, 0] });
+  await eventually("its frames", () => first.boat.broker.head === 50);
+  await first.boat.stop();
+  await using second = await TestBoat.start({ journal, maxHistory: 1000 });
+  for (let count = 0; count < 10; count++) second.say({ src: 3, data: [2, count, 0, 0, 0, 0, 0, 0] });
+  await eventually("more frames", () => second.boat.broker.head === 60);
+  const frames = await second.get<Frame[]>("/history?from=2000-01-01T00:00:00Z&src=3");
+  assert.deepEqual(frames.map(({ seq }) => seq), Array.from({ length: 60 }, (_, index) => index + 1));
+  assert.equal((await second.raw("/history?from=2000-01-01T00:00:00Z&limit=1001")).status, 400);
+  await using none = await TestBoat.start();
+  assert.equal((await none.raw("/history?from=2000-01-01T00:00:00Z")).status, 503);
+});
