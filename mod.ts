@@ -4,6 +4,7 @@
  * @module
  */
 export { type Boat, BOAT_DEFAULTS, type BoatLimits, type BoatOptions, startBoat } from "./src/boat.ts";
+export type { StoreOptions } from "./src/boat_stores.ts";
 export { startDemo } from "./src/demo.ts";
 export type { RecordingOptions } from "./src/recorder.ts";
 export { VERSION } from "./src/version.ts";
@@ -29,3 +30,4 @@ export {
 export type { CanFrame, Device, DeviceEvent, Frame } from "./src/frame/mod.ts";
 export type { Filter } from "./src/filter/mod.ts";
 export { ListenError } from "./src/http/mod.ts";
+export { CLIENT_ID, type Slot } from "./src/stream/mod.ts";

@@ -84,7 +84,7 @@ async function start(
 ): Promise<Boat> {
   const { interfaces, demo, canDriver, loopback } = settings;
   const journal = recording(settings, stateDirectory);
-  const options = { ...settings, listen: listenAddress(settings), log, ...(journal && { journal }) };
+  const options = { ...settings, stateDirectory, listen: listenAddress(settings), log, ...(journal && { journal }) };
   if (demo) return await startDemo(options);
   const driver = loopback ? "loopback" : canDriver;
   const buses = await Promise.all(interfaces.map((name) => createBus(name, { driver })));

@@ -4,12 +4,13 @@ import { programOptions, type ProgramSettings, serverOptions, type ServerSetting
 import { address, boolean, duration, integer, list, offAtZero, oneOf, powerOfTwo, size } from "./option_types.ts";
 import { journalChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
 import type { Check, Options } from "./options.ts";
+import { sessionOptions, type SessionSettings } from "./session_options.ts";
 
 /** How frames of a CAN interface are read: through libc, or through the npm package `socketcan`. */
 export type CanDriver = Exclude<BusDriver, "loopback">;
 
 /** Settings of the boat server. */
-export interface BoatSettings extends ProgramSettings, ServerSettings, JournalSettings {
+export interface BoatSettings extends ProgramSettings, ServerSettings, JournalSettings, SessionSettings {
   /** Buses, by the name of their network interface. */
   interfaces: readonly string[];
   canDriver: CanDriver;
@@ -129,7 +130,7 @@ const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams
     default: BOAT_DEFAULTS.maxStreams,
     min: 1,
     max: 1_000_000,
-    help: "Most streams (/events and /ws together) open at once.",
+    help: "Most streams (/events, /ws and those of sessions together) open at once.",
     group: NETWORK,
     reloadable: true,
   }),
@@ -175,6 +176,7 @@ export const boatOptions: Options<BoatSettings> = {
   ...busOptions,
   ...networkOptions,
   ...memoryOptions,
+  ...sessionOptions,
   ...journalOptions,
   ...serverOptions(),
   ...programOptions(BOAT_CONFIG_NAME),

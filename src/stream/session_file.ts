@@ -3,8 +3,8 @@ import type { Filter } from "../filter/mod.ts";
 
 /** Name of the file in the state directory. */
 export const SESSION_FILE = "sessions.json";
-/** Client ids: of sessions and slots alike. */
-export const CLIENT_ID = /^[A-Za-z0-9_-]{1,64}$/;
+/** What ids of clients look like, of sessions and slots alike. */
+export const CLIENT_ID: RegExp = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Changes wait this long for company: the disk of a boat is a card that wears out. */
 const WRITE_AFTER_MS = 1000;

@@ -8,8 +8,11 @@ import { SessionStream, type StreamEnd } from "./session_stream.ts";
 
 /** A session that the settings name: it is there from the start, and never goes away. */
 export interface Slot {
+  /** What its client calls it, see {@linkcode CLIENT_ID}. */
   id: string;
+  /** It begins anew when its client is away for so long, milliseconds. */
   timeoutMs: number;
+  /** Frames that it is for. */
   filter: Filter;
 }
 
