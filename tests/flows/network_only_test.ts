@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Device, Frame } from "../../src/frame/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { allowed } from "../support/needs.ts";
+import { range, seqs, SessionClient } from "../support/session.ts";
 import { SseClient } from "../support/sse_client.ts";
 import { WsClient } from "../support/ws_client.ts";
 
@@ -158,6 +159,28 @@ Deno.test({
         if (decoded !== undefined) assert.ok(known.has(pgn) && description, `PGN ${pgn}`);
       }
     }
+  },
+});
+
+Deno.test({
+  name: "a boat server on 8089 keeps a session: what comes meanwhile is replayed, what is acknowledged is not",
+  ignore,
+  async fn() {
+    const client = new SessionClient(BOAT, { id: "network-only-test" });
+    const { cursor, buffer_timeout } = await client.put({ buffer_timeout: "PT1M" });
+    assert.equal(buffer_timeout, "PT1M");
+    await using live = await SseClient.open(`${BOAT}/events`);
+    await some(live);
+    await using stream = await client.events();
+    const frames = await some(stream);
+    frames.forEach(assertFrame);
+    const last = frames.at(-1)?.seq ?? cursor - 1;
+    assert.deepEqual(seqs(frames), range(cursor, last), "no frame is missing");
+    assert.equal(await client.ack(last), 204);
+    await using again = await client.events();
+    for (const { seq } of await some(again, 5)) assert.ok(seq > last);
+    assert.equal((await client.request("DELETE", "")).status, 204);
+    assert.equal((await client.problem("GET", "/events")).status, 404);
   },
 });
 
