@@ -7,6 +7,7 @@ export { type Boat, BOAT_DEFAULTS, type BoatLimits, type BoatOptions, startBoat 
 export type { StoreOptions } from "./src/boat_stores.ts";
 export { startDemo } from "./src/demo.ts";
 export type { RecordingOptions } from "./src/recorder.ts";
+export type { ArchiveTrigger, OverflowPolicy, RetentionSettings } from "./src/journal/mod.ts";
 export { VERSION } from "./src/version.ts";
 export {
   type Clock,
