@@ -2,9 +2,9 @@ import { AtomicFile, type Clock, type Logger } from "./base/mod.ts";
 import { Broker, type Decode, Decoder } from "./broker/mod.ts";
 import type { Message } from "./frame/mod.ts";
 import { compileFor } from "./http/mod.ts";
-import { HEAD_FILE, type Journal, SequenceStore } from "./journal/mod.ts";
+import { epochWordOf, HEAD_FILE, type Journal, SequenceStore } from "./journal/mod.ts";
 import { Recorder, type RecordingOptions } from "./recorder.ts";
-import { FrameSource, SESSION_FILE, type SessionLimits, Sessions, type Slot } from "./stream/mod.ts";
+import { type FrameArchive, FrameSource, SESSION_FILE, type SessionLimits, Sessions, type Slot } from "./stream/mod.ts";
 
 /** A file of sessions larger than this is none of ours. */
 const MAX_SESSION_FILE_BYTES = 2 ** 30;
@@ -115,7 +115,7 @@ export async function openStores(options: StoreOptions, surroundings: StoreSurro
   });
   const journal = recorder?.journal;
   const sessions = await Sessions.open({
-    source: new FrameSource(broker, { archive: journal?.index }),
+    source: new FrameSource(broker, { archive: journal && archiveOf(journal) }),
     compile: (filter) => compileFor(filter, broker),
     clock,
     log,
@@ -136,6 +136,18 @@ export async function openStores(options: StoreOptions, surroundings: StoreSurro
       await journal?.close();
       await numbers?.close();
     },
+  };
+}
+
+/** What a journal has of the run of numbers that goes on: those of other runs count on their own. */
+function archiveOf(journal: Journal): FrameArchive {
+  const { index } = journal;
+  return {
+    get oldestSeq(): number | undefined {
+      // Before the first block is on disk everything is in the writer's memory.
+      return index.oldestSeqOf(epochWordOf(journal.epoch)) ?? (journal.blocks === 0 ? journal.firstSeq : undefined);
+    },
+    blocks: ({ fromSeq }) => index.blocks({ fromSeq, epochWord: epochWordOf(journal.epoch) }),
   };
 }
 

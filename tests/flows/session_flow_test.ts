@@ -151,12 +151,17 @@ Deno.test(
 /** Two runs of a boat in one state directory, with something between them. */
 async function twice(
   options: TestBoatOptions,
-  [first, second]: [(boat: TestBoat) => Promise<void>, (boat: TestBoat) => Promise<void>],
+  { first, between, second }: Record<"first" | "second", (boat: TestBoat) => Promise<void>> & {
+    between?: () => Promise<void>;
+  },
 ): Promise<void> {
-  for (const run of [first, second]) {
+  {
     await using boat = await TestBoat.start(options);
-    await run(boat);
+    await first(boat);
   }
+  await between?.();
+  await using boat = await TestBoat.start(options);
+  await second(boat);
 }
 
 Deno.test(
@@ -164,8 +169,8 @@ Deno.test(
   DISK,
   () =>
     inFolder((stateDirectory) =>
-      twice({ stateDirectory }, [
-        async (boat) => {
+      twice({ stateDirectory }, {
+        first: async (boat) => {
           const [done, behind] = ["done", "behind"].map((id) => new SessionClient(boat.url, { id }));
           await done!.put({ buffer_timeout: "PT2M", filter: { pgn: [127250] } });
           await behind!.put();
@@ -173,7 +178,7 @@ Deno.test(
           await done!.ack(10);
           await behind!.ack(4);
         },
-        async (boat) => {
+        second: async (boat) => {
           assert.equal(boat.boat.broker.head, 10);
           const [done, behind] = ["done", "behind"].map((id) => new SessionClient(boat.url, { id }));
           const state = await (await done!.request("GET", "")).json();
@@ -184,7 +189,7 @@ Deno.test(
           const { status, oldest_seq } = await behind!.problem("GET", "/events");
           assert.deepEqual([status, oldest_seq], [410, 11], "frames 5 to 10 were in memory alone");
         },
-      ])
+      })
     ),
 );
 
@@ -198,15 +203,15 @@ Deno.test(
       await Deno.mkdir(stateDirectory);
       const options = { stateDirectory, ringFrames: 64, journal: { directory, stateDirectory, blockBytes: 4096 } };
       const texts: string[] = [];
-      await twice(options, [
-        async (boat) => {
+      await twice(options, {
+        first: async (boat) => {
           await using live = await boat.events();
           const client = new SessionClient(boat.url);
           await client.put();
           texts.push(...await sayWatched(boat, { live, count: 900 }));
           await client.ack(100);
         },
-        async (boat) => {
+        second: async (boat) => {
           await using live = await boat.events();
           texts.push(...await sayWatched(boat, { live, count: 300 }));
           await using stream = await new SessionClient(boat.url).events();
@@ -217,7 +222,7 @@ Deno.test(
           assert.deepEqual(stream.texts.slice(0, 1100), texts.slice(100), "byte for byte as they were live");
           assert.deepEqual(stream.events, []);
         },
-      ]);
+      });
     }),
 );
 
@@ -228,15 +233,15 @@ Deno.test(
     inFolder((stateDirectory) => {
       const slots: Slot[] = [{ id: "slot", timeoutMs: MINUTE_MS, filter: { pgn: [127250] } }];
       const clock = new FakeClock();
-      return twice({ stateDirectory, slots, clock }, [
-        async (boat) => {
+      return twice({ stateDirectory, slots, clock }, {
+        first: async (boat) => {
           await say(boat, 2);
           const client = new SessionClient(boat.url, { id: "slot" });
           await using stream = await client.events();
           assert.deepEqual(seqs(await stream.atLeast(2)), [1, 2]);
           await client.ack(2);
         },
-        async (boat) => {
+        second: async (boat) => {
           const client = new SessionClient(boat.url, { id: "slot" });
           await say(boat, 2);
           assert.equal(await client.cursor(), 3);
@@ -245,7 +250,7 @@ Deno.test(
           await say(boat, 1);
           assert.deepEqual(seqs(await stream.atLeast(1)), [5], "away for too long, it begins anew");
         },
-      ]);
+      });
     }),
 );
 
@@ -269,3 +274,47 @@ Deno.test("a stop ends the streams of sessions, those of clients that read nothi
     await stream.close();
   }
 });
+
+Deno.test(
+  "frames that have left the ring and are not on disk yet are in the journal all the same",
+  DISK,
+  () =>
+    inFolder(async (stateDirectory) => {
+      const journal = { directory: `${stateDirectory}/journal`, stateDirectory };
+      await using boat = await TestBoat.start({ stateDirectory, ringFrames: 16, journal });
+      const client = new SessionClient(boat.url);
+      await client.put();
+      await say(boat, 100);
+      await using stream = await client.events();
+      assert.deepEqual(seqs(await stream.atLeast(100)), range(1, 100));
+      assert.deepEqual(stream.events, []);
+    }),
+);
+
+Deno.test(
+  "in a new epoch a session is told, and gets the new frames alone, though the journal has the old",
+  DISK,
+  () =>
+    inFolder((stateDirectory) => {
+      const journal = { directory: `${stateDirectory}/journal`, stateDirectory, blockBytes: 4096 };
+      return twice({ stateDirectory, ringFrames: 16, journal }, {
+        first: async (boat) => {
+          await new SessionClient(boat.url).put();
+          await say(boat, 300);
+        },
+        between: () => Deno.remove(`${stateDirectory}/head.json`),
+        second: async (boat) => {
+          assert.equal(boat.boat.broker.head, 0);
+          const client = new SessionClient(boat.url);
+          for (let i = 0; i < 250; i++) boat.say({ src: 2 });
+          await eventually("the frames", () => boat.boat.broker.head === 250);
+          await using told = await client.events();
+          await eventually("the end", () => told.ended);
+          assert.deepEqual([told.frames, told.events], [[], [{ name: "error", data: { code: "new_epoch" } }]]);
+          await using stream = await client.events();
+          assert.deepEqual(seqs(await stream.atLeast(250)), range(1, 250));
+          assert.ok(stream.frames.every(({ src }) => src === 2));
+        },
+      });
+    }),
+);
