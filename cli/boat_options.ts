@@ -1,6 +1,13 @@
 import { BOAT_DEFAULTS, type BusDriver } from "@vessel/gateway";
 import { ALL_ADDRESSES, formatAddress, type ListenAddress, MAX_PORT } from "@vessel/gateway/settings";
-import { programOptions, type ProgramSettings, serverOptions, type ServerSettings } from "./common_options.ts";
+import {
+  fileOptions,
+  type FileSettings,
+  programOptions,
+  type ProgramSettings,
+  serverOptions,
+  type ServerSettings,
+} from "./common_options.ts";
 import { address, boolean, duration, integer, list, offAtZero, oneOf, powerOfTwo, size } from "./option_types.ts";
 import { journalChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
 import type { Check, Options } from "./options.ts";
@@ -10,7 +17,7 @@ import { sessionOptions, type SessionSettings } from "./session_options.ts";
 export type CanDriver = Exclude<BusDriver, "loopback">;
 
 /** Settings of the boat server. */
-export interface BoatSettings extends ProgramSettings, ServerSettings, JournalSettings, SessionSettings {
+export interface BoatSettings extends ProgramSettings, FileSettings, ServerSettings, JournalSettings, SessionSettings {
   /** Buses, by the name of their network interface. */
   interfaces: readonly string[];
   canDriver: CanDriver;
@@ -179,7 +186,8 @@ export const boatOptions: Options<BoatSettings> = {
   ...sessionOptions,
   ...journalOptions,
   ...serverOptions(),
-  ...programOptions(BOAT_CONFIG_NAME),
+  ...fileOptions(BOAT_CONFIG_NAME),
+  ...programOptions(),
 };
 
 /** What settings of the boat server must satisfy together. */

@@ -4,11 +4,15 @@ import type { Environment, Options } from "./options.ts";
 
 /** What every program can be asked on its command line. */
 export interface ProgramSettings {
+  version: boolean;
+  help: boolean;
+}
+
+/** Settings of the programs that read a configuration file. */
+export interface FileSettings {
   /** Path of the configuration file; nothing: the usual places. */
   config: string | undefined;
   validateConfig: boolean;
-  version: boolean;
-  help: boolean;
 }
 
 /** Settings of the programs that run until they are told to stop. */
@@ -24,9 +28,11 @@ export interface ServerSettings {
 /** State folder of a service without a home directory. */
 const STATE_DIR_WITHOUT_HOME = "/var/lib/vbg";
 
-/** Rows of ProgramSettings. `configName` is the file that is looked for without `-config`. */
-export function programOptions(configName: string): Options<ProgramSettings> {
-  const group = "Program";
+const PROGRAM = "Program";
+
+/** Rows of FileSettings. `configName` is the file that is looked for without `-config`. */
+export function fileOptions(configName: string): Options<FileSettings> {
+  const group = PROGRAM;
   return {
     config: optional(text({
       name: "config",
@@ -44,6 +50,13 @@ export function programOptions(configName: string): Options<ProgramSettings> {
       help: "Check every setting, print what was found and exit: 0 when all is well, 1 when not.",
       group,
     }),
+  };
+}
+
+/** Rows of ProgramSettings. */
+export function programOptions(): Options<ProgramSettings> {
+  const group = PROGRAM;
+  return {
     version: boolean({
       name: "version",
       key: [],

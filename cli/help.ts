@@ -8,8 +8,8 @@ export interface HelpSubject<S> {
   /** One sentence, without a full stop. */
   summary: string;
   options: Options<S>;
-  /** Name of its configuration file. */
-  configName: string;
+  /** Name of its configuration file; left out: it reads none. */
+  configName?: string;
   /** What other words of the command line are, such as `[FILE ...]`. Default: none allowed. */
   positionals?: string;
 }
@@ -29,12 +29,16 @@ export function formatHelp<S>(subject: HelpSubject<S>): string {
     ...sections,
     wrap(
       "A flag is written -name value, -name=value or with two dashes; a switch needs no value, -name=false turns it off. " +
-        `A flag wins over its environment variable (in brackets), that over its key of the configuration file ` +
-        `(${configPlaces(subject.configName).join(", ")}), that over the default. ` +
+        `A flag wins over its environment variable (in brackets), that over ${fromFile(subject)}the default. ` +
         "Durations: 5m, 1h30m, 250ms or PT5M. Sizes: 4096, 10GB or 512KiB.",
       "",
     ),
   ].join("\n\n");
+}
+
+function fromFile<S>({ configName }: HelpSubject<S>): string {
+  if (configName === undefined) return "";
+  return `its key of the configuration file (${configPlaces(configName).join(", ")}), that over `;
 }
 
 /** What follows the message about a wrong command line. */
@@ -52,13 +56,16 @@ export function formatReference<S>(subject: HelpSubject<S>): string {
   return `${[referenceIntro(subject), ...sections].join("\n\n")}\n`;
 }
 
-function referenceIntro<S>({ name, summary, configName }: HelpSubject<S>): string {
-  const [local, system] = configPlaces(configName);
-  return `<!-- Printed by scripts/docs.ts from the program's own table. Do not edit. -->
+function referenceIntro<S>(subject: HelpSubject<S>): string {
+  const { name, summary, configName } = subject;
+  const head = `<!-- Printed by scripts/docs.ts from the program's own table. Do not edit. -->
 
 # ${name}
 
-${summary}.
+${summary}.`;
+  if (configName === undefined) return head;
+  const [local, system] = configPlaces(configName);
+  return `${head}
 
 A setting is given by a flag, an environment variable or a key of the configuration file; a flag wins over the environment, the environment over the file, the file over the default. An environment variable that is empty counts as not set.
 

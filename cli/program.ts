@@ -1,5 +1,5 @@
 import { Logger } from "@vessel/gateway/settings";
-import type { ProgramSettings, ServerSettings } from "./common_options.ts";
+import type { FileSettings, ProgramSettings, ServerSettings } from "./common_options.ts";
 import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
 import { describeProblem, type Environment, parseCommandLine } from "./options.ts";
 import { runInstead, tracedCommand } from "./otel.ts";
@@ -8,9 +8,13 @@ import { loadSettings, type SettingsSubject } from "./settings.ts";
 import { formatReport } from "./validate.ts";
 
 /** A program: its name, words for help, table and rules. */
-export interface Program<S extends ProgramSettings> extends SettingsSubject<S>, HelpSubject<S> {
+export interface Program<S extends AnySettings> extends SettingsSubject<S>, HelpSubject<S> {
   version: string;
 }
+
+type AnySettings = ProgramSettings & Partial<FileSettings>;
+/** Settings of a program that runs until it is told to stop. */
+type RunningSettings = AnySettings & ServerSettings;
 
 /** What a program is started with. */
 export interface Surroundings {
@@ -50,7 +54,7 @@ const STOP_DEADLINE_MS = 4500;
 const STOP_SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGTERM", "SIGINT"];
 
 /** Reads the settings of a program from this process's arguments, environment and files. */
-export async function prepare<S extends ProgramSettings>(
+export async function prepare<S extends AnySettings>(
   program: Program<S>,
   around: Surroundings = processSurroundings(),
 ): Promise<Prepared<S>> {
@@ -67,8 +71,8 @@ export async function prepare<S extends ProgramSettings>(
   const given = { flags, environment };
   const { file, resolution, problems, settings } = await loadSettings(program, given);
   const asked = (name: "help" | "version" | "validateConfig") => {
-    const outcome = resolution.outcomes[name];
-    return outcome.ok && outcome.value;
+    const outcome = name in program.options ? resolution.outcomes[name] : undefined;
+    return outcome?.ok && outcome.value;
   };
   const exit = (text: string, code: number = EXIT.ok): Prepared<S> => {
     print(text);
@@ -87,16 +91,35 @@ export async function prepare<S extends ProgramSettings>(
   return { kind: "ready", settings, positionals, reload };
 }
 
+/** A program that does something and ends. */
+export async function runOnce<S extends ProgramSettings>(
+  program: Program<S>,
+  { around, run }: {
+    around: Surroundings;
+    /** Answers the exit code; what it throws is one line on standard error and exit code 1. */
+    run: (settings: S, positionals: readonly string[]) => Promise<number>;
+  },
+): Promise<number> {
+  const prepared = await prepare(program, around);
+  if (prepared.kind === "exit") return prepared.code;
+  try {
+    return await run(prepared.settings, prepared.positionals);
+  } catch (error) {
+    around.complain(`${program.name}: ${error instanceof Error ? error.message : String(error)}`);
+    return EXIT.failure;
+  }
+}
+
 /**
  * Runs a program until SIGTERM or SIGINT; SIGHUP reloads its settings. Answers the exit code.
  *
  * @param start starts everything; what it throws is one line on standard error and exit code 1
  */
-export async function serve<S extends ProgramSettings & ServerSettings>(
+export async function serve<S extends RunningSettings>(
   program: Program<S>,
   start: (settings: S, log: Logger) => Promise<Running<S>>,
+  around: Surroundings = processSurroundings(),
 ): Promise<number> {
-  const around = processSurroundings();
   const prepared = await prepare(program, around);
   if (prepared.kind === "exit") return prepared.code;
   const { settings } = prepared;
@@ -138,7 +161,7 @@ function whenStopped(log: Logger): Promise<void> {
   return promise;
 }
 
-function listenForReload<S extends ProgramSettings & ServerSettings>(
+function listenForReload<S extends RunningSettings>(
   { running, prepared, log }: { running: Running<S>; prepared: Extract<Prepared<S>, { kind: "ready" }>; log: Logger },
 ): void {
   let current = prepared.settings;
@@ -167,7 +190,8 @@ function inFile(problem: string, path: string | undefined): string {
   return path !== undefined && problem.startsWith("config key") ? `${path}: ${problem}` : problem;
 }
 
-function processSurroundings(): Surroundings {
+/** This process's own arguments, environment and output. */
+export function processSurroundings(): Surroundings {
   return {
     args: Deno.args,
     environment: Deno.env.toObject(),

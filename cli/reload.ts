@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ProgramSettings } from "./common_options.ts";
+import type { FileSettings, ProgramSettings } from "./common_options.ts";
 import { describeProblem, settingNames } from "./options.ts";
 import { type Given, loadSettings, type SettingsSubject } from "./settings.ts";
 
@@ -20,7 +20,7 @@ export type Reload<S> =
  * Reads the configuration file again; flags and environment keep their precedence. One error refuses the file as a
  * whole. A file that was there at the start (`configPath`) must still be there.
  */
-export async function reloadSettings<S extends ProgramSettings>(
+export async function reloadSettings<S extends ProgramSettings & Partial<FileSettings>>(
   subject: SettingsSubject<S>,
   { current, ...given }: Given & { current: S; configPath: string | undefined },
 ): Promise<Reload<S>> {

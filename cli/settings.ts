@@ -1,4 +1,4 @@
-import type { ProgramSettings } from "./common_options.ts";
+import type { FileSettings, ProgramSettings } from "./common_options.ts";
 import { type ConfigFile, configPlaces, loadConfigFile } from "./config_file.ts";
 import {
   type Check,
@@ -11,11 +11,11 @@ import {
 } from "./options.ts";
 
 /** What settings are made by: a program's table and rules. */
-export interface SettingsSubject<S extends ProgramSettings> {
+export interface SettingsSubject<S extends ProgramSettings & Partial<FileSettings>> {
   options: Options<S>;
   checks: readonly Check<S>[];
-  /** Name of the configuration file that is looked for without `-config`. */
-  configName: string;
+  /** Name of the configuration file that is looked for without `-config`; left out: none is read. */
+  configName?: string;
 }
 
 /** Where settings are read from besides the file. */
@@ -36,13 +36,14 @@ export interface Loaded<S> {
 }
 
 /** Reads the configuration file and every setting. `configPath` is a file that must be there, whatever `-config` says. */
-export async function loadSettings<S extends ProgramSettings>(
+export async function loadSettings<S extends ProgramSettings & Partial<FileSettings>>(
   { options, checks, configName }: SettingsSubject<S>,
   { flags, environment, configPath }: Given & { configPath?: string | undefined },
 ): Promise<Loaded<S>> {
-  const named = readOption(options.config, { flags, environment });
-  const path = configPath ?? (named.ok ? named.value : undefined);
-  const file = await loadConfigFile(options, { path, places: configPlaces(configName) });
+  const named = configName === undefined ? undefined : readOption(options.config, { flags, environment });
+  const path = configPath ?? (named?.ok ? named.value : undefined);
+  const places = configName === undefined ? [] : configPlaces(configName);
+  const file = await loadConfigFile(options, { path, places });
   const resolution = resolveSettings(options, { flags, environment, config: file.values, checks });
   const settings = file.problems.length === 0 ? resolution.settings : undefined;
   return { file, resolution, problems: [...file.problems, ...resolution.problems], settings };

@@ -1,10 +1,17 @@
 /** A small program for program_test.ts: what it does when it stops is a setting. */
-import { programOptions, type ProgramSettings, serverOptions, type ServerSettings } from "../../cli/common_options.ts";
+import {
+  fileOptions,
+  type FileSettings,
+  programOptions,
+  type ProgramSettings,
+  serverOptions,
+  type ServerSettings,
+} from "../../cli/common_options.ts";
 import { integer, oneOf, text } from "../../cli/option_types.ts";
 import { type Program, serve } from "../../cli/program.ts";
 import { openStateDir } from "../../cli/state_dir.ts";
 
-export interface FixtureSettings extends ProgramSettings, ServerSettings {
+export interface FixtureSettings extends ProgramSettings, FileSettings, ServerSettings {
   onStop: "end" | "hang" | "throw";
   onStart: "run" | "throw" | "hang";
   rate: number;
@@ -26,7 +33,8 @@ export const fixtureProgram: Program<FixtureSettings> = {
     port: integer({ ...words, name: "port", default: 0, max: 65535 }),
     apiKey: text({ ...words, name: "api-key", default: "", secret: true }),
     ...serverOptions(),
-    ...programOptions("vbg-fixture.conf"),
+    ...fileOptions("vbg-fixture.conf"),
+    ...programOptions(),
   },
   checks: [{
     settings: ["port", "rate"],

@@ -3,6 +3,10 @@ import { boatOptions } from "../../cli/boat_options.ts";
 import { flattenConfig, parseHocon } from "../../cli/hocon.ts";
 import { resolveSettings } from "../../cli/options.ts";
 import { readSlots } from "../../cli/session_options.ts";
+import { needs } from "../support/needs.ts";
+
+/** The file's parser asks for the home directory. */
+const HOCON = needs({ permissions: ["env", "read", "sys"] });
 
 const SLOTS = `
 clients.slots = [
@@ -22,7 +26,7 @@ async function read(text: string) {
   return resolveSettings(boatOptions, { config: values });
 }
 
-Deno.test("slots of the configuration file become sessions, one value as good as a list of one", async () => {
+Deno.test("slots of the configuration file become sessions, one value as good as a list of one", HOCON, async () => {
   const { settings } = await read(SLOTS);
   assert.deepEqual(settings?.slots, [
     {

@@ -1,0 +1,57 @@
+/**
+ * `vbg`, the client: one command for each thing to do with a boat's data.
+ *
+ * @module
+ */
+import { VERSION } from "@vessel/gateway";
+import { nearest } from "./nearest.ts";
+import { EXIT, processSurroundings, type Surroundings } from "./program.ts";
+
+/** One command of `vbg`. */
+interface Command {
+  /** What it does, in some words. */
+  summary: string;
+  /** Loads it, as most runs need one alone, and runs it with the words behind its name. Answers the exit code. */
+  run: (around: Surroundings) => Promise<number>;
+}
+
+const COMMANDS: Readonly<Record<string, Command>> = {};
+
+const NAME_COLUMNS = 12;
+
+/** Runs the command that the first word names. Answers the exit code. */
+export async function runVbg(around: Surroundings): Promise<number> {
+  const [name = "", ...args] = around.args;
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command) return await command.run({ ...around, args });
+  if (["-h", "-help", "--help", "help"].includes(name)) {
+    around.print(helpText());
+    return EXIT.ok;
+  }
+  if (["-version", "--version"].includes(name)) {
+    around.print(`vbg ${VERSION}`);
+    return EXIT.ok;
+  }
+  if (name === "") around.complain(helpText());
+  else {
+    const known = Object.keys(COMMANDS);
+    around.complain(`vbg: Unknown command "${name}": did you mean ${nearest(name, known)}?\nRun "vbg help" for all`);
+  }
+  return EXIT.settings;
+}
+
+function helpText(): string {
+  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(NAME_COLUMNS)}${summary}`);
+  return [
+    "vbg: the client of the Vessel Bus Gateway",
+    "",
+    "Usage: vbg COMMAND [flags] ...",
+    "",
+    ...rows,
+    "",
+    'Run "vbg COMMAND -help" for its flags.',
+  ]
+    .join("\n");
+}
+
+if (import.meta.main) Deno.exit(await runVbg(processSurroundings()));
