@@ -126,6 +126,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
       broker,
       lines,
       journal,
+      numbers: stores.numbers(),
       busSilenceMs: limits.busSilenceThresholdMs,
       startedMs,
       nowMs: clock.monoMs(),

@@ -2,7 +2,7 @@ import { AtomicFile, type Clock, type Logger } from "./base/mod.ts";
 import { Broker, type Decode, Decoder } from "./broker/mod.ts";
 import type { Message } from "./frame/mod.ts";
 import { compileFor } from "./http/mod.ts";
-import { epochWordOf, HEAD_FILE, type Journal, SequenceStore } from "./journal/mod.ts";
+import { epochWordOf, HEAD_FILE, type Journal, type SequenceState, SequenceStore } from "./journal/mod.ts";
 import { Recorder, type RecordingOptions } from "./recorder.ts";
 import { type FrameArchive, FrameSource, SESSION_FILE, type SessionLimits, Sessions, type Slot } from "./stream/mod.ts";
 
@@ -35,6 +35,11 @@ class Numbers {
   /** 16 bytes that name the run of numbers. */
   get epoch(): Uint8Array {
     return this.#store.epoch;
+  }
+
+  /** Whether the numbers would survive now. */
+  get numbers(): SequenceState {
+    return this.#store.state;
   }
 
   /** Numbers what a broker publishes from now on; in a new epoch broker and sessions begin again. */
@@ -87,6 +92,8 @@ export interface Stores {
   readonly sessions: Sessions;
   /** Undefined where nothing is recorded. */
   readonly journal: Journal | undefined;
+  /** Whether the numbers would survive now; undefined where they are not meant to. */
+  readonly numbers: () => SequenceState | undefined;
   /** Takes a message: it gets its number, is published, and recorded. */
   readonly take: (message: Message) => void;
   /** Ends the sessions' streams, and writes everything down. */
@@ -130,7 +137,8 @@ export async function openStores(options: StoreOptions, surroundings: StoreSurro
     broker,
     sessions,
     journal,
-    take: recorder?.into(broker) ?? ((message) => void broker.publish(message, next?.())),
+    numbers: () => (journal ?? numbers)?.numbers,
+    take: recorder?.into(broker, sessions) ?? ((message) => void broker.publish(message, next?.())),
     close: async () => {
       await sessions.stop();
       await journal?.close();
@@ -144,8 +152,7 @@ function archiveOf(journal: Journal): FrameArchive {
   const { index } = journal;
   return {
     get oldestSeq(): number | undefined {
-      // Before the first block is on disk everything is in the writer's memory.
-      return index.oldestSeqOf(epochWordOf(journal.epoch)) ?? (journal.blocks === 0 ? journal.firstSeq : undefined);
+      return journal.oldestSeq;
     },
     blocks: ({ fromSeq }) => index.blocks({ fromSeq, epochWord: epochWordOf(journal.epoch) }),
   };

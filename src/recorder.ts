@@ -25,6 +25,12 @@ export interface RecordingOptions {
   retention?: RetentionSettings;
   /** Program that archives files; see the retention's `archive`. */
   archiveCommand?: string;
+  /**
+   * Numbers reserved on disk at once; for tests.
+   *
+   * @internal
+   */
+  reserve?: number;
 }
 
 /** What a block says of a device. */
@@ -32,15 +38,21 @@ function blockDevice({ bus, src, name = 0n, product = NO_PRODUCT }: DeviceRecord
   return { bus, src, name, activeFrom: 0, ...product };
 }
 
+/** What comes after the journal, and is told by it. */
+interface Late {
+  registry?: Registry;
+  newEpoch?: (epoch: string) => void;
+}
+
 /** The journal of a boat, on the way of every message. */
 export class Recorder {
   /** What is recorded. */
   readonly journal: Journal;
-  readonly #know: (registry: Registry) => void;
+  readonly #late: Late;
 
-  private constructor(journal: Journal, know: (registry: Registry) => void) {
+  private constructor(journal: Journal, late: Late) {
     this.journal = journal;
-    this.#know = know;
+    this.#late = late;
   }
 
   /**
@@ -53,20 +65,25 @@ export class Recorder {
     clock: Clock;
     log: Logger;
   }): Promise<Recorder> {
-    let registry: Registry | undefined;
+    const late: Late = {};
     const journal = await Journal.open({
       ...options,
       ...surroundings,
-      devices: () => Array.from(registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
-      productOf: (bus, src) => registry?.get(bus, src)?.product,
+      devices: () => Array.from(late.registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
+      productOf: (bus, src) => late.registry?.get(bus, src)?.product,
+      onNewEpoch: (epoch) => late.newEpoch?.(epoch.toHex()),
     });
-    return new Recorder(journal, (known) => registry = known);
+    return new Recorder(journal, late);
   }
 
-  /** Where messages go from now on: each gets its number, is published, and recorded. */
-  into(broker: Broker): (message: Message) => void {
+  /** Where messages go from now on: each gets its number, is published, and recorded. In a new epoch all begin again. */
+  into(broker: Broker, sessions: { newEpoch: (epoch: string) => void }): (message: Message) => void {
     const { journal } = this;
-    this.#know(broker.registry);
+    this.#late.registry = broker.registry;
+    this.#late.newEpoch = (epoch) => {
+      broker.startOver();
+      sessions.newEpoch(epoch);
+    };
     return (message) => {
       const seq = journal.next();
       broker.publish(message, seq);

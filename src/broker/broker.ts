@@ -107,9 +107,9 @@ export class Broker {
     return () => this.#wakers = this.#wakers.filter((each) => each !== wake);
   }
 
-  /** Forgets all frames, as numbers begin at 1 again. What waits in subscriptions is dropped. */
+  /** Forgets all frames, as numbers begin at 1 again. What waits in subscriptions is taken now, or dropped. */
   startOver(): void {
-    for (const subscription of this.#subscriptions) subscription.drain((seq) => subscription.drop(seq));
+    for (const subscription of this.#subscriptions) subscription.endRun();
     this.ring.clear();
     this.json.clear();
   }

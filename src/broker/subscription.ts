@@ -18,6 +18,8 @@ export interface SubscriptionOptions {
   accept?: Accept;
   /** Called when the first frame waits; not again before {@linkcode Subscription.drain}. */
   wake?: () => void;
+  /** Called before the ring forgets all frames, as numbers begin again: what is drained now can still be read. */
+  lastCall?: () => void;
 }
 
 /**
@@ -27,6 +29,7 @@ export interface SubscriptionOptions {
 export class Subscription {
   readonly #accept: Accept | undefined;
   readonly #wake: (() => void) | undefined;
+  readonly #lastCall: (() => void) | undefined;
   readonly #seqs: Float64Array<ArrayBuffer>;
   #waiting = 0;
   #first = 0;
@@ -34,12 +37,13 @@ export class Subscription {
   #droppedTotal = 0;
 
   /** @throws {RangeError} `capacity` is no power of two */
-  constructor({ capacity, accept, wake }: SubscriptionOptions) {
+  constructor({ capacity, accept, wake, lastCall }: SubscriptionOptions) {
     if (!(capacity >= 1) || !Number.isInteger(Math.log2(capacity))) {
       throw new RangeError(`Cannot subscribe with room for ${capacity} frames: the size must be a power of two`);
     }
     this.#accept = accept;
     this.#wake = wake;
+    this.#lastCall = lastCall;
     this.#seqs = new Float64Array(capacity);
   }
 
@@ -76,6 +80,12 @@ export class Subscription {
     }
     // Starting anew at the front leaves most of the memory untouched, and so unused.
     if (this.#waiting === 0) this.#first = 0;
+  }
+
+  /** Gives what waits to be read a last time; what is not taken is dropped. */
+  endRun(): void {
+    this.#lastCall?.();
+    this.drain((seq) => this.drop(seq));
   }
 
   /** Counts a frame as dropped. */

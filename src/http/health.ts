@@ -1,7 +1,7 @@
 import type { Broker } from "../broker/mod.ts";
 import type { AssemblerDrops, CanBus } from "../can/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
-import type { Journal } from "../journal/mod.ts";
+import type { Journal, SequenceState } from "../journal/mod.ts";
 
 /** How a part of the server does. */
 export type HealthStatus = "ok" | "degraded" | "unhealthy";
@@ -49,6 +49,8 @@ export interface HealthSources {
   lines: readonly BusLine[];
   /** Undefined where nothing is recorded. */
   journal?: Pick<Journal, "state" | "lost"> | undefined;
+  /** Whether sequence numbers would survive a restart; undefined where they are not meant to. */
+  numbers?: SequenceState | undefined;
   /** Silence of a bus that makes it degraded, milliseconds; undefined never does. */
   busSilenceMs: number | undefined;
   /** Monotonic time when the server started. */
@@ -68,6 +70,11 @@ export function judgeHealth(sources: HealthSources): Health {
   const noBus = buses.length > 0 && buses.every(({ status }) => status === "unhealthy");
   if (journal) components.journal = judgeJournal(journal);
   const failed = noBus || components.journal?.status === "unhealthy";
+  const { numbers } = sources;
+  if (numbers && numbers.status !== "durable") {
+    const message = `sequence numbers cannot be reserved on disk: ${numbers.error}`;
+    components.numbers = { status: "degraded", message };
+  }
   const { fault } = broker.decoder;
   if (fault.count > 0) {
     const message = `${fault.count} payloads not decoded by a fault: ${fault.message}`;

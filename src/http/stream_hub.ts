@@ -135,6 +135,7 @@ export class StreamHub {
       capacity: WAITING_FRAMES,
       accept: open.accept,
       wake: () => this.#wake(channel),
+      lastCall: () => this.#flush(channel),
     });
     const channel: Channel = {
       key: open.shareable ? key : undefined,

@@ -43,11 +43,6 @@ export class BlockReader implements Disposable {
     return readBlock((await loadDictionaryDecoder()).decompress(data, { dictionary, blockBytes }), header);
   }
 
-  /** Header of a file. @throws as {@linkcode read} */
-  async headerOf(path: string): Promise<FileHeader> {
-    return (await this.#use(path)).header;
-  }
-
   [Symbol.dispose](): void {
     this.#open?.file.close();
     this.#open = undefined;

@@ -5,8 +5,7 @@ import type { FileHeader } from "./file_layout.ts";
 export interface FileEntry {
   readonly path: string;
   readonly name: string;
-  /** Undefined until it is read, where the writer told of the file. */
-  header: FileHeader | undefined;
+  readonly header: FileHeader;
   /** Time and number of its first block; the number is NaN in version 1. */
   readonly firstTimeUs: number;
   readonly firstSeq: number;
@@ -48,14 +47,14 @@ export function byFirstBlock(a: FileEntry, b: FileEntry): number {
 export function writtenOrder(files: Iterable<FileEntry>): FileEntry[][] {
   const runs = new Map<string, FileEntry[]>();
   for (const file of files) {
-    const word = file.header?.epochWord;
-    const key = file.name.startsWith(UNORDERED_PREFIX) ? file.name : `${word ?? "unknown"}`;
+    const word = file.header.epochWord;
+    const key = file.name.startsWith(UNORDERED_PREFIX) ? file.name : `${word}`;
     const run = runs.get(key);
     if (run) run.push(file);
     else runs.set(key, [file]);
   }
   for (const run of runs.values()) {
-    const hasEpoch = (run[0]?.header?.epochWord ?? 1) !== 0;
+    const hasEpoch = run[0]?.header.epochWord !== 0;
     run.sort((a, b) => hasEpoch ? compareNumbers(a.firstSeq, b.firstSeq) : a.name < b.name ? -1 : 1);
   }
   return [...runs.values()];
@@ -95,5 +94,5 @@ export function mayHold({ file, lowUs, lowSeq, end }: FileSpan, range: BlockRang
   const { fromUs = -Infinity, toUs = Infinity, fromSeq, epochWord } = range;
   if (lowUs > toUs || end.timeUs < fromUs) return false;
   if (fromSeq !== undefined && (Number.isNaN(lowSeq) || end.seq < fromSeq)) return false;
-  return epochWord === undefined || file.header === undefined || file.header.epochWord === epochWord;
+  return epochWord === undefined || file.header.epochWord === epochWord;
 }

@@ -1,11 +1,12 @@
 import { AtomicFile, type DirectoryLock, lockDirectory } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
+import { epochWordOf } from "./file_layout.ts";
 import { JournalIndex } from "./journal_index.ts";
 import { Keeper, type KeeperStatus } from "./keeper/keeper.ts";
 import type { RetentionSettings } from "./keeper/retention.ts";
 import { type JournalState, JournalWriter, type JournalWriterOptions } from "./journal_writer.ts";
 import { recover } from "./recovery.ts";
-import { HEAD_FILE, SequenceStore } from "./sequence_store.ts";
+import { HEAD_FILE, type SequenceState, SequenceStore } from "./sequence_store.ts";
 
 /** How a journal is opened. */
 export interface JournalOptions
@@ -18,6 +19,10 @@ export interface JournalOptions
   archiveCommand?: string | undefined;
   /** Whose files these are, for that program; default the prefix. */
   instanceId?: string | undefined;
+  /** Numbers reserved on disk at once; for tests. */
+  reserve?: number;
+  /** Told before the first number of a new epoch, which begins when no more numbers can be reserved on disk. */
+  onNewEpoch?: (epoch: Uint8Array<ArrayBuffer>) => void;
 }
 
 interface Parts {
@@ -74,7 +79,7 @@ export class Journal {
    * @throws {FileError} the directory is used by another process, or cannot be written
    */
   static async open(options: JournalOptions): Promise<Journal> {
-    const { directory, stateDirectory, log, clock } = options;
+    const { directory, stateDirectory, log, clock, reserve } = options;
     const lock = await lockDirectory(directory, { what: "journal directory", mode: 0o755 });
     try {
       const recovered = await recover(options);
@@ -85,6 +90,11 @@ export class Journal {
         journalEnd: recovered.lastSeq === 0 ? undefined : { epoch: recovered.epoch, seq: recovered.lastSeq },
         log,
         clock,
+        ...(reserve !== undefined && { reserve }),
+        onNewEpoch: (epoch) => {
+          late.writer?.beginEpoch(epoch);
+          options.onNewEpoch?.(epoch);
+        },
       });
       const { start } = numbers;
       const skipped = start.kind === "continued" ? start.skipped : undefined;
@@ -119,6 +129,16 @@ export class Journal {
   /** How recording does. */
   get state(): JournalState {
     return this.#writer.state;
+  }
+
+  /** Oldest frame of this epoch that is kept; undefined when there is none. */
+  get oldestSeq(): number | undefined {
+    return this.index.oldestSeqOf(epochWordOf(this.epoch)) ?? this.#writer.oldestUnwritten;
+  }
+
+  /** Whether the numbers would survive now. */
+  get numbers(): SequenceState {
+    return this.#numbers.state;
   }
 
   /** Newest frame that a power cut leaves. */

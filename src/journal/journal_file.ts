@@ -1,6 +1,6 @@
 import { syncDirectory } from "../base/mod.ts";
 import { compress } from "./compression.ts";
-import { encodeBlockHeader, encodeFileHeader, encodeIndex, epochWordOf, FILE_HEADER_BYTES } from "./file_layout.ts";
+import { encodeBlockHeader, encodeFileHeader, encodeIndex, FILE_HEADER_BYTES, type FileHeader } from "./file_layout.ts";
 
 /** A block that is ready to be written. */
 export interface SealedBlock {
@@ -9,6 +9,8 @@ export interface SealedBlock {
   lastSeq: number;
   firstTimeUs: number;
   lastTimeUs: number;
+  /** First four bytes of its epoch; see {@linkcode epochWordOf}. */
+  epochWord: number;
 }
 
 /** How a journal file is made. */
@@ -17,7 +19,7 @@ export interface JournalFileOptions {
   directory: string;
   blockBytes: number;
   compression: "none" | "zstd";
-  epoch: Uint8Array;
+  epochWord: number;
 }
 
 /** Writes all of the bytes at the file's place. */
@@ -42,13 +44,16 @@ export async function requireInPlace(file: Deno.FsFile, path: string): Promise<v
 /** One journal file that is being written: made new, grown block by block, ended with an index. */
 export class JournalFile {
   readonly path: string;
+  readonly header: FileHeader;
   readonly #options: JournalFileOptions;
   readonly #file: Deno.FsFile;
   readonly #offsets: number[] = [];
   #bytes = FILE_HEADER_BYTES;
 
   private constructor(options: JournalFileOptions, file: Deno.FsFile) {
-    this.path = options.path;
+    const { path, blockBytes, compression, epochWord } = options;
+    this.path = path;
+    this.header = { version: 2, blockBytes, compression, epochWord };
     this.#options = options;
     this.#file = file;
   }
@@ -59,11 +64,11 @@ export class JournalFile {
    * @throws {Deno.errors.AlreadyExists} there is one of that name
    */
   static async create(options: JournalFileOptions): Promise<JournalFile> {
-    const { path, directory, blockBytes, compression, epoch } = options;
+    const { path, directory } = options;
     const file = await Deno.open(path, { write: true, createNew: true, mode: 0o644 });
     const journal = new JournalFile(options, file);
     try {
-      await writeAll(file, encodeFileHeader({ version: 2, blockBytes, compression, epochWord: epochWordOf(epoch) }));
+      await writeAll(file, encodeFileHeader(journal.header));
       // Before any block: a header that is torn could say something else of all of them.
       await file.syncData();
       await syncDirectory(directory);

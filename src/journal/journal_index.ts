@@ -4,7 +4,7 @@ import { BlockReader } from "./block_reader.ts";
 import { type BlockPlace, type BlockRange, BlockTable } from "./block_table.ts";
 import { BlockError } from "./errors.ts";
 import { readFileAt } from "./file_index.ts";
-import { epochWordOf, FILE_HEADER_BYTES, type FileHeader, parseFileHeader } from "./file_layout.ts";
+import { epochWordOf, FILE_HEADER_BYTES } from "./file_layout.ts";
 import { JOURNAL_EXTENSION } from "./file_name.ts";
 import {
   byFirstBlock,
@@ -25,8 +25,8 @@ export interface JournalFileInfo {
   /** Time and number of its first block; there is no number in version 1. */
   firstTimeUs: number;
   firstSeq: number | undefined;
-  /** Undefined while nobody has read the file; 0 where the file tells none. */
-  epochWord: number | undefined;
+  /** 0 where the file tells none. */
+  epochWord: number;
 }
 
 /** How an index is opened. */
@@ -85,24 +85,22 @@ export class JournalIndex {
       path,
       firstTimeUs,
       firstSeq: Number.isNaN(firstSeq) ? undefined : firstSeq,
-      epochWord: header?.epochWord,
+      epochWord: header.epochWord,
     }));
   }
 
   /** Smallest number on disk, of the newest run of numbers; undefined where there is none. */
   get oldestSeq(): number | undefined {
     const { byTime } = this.#ordered();
-    const known = byTime.filter(({ header }) => header !== undefined);
-    const newest = known.findLast(({ isWritten }) => isWritten) ?? known.at(-1);
-    return this.oldestSeqOf(newest?.header?.epochWord);
+    const newest = byTime.findLast(({ isWritten }) => isWritten) ?? byTime.at(-1);
+    return newest && this.oldestSeqOf(newest.header.epochWord);
   }
 
   /** Smallest number on disk of a run of numbers, told by its epoch's first four bytes. */
-  oldestSeqOf(epochWord: number | undefined): number | undefined {
+  oldestSeqOf(epochWord: number): number | undefined {
     let oldest = Infinity;
     for (const { header, table, bounds, firstSeq } of this.#files.values()) {
-      // A file that nobody has read is the writer's, and of the run that goes on.
-      if (header && header.epochWord !== epochWord) continue;
+      if (header.epochWord !== epochWord) continue;
       const seq = (table ?? bounds)?.minSeq ?? firstSeq;
       if (seq < oldest) oldest = seq;
     }
@@ -127,7 +125,7 @@ export class JournalIndex {
     }
     const isFirst = block.offset === FILE_HEADER_BYTES;
     const first = { timeUs: block.firstTimeUs, seq: block.firstSeq };
-    const added = this.#add(block.path, { header: undefined, first, isWritten: true });
+    const added = this.#add(block.path, { header: block.header, first, isWritten: true });
     if (!isFirst) return;
     added.table = new BlockTable();
     added.table.addWritten(block);
@@ -213,7 +211,7 @@ export class JournalIndex {
   ): Promise<Block[]> {
     if (file.isGone) return this.#tellGone(file);
     try {
-      const { epochWord } = file.header ?? this.#learnHeader(file, await reader.headerOf(file.path));
+      const { epochWord } = file.header;
       if (range.epochWord !== undefined && range.epochWord !== epochWord) return [];
       const block = await reader.read(file.path, place);
       return isWanted(block, { epochWord, range }) ? seen.fresh(block, epochWord) : [];
@@ -271,11 +269,6 @@ export class JournalIndex {
     this.#order = undefined;
   }
 
-  #learnHeader(file: FileEntry, header: FileHeader): FileHeader {
-    this.#order = undefined;
-    return file.header = header;
-  }
-
   #ordered(): { runs: FileEntry[][]; byTime: FileEntry[] } {
     return this.#order ??= {
       runs: writtenOrder(this.#files.values()),
@@ -307,8 +300,7 @@ export class JournalIndex {
       using opened = await Deno.open(file.path, { read: true });
       const read = (offset: number, length: number) => readFileAt(opened, { offset, length });
       const { size } = await opened.stat();
-      const header = file.header ?? this.#learnHeader(file, parseFileHeader(await read(0, FILE_HEADER_BYTES)));
-      const { table, faults } = await readTable(read, { header, fileBytes: size });
+      const { table, faults } = await readTable(read, { header: file.header, fileBytes: size });
       for (const block of written) table.addWritten(block);
       this.#tellFaults(file, faults);
       if (!file.isGone) this.#keep(file, table);

@@ -1,8 +1,10 @@
 import { backoffMs, type Clock, type Logger } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { BlockBuilder } from "./block_builder.ts";
+import { Durability, notDurable } from "./durability.ts";
 import type { DeviceProduct } from "./device_table.ts";
 import { OversizedMessageError } from "./errors.ts";
+import { epochWordOf, type FileHeader } from "./file_layout.ts";
 import { nextFileName } from "./file_name.ts";
 import { JournalFile, type SealedBlock } from "./journal_file.ts";
 import { removeTails, TailFiles } from "./tail_files.ts";
@@ -16,9 +18,11 @@ export type JournalState =
   | { kind: "closed" };
 
 /** Where a block was written. */
-export interface WrittenBlock extends Omit<SealedBlock, "bytes"> {
+export interface WrittenBlock extends Omit<SealedBlock, "bytes" | "epochWord"> {
   path: string;
   offset: number;
+  /** Header of the file. */
+  header: FileHeader;
 }
 
 /** How a journal is written. */
@@ -41,7 +45,7 @@ export interface JournalWriterOptions {
   maxBacklogBytes?: number;
   /** Names of the buses, in the order of their indexes. */
   buses: readonly string[];
-  /** 16 bytes that name the run of sequence numbers. */
+  /** 16 bytes that name the run of sequence numbers; see {@linkcode JournalWriter.beginEpoch}. */
   epoch: Uint8Array<ArrayBuffer>;
   boot?: BootRecord;
   /** Numbers that were skipped before the first frame. */
@@ -67,13 +71,6 @@ interface WaitingBlock extends SealedBlock {
   endsFile?: boolean;
 }
 
-/** Somebody who waits until a frame is safe. */
-interface Waiter {
-  seq: number;
-  resolve: () => void;
-  reject: (error: Error) => void;
-}
-
 const RETRY = { firstMs: 500, capMs: 60_000 };
 const DEFAULT_BACKLOG_BYTES = 32 * 1024 * 1024;
 
@@ -89,7 +86,9 @@ export class JournalWriter {
   readonly #tails: TailFiles;
   readonly #timer: ReturnType<typeof setInterval>;
   readonly #backlog: WaitingBlock[];
-  #waiters: Waiter[] = [];
+  #epoch: Uint8Array<ArrayBuffer>;
+  #epochWord: number;
+  readonly #durable = new Durability();
   #file: JournalFile | undefined;
   /** When the first frame of the file came, that is or will be written: monotonic. */
   #fileSinceMs: number | undefined;
@@ -104,7 +103,6 @@ export class JournalWriter {
   #gap: Gap | undefined;
   #isLosing = false;
   #lastSeq = 0;
-  #durableSeq = 0;
   #lost = 0;
   #blocks = 0;
   #failures = 0;
@@ -124,6 +122,8 @@ export class JournalWriter {
     });
     this.#tails = new TailFiles(options.directory);
     this.#backlog = [...options.pending ?? []];
+    this.#epoch = options.epoch;
+    this.#epochWord = epochWordOf(options.epoch);
     this.#gap = options.gap;
     this.#newestFile = options.newestFile;
     this.#timer = setInterval(() => this.#tick(), syncIntervalMs);
@@ -135,7 +135,7 @@ export class JournalWriter {
 
   /** Newest frame that a power cut leaves; 0 before there is one. */
   get durableSeq(): number {
-    return this.#durableSeq;
+    return this.#durable.seqOf(this.#epochWord);
   }
 
   /** Frames that could not be kept. */
@@ -151,6 +151,12 @@ export class JournalWriter {
   /** Name of the file that is being written; known before the file is there. */
   get openName(): string | undefined {
     return this.#openName;
+  }
+
+  /** Oldest frame of this run of numbers that is not in a file; undefined when there is none. */
+  get oldestUnwritten(): number | undefined {
+    const waiting = this.#backlog.find(({ epochWord }) => epochWord === this.#epochWord);
+    return waiting?.firstSeq ?? (this.#isOpen ? this.#builder.firstSeq : undefined);
   }
 
   /** Takes a frame; its bytes are copied. After {@linkcode close} nothing is taken. */
@@ -170,6 +176,17 @@ export class JournalWriter {
     }
   }
 
+  /** Numbers begin again in another run: its frames go into a file of their own. */
+  beginEpoch(epoch: Uint8Array<ArrayBuffer>): void {
+    this.#rotate();
+    this.#epoch = epoch;
+    this.#epochWord = epochWordOf(epoch);
+    this.#lastSeq = 0;
+    // What is missing at the end of the other run has no next block that could tell it.
+    this.#gap = undefined;
+    this.#isLosing = false;
+  }
+
   /** Pauses recording, or goes on: frames that come meanwhile are lost, and counted. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused;
@@ -177,10 +194,10 @@ export class JournalWriter {
 
   /** Resolves when every frame taken so far is safe from a power cut. Rejects when the journal is closed before. */
   sync(): Promise<void> {
-    const seq = this.#lastSeq;
-    if (this.#durableSeq >= seq) return Promise.resolve();
+    const last = { epochWord: this.#epochWord, seq: this.#lastSeq };
+    if (this.#durable.has(last)) return Promise.resolve();
     if (this.#state.kind === "closed") return Promise.reject(notDurable());
-    const done = new Promise<void>((resolve, reject) => this.#waiters.push({ seq, resolve, reject }));
+    const done = this.#durable.wait(last);
     this.#work();
     return done;
   }
@@ -217,7 +234,7 @@ export class JournalWriter {
       this.#lost += frames;
       this.#options.log.error("journal closed with frames that could not be written", { frames });
     }
-    for (const { reject } of this.#waiters.splice(0)) reject(notDurable());
+    this.#durable.end();
   }
 
   #backlogBytes(): number {
@@ -239,7 +256,8 @@ export class JournalWriter {
     if (this.#lastSeq > 0 && seq > this.#lastSeq + 1) {
       this.#gap ??= { firstMissing: this.#lastSeq + 1, reason: "source" };
     }
-    const { buses, epoch, boot, devices, clock } = this.#options;
+    const { buses, boot, devices, clock } = this.#options;
+    const epoch = this.#epoch;
     const known = devices?.() ?? [];
     const notes: BlockNotes = { buses, epoch, ...(boot && { boot }), ...(this.#gap && { gap: this.#gap }) };
     this.#builder.begin({ devices: known, notes });
@@ -257,7 +275,8 @@ export class JournalWriter {
     if (!this.#isOpen) return;
     const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = this.#builder;
     this.#isOpen = false;
-    this.#backlog.push({ bytes: this.#builder.finish(), firstSeq, lastSeq, firstTimeUs, lastTimeUs });
+    const epochWord = this.#epochWord;
+    this.#backlog.push({ bytes: this.#builder.finish(), firstSeq, lastSeq, firstTimeUs, lastTimeUs, epochWord });
     this.#work();
   }
 
@@ -289,7 +308,7 @@ export class JournalWriter {
       while (this.#again) {
         this.#again = false;
         await this.#writeAll();
-        this.#tellWaiters();
+        this.#durable.tell();
       }
       if (this.#state.kind === "failing") {
         this.#options.log.info("recording again", { lost: this.#lost });
@@ -298,7 +317,7 @@ export class JournalWriter {
       this.#failures = 0;
     } catch (error) {
       await this.#fail(error);
-      this.#tellWaiters();
+      this.#durable.tell();
     } finally {
       // At once, not in a promise's turn: whoever comes next begins anew.
       this.#working = undefined;
@@ -310,17 +329,19 @@ export class JournalWriter {
     if (this.#endsFile) await this.#endFile();
     // A tail is written over that of the block before the last one, which has to be in a file: all blocks, to be sure.
     if (!this.#isOpen || this.#backlog.length > 0) return;
-    this.#durableSeq = Math.max(this.#durableSeq, await this.#tails.flush());
+    const epochWord = this.#epochWord;
+    this.#durable.note({ epochWord, seq: await this.#tails.flush() });
   }
 
   async #writeBlock(block: WaitingBlock): Promise<void> {
-    const file = this.#file ??= await this.#createFile(block.firstTimeUs);
+    if (this.#file && this.#file.header.epochWord !== block.epochWord) await this.#endFile();
+    const file = this.#file ??= await this.#createFile(block);
     const offset = await file.append(block);
     this.#backlog.shift();
-    const { bytes: _, endsFile = false, ...place } = block;
-    this.#durableSeq = Math.max(this.#durableSeq, block.lastSeq);
+    const { bytes: _, epochWord, endsFile = false, ...place } = block;
+    this.#durable.note({ epochWord, seq: block.lastSeq });
     this.#blocks++;
-    this.#options.onWritten?.({ ...place, path: file.path, offset });
+    this.#options.onWritten?.({ ...place, path: file.path, offset, header: file.header });
     const { rotateBytes = 0 } = this.#options;
     const isFull = rotateBytes > 0 && file.bytes >= rotateBytes;
     // Whoever rotates has reset the time already; it may be the next file's by now.
@@ -329,15 +350,15 @@ export class JournalWriter {
     if (endsFile || isFull) await this.#endFile();
   }
 
-  async #createFile(timeUs: number): Promise<JournalFile> {
-    const { directory, prefix, compression = "zstd", epoch } = this.#options;
+  async #createFile({ firstTimeUs: timeUs, epochWord }: SealedBlock): Promise<JournalFile> {
+    const { directory, prefix, compression = "zstd" } = this.#options;
     const taken = new Set<string>();
     for await (const { name } of Deno.readDir(directory)) taken.add(name);
     const name = nextFileName(prefix, { timeUs, after: this.#newestFile, isTaken: (each) => taken.has(each) });
     const { blockBytes } = this.#builder;
     const path = `${directory}/${name}`;
     this.#openName = name;
-    const file = await JournalFile.create({ path, directory, blockBytes, compression, epoch });
+    const file = await JournalFile.create({ path, directory, blockBytes, compression, epochWord });
     this.#newestFile = name;
     return file;
   }
@@ -369,14 +390,4 @@ export class JournalWriter {
     await this.#file?.abandon();
     this.#leaveFile();
   }
-
-  #tellWaiters(): void {
-    const waiters = this.#waiters;
-    this.#waiters = waiters.filter(({ seq }) => seq > this.#durableSeq);
-    for (const { seq, resolve } of waiters) if (seq <= this.#durableSeq) resolve();
-  }
-}
-
-function notDurable(): Error {
-  return new Error("The journal was closed before the frames were on disk");
 }

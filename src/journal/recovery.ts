@@ -172,13 +172,16 @@ class Files {
 function blocksOf(tail: Tail, lastSeq: number): SealedBlock[] {
   const skip = Math.max(0, lastSeq + 1 - tail.firstSeq);
   const { devices, notes: { gap, ...notes } } = decodeOpening(tail.opening);
-  const builder = new BlockBuilder({ blockBytes: tail.blockBytes });
+  const { blockBytes, epoch } = tail;
+  const epochWord = epochWordOf(epoch);
+  const builder = new BlockBuilder({ blockBytes });
   const blocks: SealedBlock[] = [];
   const end = () => {
     const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = builder;
-    if (builder.frames > 0) blocks.push({ bytes: builder.finish(), firstSeq, lastSeq, firstTimeUs, lastTimeUs });
+    if (builder.frames > 0) {
+      blocks.push({ bytes: builder.finish(), firstSeq, lastSeq, firstTimeUs, lastTimeUs, epochWord });
+    }
   };
-  const epoch = tail.epoch;
   builder.begin({ devices, notes: { ...notes, epoch, ...(skip === 0 && gap && { gap }) } });
   for (const [i, frame] of tail.frames.slice(skip).entries()) {
     const seq = tail.firstSeq + skip + i;
@@ -200,8 +203,10 @@ async function writeFile(
   const taken = new Set(await journalNames(directory));
   const timeUs = blocks[0]?.firstTimeUs ?? 0;
   const name = nextFileName(prefix, { timeUs, after, isTaken: (each) => taken.has(each) });
-  const { blockBytes, epoch } = tail;
-  const file = await JournalFile.create({ path: `${directory}/${name}`, directory, blockBytes, compression, epoch });
+  const { blockBytes } = tail;
+  const epochWord = epochWordOf(tail.epoch);
+  const path = `${directory}/${name}`;
+  const file = await JournalFile.create({ path, directory, blockBytes, compression, epochWord });
   try {
     for (const block of blocks) await file.append(block);
     await file.end();

@@ -147,3 +147,32 @@ Deno.test("history gives what was recorded before a restart, and what is not in 
   await using none = await TestBoat.start();
   assert.equal((await none.raw("/history?from=2000-01-01T00:00:00Z")).status, 503);
 });
+
+Deno.test(
+  "when no more numbers can be reserved, a new epoch begins, and both runs of numbers are recorded",
+  FILES,
+  async () => {
+    await using places = await directories();
+    const journal = { directory: places.journal, stateDirectory: places.state, reserve: 64 };
+    await using boat = await TestBoat.start({ journal });
+    boat.say();
+    await eventually("the frame", () => boat.boat.broker.head === 1);
+    await Deno.remove(places.state, { recursive: true });
+    await using events = await boat.events();
+    for (let count = 0; count < 200; count++) boat.say({ data: [count, 0, 0, 0, 0, 0, 0, 0] });
+    await eventually("the last frame", () => events.frames.at(-1)?.data.startsWith("c7"));
+    assert.equal(events.frames.length, 200, "clients get every frame");
+    assert.ok(boat.boat.broker.head < 200, "numbers began at 1 again");
+    const values = await boat.get<{ seq: number }[]>("/values");
+    assert.ok(JSON.stringify(values).includes(`"seq":${boat.boat.broker.head}`));
+    const health = await (await boat.raw("/healthz")).text();
+    assert.match(health, /"numbers":\{"status":"degraded","message":"sequence numbers cannot be reserved on disk: /);
+    const history = await boat.get<{ seq: number; data: string }[]>("/history?from=2000-01-01T00:00:00Z");
+    assert.equal(history.length, 201, "so does history");
+    assert.deepEqual(
+      history.slice(1).map(({ seq, data }) => [seq, data]),
+      events.frames.map(({ seq, data }) => [seq, data]),
+    );
+    assert.match(await (await boat.raw("/metrics")).text(), /vbg_journal_lost_frames_total 0/);
+  },
+);

@@ -258,7 +258,7 @@ test("blocks that a recovery could not write go first", async (folder) => {
   builder.begin({ notes: {} });
   for (let seq = 1; seq <= 9; seq++) builder.append(seq, frameOf(seq));
   const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = builder;
-  const pending = [{ firstSeq, lastSeq, firstTimeUs, lastTimeUs, bytes: builder.finish() }];
+  const pending = [{ firstSeq, lastSeq, firstTimeUs, lastTimeUs, epochWord: 1, bytes: builder.finish() }];
   const { writer } = makeWriter(folder, { pending });
   appendRange(writer, 10, 20);
   await writer.sync();
@@ -272,4 +272,21 @@ test("names of files say the time of their first frame", async (folder) => {
   appendRange(writer, 1, 2);
   await writer.close();
   assert.deepEqual(parseFileName(journalFiles(folder)[0] ?? ""), { prefix: "backfill", timeMs: START_US / 1000 + 1 });
+});
+
+test("numbers that begin again go into a file of their own, and nobody waits in vain", async (folder) => {
+  const { writer, ended } = makeWriter(folder);
+  appendRange(writer, 1, 200);
+  const older = writer.sync();
+  writer.beginEpoch(new Uint8Array(16).fill(9));
+  assert.deepEqual([writer.durableSeq, writer.oldestUnwritten], [0, undefined]);
+  appendRange(writer, 1, 5);
+  assert.equal(writer.oldestUnwritten, 1);
+  await older;
+  await writer.sync();
+  assert.deepEqual([writer.durableSeq, ended.length], [5, 1]);
+  appendRange(writer, 6, 300);
+  await writer.close();
+  assert.equal(journalFiles(folder).length, 2);
+  assert.deepEqual(readJournal(folder).frames, [...wantedRange(1, 200), ...wantedRange(1, 300)]);
 });
