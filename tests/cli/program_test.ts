@@ -319,7 +319,7 @@ Deno.test(
       assert.equal(await second.exitCode(), 1);
       assert.equal(
         second.stderr,
-        `vbg-fixture: Cannot use the state directory "${dir}": another process uses it; -state-dir names another\n`,
+        `vbg-fixture: Cannot use the state directory "${dir}": it is used by another process; -state-dir names another\n`,
       );
       // The lock goes with the process, even one that is killed.
       first.kill("SIGKILL");
