@@ -5,6 +5,17 @@
  */
 export { type Boat, BOAT_DEFAULTS, type BoatLimits, type BoatOptions, startBoat } from "./src/boat.ts";
 export type { StoreOptions } from "./src/boat_stores.ts";
+export {
+  type ConvertedFile,
+  type ConvertedInput,
+  ConvertError,
+  type ConvertOptions,
+  convertRecordings,
+  type ConvertSummary,
+  type ConvertTarget,
+  OutputExistsError,
+  type RecordingInput,
+} from "./src/convert.ts";
 export { startDemo } from "./src/demo.ts";
 export type { RecordingOptions } from "./src/recorder.ts";
 export type { ArchiveTrigger, OverflowPolicy, RetentionSettings } from "./src/journal/mod.ts";
@@ -19,6 +30,8 @@ export {
   type LogLevel,
 } from "./src/base/mod.ts";
 export {
+  type AssemblerDrops,
+  type BadLine,
   type BusCounters,
   type BusDriver,
   BusError,
@@ -27,6 +40,11 @@ export {
   type CanBus,
   type ControllerState,
   createBus,
+  type PassedOver,
+  RECORDING_NOTES,
+  type RecordingFormat,
+  type RecordingNote,
+  type RecordingSummary,
 } from "./src/can/mod.ts";
 export type { CanFrame, Device, DeviceEvent, Frame } from "./src/frame/mod.ts";
 export type { Filter } from "./src/filter/mod.ts";

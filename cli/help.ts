@@ -17,6 +17,9 @@ export interface HelpSubject<S> {
 /** Width that help texts are wrapped to, characters. */
 const HELP_COLUMNS = 100;
 const INDENT = " ".repeat(8);
+/** Columns of the reference page; the optional ones say how else a setting is given. */
+const HEAD = ["Flag", "Default", "Environment", "Configuration key", "Meaning"];
+const OPTIONAL_COLUMNS = ["Environment", "Configuration key"];
 
 /** Text of `--help`: every option under its group. */
 export function formatHelp<S>(subject: HelpSubject<S>): string {
@@ -48,12 +51,19 @@ export function formatUsage<S>(subject: HelpSubject<S>): string {
 
 /** The reference page (Markdown), printed from the same table as `--help`. */
 export function formatReference<S>(subject: HelpSubject<S>): string {
-  const sections = groupsOf(subject.options).map(([group, options]) =>
-    `## ${group}\n\n${
-      formatTable(["Flag", "Default", "Environment", "Configuration key", "Meaning"], options.map(row))
-    }`
+  return `${referenceIntro(subject)}\n\n${formatFlags(subject, { heading: "##" })}\n`;
+}
+
+/** Tables of all settings (Markdown), one under a heading for each group. Ways to give them that none has are left out. */
+export function formatFlags<S>({ options }: HelpSubject<S>, { heading }: { heading: string }): string {
+  const groups = groupsOf(options).map(([group, rows]): [string, string[][]] => [group, rows.map(row)]);
+  const isUsed = HEAD.map((title, column) =>
+    !OPTIONAL_COLUMNS.includes(title) || groups.some(([, rows]) => rows.some((cells) => cells[column] !== ""))
   );
-  return `${[referenceIntro(subject), ...sections].join("\n\n")}\n`;
+  const used = (cells: string[]) => cells.filter((_, column) => isUsed[column]);
+  return groups.map(([group, rows]) => `${heading} ${group}\n\n${formatTable(used(HEAD), rows.map(used))}`).join(
+    "\n\n",
+  );
 }
 
 function referenceIntro<S>(subject: HelpSubject<S>): string {
@@ -99,7 +109,8 @@ function formatOption(option: Option<unknown>): string {
   return `  ${flags}${value}${repeats}\n${wrap(`${option.help}${known}${elsewhere}`, INDENT)}`;
 }
 
-function usageLine<S>({ name, positionals }: HelpSubject<S>): string {
+/** `Usage: NAME [flags] ...` */
+export function usageLine<S>({ name, positionals }: HelpSubject<S>): string {
   return ["Usage:", name, "[flags]", ...positionals === undefined ? [] : [positionals]].join(" ");
 }
 

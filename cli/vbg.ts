@@ -4,18 +4,30 @@
  * @module
  */
 import { VERSION } from "@vessel/gateway";
+import type { HelpSubject } from "./help.ts";
 import { nearest } from "./nearest.ts";
 import { EXIT, processSurroundings, type Surroundings } from "./program.ts";
 
-/** One command of `vbg`. */
-interface Command {
-  /** What it does, in some words. */
-  summary: string;
-  /** Loads it, as most runs need one alone, and runs it with the words behind its name. Answers the exit code. */
+/** What the file of a command exports. */
+export interface CommandFile {
+  /** Its name (`vbg NAME`), words and flags, for help and the reference page. */
+  program: HelpSubject<unknown>;
+  /** Runs it with the words behind its name. Answers the exit code. */
   run: (around: Surroundings) => Promise<number>;
 }
 
-const COMMANDS: Readonly<Record<string, Command>> = {};
+/** One command of `vbg`. */
+export interface Command {
+  /** What it does, in some words. */
+  summary: string;
+  /** Loads it: most runs need one alone. */
+  load: () => Promise<CommandFile>;
+}
+
+/** All commands by name. */
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  convert: { summary: "makes a journal of recordings of other programs", load: () => import("./convert.ts") },
+};
 
 const NAME_COLUMNS = 12;
 
@@ -23,7 +35,7 @@ const NAME_COLUMNS = 12;
 export async function runVbg(around: Surroundings): Promise<number> {
   const [name = "", ...args] = around.args;
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command) return await command.run({ ...around, args });
+  if (command) return await (await command.load()).run({ ...around, args });
   if (["-h", "-help", "--help", "help"].includes(name)) {
     around.print(helpText());
     return EXIT.ok;

@@ -6,25 +6,28 @@
 import { boatProgram } from "../cli/boat.ts";
 import { formatReference } from "../cli/help.ts";
 import { decodingPage } from "./decoding_page.ts";
+import { vbgPage } from "./vbg_page.ts";
 
 /** Every page, by its place under the root of the project. */
-export const pages: Record<string, () => string> = {
+export const pages: Record<string, () => string | Promise<string>> = {
   "docs/boat.md": () => formatReference(boatProgram),
   "docs/decoding.md": decodingPage,
+  "docs/vbg.md": vbgPage,
 };
 
 if (import.meta.main) {
   let stale = false;
   for (const [path, print] of Object.entries(pages)) {
     const place = new URL(`../${path}`, import.meta.url);
+    const page = await print();
     if (Deno.args.includes("--check")) {
       const committed = await Deno.readTextFile(place).catch(() => "");
-      if (committed === print()) continue;
+      if (committed === page) continue;
       console.error(`${path} is stale: run deno task docs`);
       stale = true;
     } else {
       await Deno.mkdir(new URL(".", place), { recursive: true });
-      await Deno.writeTextFile(place, print());
+      await Deno.writeTextFile(place, page);
       console.log(`wrote ${path}`);
     }
   }

@@ -48,6 +48,7 @@ export const RECORDING_NOTES: Readonly<Record<RecordingNote, string>> = {
 export interface BadLine {
   /** Number of the line, or of the record of a binary format; the first is 1. */
   line: number;
+  /** What is wrong with it. */
   why: string;
   /** Its beginning; of a binary format in hex. */
   text: string;
@@ -59,14 +60,19 @@ export interface RecordingSummary {
   format: RecordingFormat | undefined;
   /** Lines of text, or records of a binary format. */
   lines: number;
+  /** CAN frames. */
   frames: number;
+  /** Messages that the recorder has put together. */
   messages: number;
+  /** Lines that hold nothing to import. */
   passedOver: PassedOver;
+  /** Lines that could not be read. */
   bad: number;
   /** The first bad lines, up to {@linkcode MAX_TOLD_BAD}. */
   firstBad: BadLine[];
   /** Names of the buses by index, where the format tells them. */
   buses: string[];
+  /** What was assumed. */
   notes: RecordingNote[];
 }
 

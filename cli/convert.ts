@@ -1,0 +1,103 @@
+/**
+ * `vbg convert`: makes a journal of recordings of other programs.
+ *
+ * @module
+ */
+import {
+  ConvertError,
+  type ConvertOptions,
+  convertRecordings,
+  OutputExistsError,
+  type RecordingInput,
+  VERSION,
+} from "@vessel/gateway";
+import { convertChecks, convertOptions, type ConvertSettings } from "./convert_options.ts";
+import { formatJson, formatReport } from "./convert_report.ts";
+import { formatUsage } from "./help.ts";
+import { EXIT, type Program, runOnce, type Surroundings } from "./program.ts";
+
+/** The command's name, words and settings. */
+export const program: Program<ConvertSettings> = {
+  name: "vbg convert",
+  version: VERSION,
+  summary:
+    "makes a journal (.lpj) of recordings of candump, Yacht Devices, Actisense, canboat or iKonvert, one after " +
+    "the other; - is standard input",
+  options: convertOptions,
+  checks: convertChecks,
+  positionals: "INPUT ...",
+};
+
+/** Standard input among the inputs. */
+const STDIN = "-";
+const JOURNAL_EXTENSION = ".lpj";
+/** Errors of who runs the command, as opposed to those of the machine. */
+const WRONG_USE: readonly ConvertError["reason"][] = ["format", "journal"];
+
+/** Runs the command. Answers the exit code: 2 also for what is no recording, and for an output that is there. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnce(program, { around, run: (settings, names) => convert(settings, { names, around }) });
+}
+
+async function convert(
+  settings: ConvertSettings,
+  { names, around }: { names: readonly string[]; around: Surroundings },
+): Promise<number> {
+  const problem = await findProblem(names);
+  if (problem !== undefined) {
+    around.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
+    return EXIT.settings;
+  }
+  try {
+    const summary = await convertRecordings(names.map(inputOf), await optionsOf(settings));
+    if (settings.json) around.print(formatJson(summary));
+    else around.complain(formatReport(summary));
+    return summary.files.length > 0 ? EXIT.ok : EXIT.failure;
+  } catch (error) {
+    if (error instanceof OutputExistsError) {
+      around.complain(`${program.name}: ${error.message}; -force writes over it`);
+      return EXIT.settings;
+    }
+    if (!(error instanceof ConvertError && WRONG_USE.includes(error.reason))) throw error;
+    around.complain(`${program.name}: ${error.message}`);
+    return EXIT.settings;
+  }
+}
+
+/** What is wrong with the inputs; nothing is opened, so that a pipe is not touched. */
+async function findProblem(names: readonly string[]): Promise<string | undefined> {
+  if (names.length === 0) return "Cannot convert nothing: expected at least one INPUT";
+  if (names.filter((name) => name === STDIN).length > 1) return "Cannot read standard input twice";
+  for (const name of names.filter((each) => each !== STDIN)) {
+    try {
+      if ((await Deno.stat(name)).isDirectory) return `Cannot read "${name}": it is a directory`;
+    } catch (error) {
+      return `Cannot read "${name}": ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+  return undefined;
+}
+
+function inputOf(name: string): RecordingInput {
+  return name === STDIN ? { name: "standard input", chunks: Deno.stdin.readable } : { name, chunks: bytesOf(name) };
+}
+
+async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
+  const file = await Deno.open(path);
+  yield* file.readable;
+}
+
+async function optionsOf({ out, format, force, ...settings }: ConvertSettings): Promise<ConvertOptions> {
+  const isFile = out.endsWith(JOURNAL_EXTENSION) && !await isDirectory(out);
+  const to = { kind: isFile ? "file" : "directory", path: out } as const;
+  return { ...settings, to, format: format === "auto" ? undefined : format, overwrite: force };
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isDirectory;
+  } catch {
+    // Not there yet, or to be told when it is written.
+    return false;
+  }
+}

@@ -1,0 +1,95 @@
+import { type ConvertedFile, type ConvertedInput, type ConvertSummary, RECORDING_NOTES } from "@vessel/gateway";
+import { formatTimeUs } from "@vessel/gateway/frame";
+
+/** Words for {@linkcode ConvertedInput.recording}'s reasons. */
+const PASSED_OVER: Readonly<Record<keyof ConvertedInput["recording"]["passedOver"], string>> = {
+  comment: "comments, headings, empty",
+  status: "the recorder's own state",
+  vendor_pgn: "PGNs that no bus carries",
+  foreign_frame: "frames that are not of NMEA 2000",
+  to_gateway: "commands to the gateway",
+};
+
+/** The summary for people. Nothing that was not converted is left out. */
+export function formatReport({ inputs, files, messages }: ConvertSummary): string {
+  const lines = inputs.flatMap(describeInput);
+  if (files.length === 0) lines.push("no messages: nothing is written");
+  lines.push(...files.map(describeFile));
+  if (files.length > 1) lines.push(`${count(messages, "message")} in ${files.length} files`);
+  return lines.join("\n");
+}
+
+function describeInput({ name, recording, drops, converted, unstorable, isContinued }: ConvertedInput): string[] {
+  const { format, lines, frames, messages, passedOver, bad, firstBad, buses, notes } = recording;
+  const found = [frames > 0 ? count(frames, "frame") : "", messages > 0 ? count(messages, "whole message") : ""];
+  const from = buses.length > 0 ? ` of ${buses.map(quoted).join(", ")}` : "";
+  const unit = format === "ebl" ? "record" : "line";
+  const facts = [
+    ...counts(passedOver).map(([why, lost]) => `passed over: ${count(lost, unit)} (${PASSED_OVER[why]})`),
+    ...bad > 0 ? [`damaged: ${count(bad, unit)}`] : [],
+    ...firstBad.map(({ line, why, text }) => `  ${unit} ${line}: ${why}: ${JSON.stringify(text)}`),
+    ...bad > firstBad.length ? [`  and ${bad - firstBad.length} more`] : [],
+    ...counts(drops).map(([why, lost]) => `not made whole: ${lost} (${why})`),
+    ...unstorable > 0 ? [`not stored, for times that no journal can hold: ${count(unstorable, "message")}`] : [],
+    ...notes.map((note) => `note: ${RECORDING_NOTES[note]}`),
+    ...isContinued ? ["note: the recording has no dates: it begins where the one before ends"] : [],
+  ];
+  const made = `${found.filter((text) => text !== "").join(" and ") || "nothing"}${from}`;
+  return [
+    `${name}: ${format}, ${count(lines, unit)}: ${made} → ${count(converted, "message")}`,
+    ...facts.map((fact) => `  ${fact}`),
+  ];
+}
+
+function describeFile({ path, bytes, blocks, firstSeq, lastSeq, firstTimeUs, lastTimeUs }: ConvertedFile): string {
+  const span = `${formatTimeUs(firstTimeUs)} to ${formatTimeUs(lastTimeUs)}`;
+  return `${path}: messages ${firstSeq} to ${lastSeq}, ${span}, ${count(blocks, "block")}, ${bytes} bytes`;
+}
+
+/** The summary for programs: one object, with names in lower case. */
+export function formatJson({ inputs, files, messages, buses, epoch }: ConvertSummary): string {
+  return JSON.stringify({
+    messages,
+    epoch,
+    buses,
+    inputs: inputs.map(({ name, recording, drops, converted, unstorable, isContinued }) => ({
+      name,
+      format: recording.format,
+      lines: recording.lines,
+      frames: recording.frames,
+      whole_messages: recording.messages,
+      converted,
+      passed_over: recording.passedOver,
+      bad: recording.bad,
+      first_bad: recording.firstBad,
+      drops,
+      unstorable,
+      buses: recording.buses,
+      notes: recording.notes,
+      continued: isContinued,
+    })),
+    files: files.map(({ path, bytes, blocks, firstSeq, lastSeq, firstTimeUs, lastTimeUs }) => ({
+      path,
+      bytes,
+      blocks,
+      first_seq: firstSeq,
+      last_seq: lastSeq,
+      first_ts: formatTimeUs(firstTimeUs),
+      last_ts: formatTimeUs(lastTimeUs),
+    })),
+  });
+}
+
+/** What was counted at all. */
+function counts<T extends object>(counters: T): [keyof T, T[keyof T]][] {
+  const keys = Object.keys(counters) as (keyof T)[];
+  return keys.map((key): [keyof T, T[keyof T]] => [key, counters[key]]).filter(([, value]) => value !== 0);
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(name);
+}
