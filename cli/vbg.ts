@@ -26,6 +26,7 @@ export interface Command {
 
 /** All commands by name. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
+  "archive-s3": { summary: "sends journal files to an S3-compatible store", load: () => import("./archive_s3.ts") },
   convert: { summary: "makes a journal of recordings of other programs", load: () => import("./convert.ts") },
 };
 

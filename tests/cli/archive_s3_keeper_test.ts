@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { Logger } from "../../src/base/mod.ts";
+import { formatFileName } from "../../src/journal/file_name.ts";
+import { Keeper } from "../../src/journal/mod.ts";
+import { inFolder } from "../support/folder.ts";
+import { START_US } from "../support/messages.ts";
+import { needs } from "../support/needs.ts";
+import { BUCKET, S3_ENVIRONMENT, S3Server } from "../support/s3_server.ts";
+
+const PERMISSIONS = ["env", "net", "read", "run", "sys", "write"] as const;
+const STORE = needs({ permissions: [...PERMISSIONS], programs: ["sh", "s3rver"] });
+const PROCESS = needs({ permissions: [...PERMISSIONS], programs: ["sh"] });
+const VBG = new URL("../../cli/vbg.ts", import.meta.url).pathname;
+
+/** Writes an archive command as the documentation has it: a script that adds the settings. */
+async function writeCommand(folder: string, endpoint: string): Promise<string> {
+  const command = `${folder}/archive`;
+  const settings = `-bucket ${BUCKET} -endpoint ${endpoint}`;
+  const variables = Object.entries(S3_ENVIRONMENT).map(([name, value]) => `export ${name}=${value}\n`).join("");
+  const script = `#!/bin/sh\n${variables}exec ${Deno.execPath()} run -A "${VBG}" archive-s3 ${settings} "$@"\n`;
+  await Deno.writeTextFile(command, script, { mode: 0o755 });
+  return command;
+}
+
+Deno.test("the keeper archives journal files with archive-s3, and marks them", STORE, () =>
+  inFolder(async (folder) => {
+    await using store = new S3Server(`${folder}/store`);
+    const directory = `${folder}/journal`;
+    await Deno.mkdir(directory);
+    const names = [3, 2, 1].map((hours) => formatFileName("nmea2k", START_US - hours * 3_600_000_000));
+    for (const name of names) await Deno.writeTextFile(`${directory}/${name}`, `frames of ${name}`);
+    const keeper = new Keeper({
+      directory,
+      settings: { softPercent: 80, overflow: "delete-unarchived", archive: "on-rotate" },
+      command: await writeCommand(folder, await store.endpoint),
+      instanceId: "sea-otter",
+      isOpen: (name) => name === names[2],
+      log: new Logger({ write: () => {} }),
+    });
+    await keeper.look();
+    assert.deepEqual(
+      [...Deno.readDirSync(directory)].map(({ name }) => name).sort(),
+      [names[0], `${names[0]}.archived`, names[1], `${names[1]}.archived`, names[2]],
+    );
+    const text = new TextDecoder();
+    for (const name of names.slice(0, 2)) {
+      assert.equal(text.decode(store.read(`sea-otter/${name}`)), `frames of ${name}`);
+    }
+    assert.equal(store.stored.length, 2);
+  }));
+
+Deno.test("archive-s3 ends at SIGTERM while a store keeps it waiting", PROCESS, () =>
+  inFolder(async (folder) => {
+    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const accepted = listener.accept();
+    const { port } = listener.addr as Deno.NetAddr;
+    const path = `${folder}/1.lpj`;
+    await Deno.writeTextFile(path, "frames");
+    const command = new Deno.Command(await writeCommand(folder, `http://127.0.0.1:${port}`), {
+      args: [path],
+      stdin: "piped",
+      stdout: "null",
+    }).spawn();
+    const input = command.stdin.getWriter();
+    await input.write(new TextEncoder().encode(JSON.stringify({ path, instance_id: "boat" }) + "\n"));
+    await input.close();
+    const connection = await accepted;
+    command.kill("SIGTERM");
+    assert.equal((await command.status).signal, "SIGTERM");
+    connection.close();
+    listener.close();
+  }));
