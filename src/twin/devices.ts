@@ -3,8 +3,11 @@ import { batteryHub, engineGateway, switchBank, tankGateway, thermometers } from
 import { gps, satelliteCompass, transducer, wind } from "./devices_sensors.ts";
 import { autopilot, plotter } from "./devices_steering.ts";
 import { aisReceiver } from "./devices_traffic.ts";
+import { inSteps } from "./navigation.ts";
 import { airAt } from "./weather.ts";
 
+/** Barometers send whole pascals, of which PGN 130314 has tenths. */
+const PRESSURE_STEP_PA = 1;
 /** Cabin air is this much warmer than outside. */
 const CABIN_WARMER_K = 4.5;
 
@@ -58,7 +61,7 @@ export function barometer(): DeviceSpec {
           sid: view.sid,
           instance: 0,
           pressure_source: "atmospheric",
-          pressure: air(view).pressurePa,
+          pressure: inSteps(air(view).pressurePa, PRESSURE_STEP_PA),
         }),
       },
       {

@@ -1,10 +1,13 @@
 import type { Fields } from "../pgn/mod.ts";
 import { type Broadcast, type DeviceSpec, MAKER, marineName, saidBy, type View } from "./device.ts";
 import { type Electrics, HOUSE_CAPACITY_AH, TANK_CAPACITY_L, type Tanks } from "./machinery.ts";
+import { inSteps } from "./navigation.ts";
 import { airAt } from "./weather.ts";
 
 /** Charge air pressure at full load. */
 const FULL_BOOST_PA = 160_000;
+/** Steps in which an engine tells its gateway (SAE J1939-71: SPN 102, 100, 110, 175, 168), where the field has finer ones. */
+const ENGINE_STEP = { boostPa: 2000, oilPressurePa: 4000, coolantK: 1, oilK: 1 / 32, alternatorVolt: 0.05 };
 /** Battery instances. */
 const HOUSE = 0;
 const START_PORT = 1;
@@ -45,6 +48,11 @@ export function engineGateway(side: "port" | "starboard"): DeviceSpec {
   };
 }
 
+/** A temperature in kelvins, in steps that count from 0 °C. */
+function celsiusInSteps(kelvins: number, step: number): number {
+  return ZERO_CELSIUS_K + inSteps(kelvins - ZERO_CELSIUS_K, step);
+}
+
 function engineBroadcasts(instance: 0 | 1, engineOf: (view: View) => View["passage"]["engines"][0]): Broadcast[] {
   return [
     {
@@ -56,7 +64,7 @@ function engineBroadcasts(instance: 0 | 1, engineOf: (view: View) => View["passa
         return {
           engine_instance: instance,
           engine_speed: speedRpm,
-          engine_boost: FULL_BOOST_PA * loadPercent / 100,
+          engine_boost: inSteps(FULL_BOOST_PA * loadPercent / 100, ENGINE_STEP.boostPa),
         };
       },
     },
@@ -69,10 +77,13 @@ function engineBroadcasts(instance: 0 | 1, engineOf: (view: View) => View["passa
         const { startPortVolt, startStarboardVolt } = view.passage.electrics;
         return {
           engine_instance: instance,
-          oil_pressure: engine.oilPressurePa,
-          oil_temperature: engine.oilK,
-          temperature: engine.coolantK,
-          alternator_potential: instance === 0 ? startPortVolt : startStarboardVolt,
+          oil_pressure: inSteps(engine.oilPressurePa, ENGINE_STEP.oilPressurePa),
+          oil_temperature: celsiusInSteps(engine.oilK, ENGINE_STEP.oilK),
+          temperature: celsiusInSteps(engine.coolantK, ENGINE_STEP.coolantK),
+          alternator_potential: inSteps(
+            instance === 0 ? startPortVolt : startStarboardVolt,
+            ENGINE_STEP.alternatorVolt,
+          ),
           fuel_rate: engine.fuelRateLph,
           total_engine_hours: engine.hoursS,
           discrete_status_1: 0,

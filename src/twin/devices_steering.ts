@@ -1,10 +1,12 @@
 import type { Fields } from "../pgn/mod.ts";
 import { dayAndTime, type DeviceSpec, MAKER, marineName, type View } from "./device.ts";
 import { MAX_RUDDER_RAD } from "./motion.ts";
-import { compass } from "./navigation.ts";
+import { compass, inSteps, radians } from "./navigation.ts";
 import { legTo, progressOn, ROUTE, ROUTE_NAME, waypointAt } from "./route.ts";
 
 const OFF_TRACK_LIMIT_M = 185;
+/** Steps of the rudder's feedback and orders, as a real pilot of this maker sends them. */
+const RUDDER_STEP_RAD = radians(0.05);
 /** Mode of PGN 129283 and calculation of PGN 129284. */
 const AUTONOMOUS = 0;
 const GREAT_CIRCLE = 0;
@@ -15,6 +17,7 @@ const MIN_CLOSING_MPS = 0.3;
 export function autopilot(): DeviceSpec {
   // No order, to starboard, to port.
   const direction = (orderRad: number) => (Math.abs(orderRad) < 0.005 ? 0 : orderRad > 0 ? 1 : 2);
+  const rudder = (angleRad: number) => inSteps(angleRad, RUDDER_STEP_RAD);
   return {
     name: marineName({ unique: 917_204, maker: MAKER.raymarine, deviceClass: 40, deviceFunction: 150 }),
     preferredAddress: 204,
@@ -37,8 +40,8 @@ export function autopilot(): DeviceSpec {
         fields: ({ passage: { pilot } }) => ({
           instance: 0,
           direction_order: direction(pilot.rudderOrderRad),
-          angle_order: pilot.rudderOrderRad,
-          position: pilot.rudderRad,
+          angle_order: rudder(pilot.rudderOrderRad),
+          position: rudder(pilot.rudderRad),
         }),
       },
       {
@@ -54,7 +57,7 @@ export function autopilot(): DeviceSpec {
           turn_mode: "Rudder limit controlled",
           heading_reference: "True",
           commanded_rudder_direction: direction(pilot.rudderOrderRad),
-          commanded_rudder_angle: pilot.rudderOrderRad,
+          commanded_rudder_angle: rudder(pilot.rudderOrderRad),
           heading_to_steer_course: compass(pilot.headingToSteerRad),
           track: compass(progressOn(waypoint, motion.position).trackRad),
           rudder_limit: MAX_RUDDER_RAD,
@@ -125,7 +128,8 @@ function destinationOf({ passage, sid, wallUs }: View): Fields {
     perp_crossed: Number(leg.perpendicularCrossed),
     arrival_circle_entered: Number(leg.arrived),
     calc_type: GREAT_CIRCLE,
-    eta_time: eta?.seconds_today,
+    // Plotters tell whole seconds.
+    eta_time: eta && Math.floor(eta.seconds_today),
     eta_date: eta?.days_since_1970,
     bearing_origin_to_dest: compass(leg.trackRad),
     bearing_position_to_dest: compass(leg.bearingRad),

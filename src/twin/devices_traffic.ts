@@ -1,6 +1,6 @@
 import type { Fields } from "../pgn/mod.ts";
 import { type Broadcast, dayAndTime, type DeviceSpec, MAKER, marineName, type View } from "./device.ts";
-import { compass } from "./navigation.ts";
+import { compassInSteps, inSteps, radians } from "./navigation.ts";
 import { noiseAt } from "./random.ts";
 import { type Target, type Vessel, VESSELS } from "./traffic.ts";
 
@@ -15,6 +15,8 @@ const STATIC_PRIO = 6;
 /** From 14 knots on a class A ship reports more often. */
 const FAST_MPS = 7.2;
 
+/** Steps of what travels by radio (ITU-R M.1371, tables 48 and 70): 1/10000 minute, 0.1 knot, 0.1° and, heading, 1°. */
+const STEP = { positionDeg: 1 / 600_000, speedMps: 0.1 * 1852 / 3600, courseRad: radians(0.1), headingRad: radians(1) };
 const HOUR_S = 3600;
 /** AIS message numbers (ITU-R M.1371, table 46). */
 const MESSAGE = { classAPosition: 1, classAStatic: 5, classBPosition: 18, classBStatic: 24 } as const;
@@ -76,12 +78,13 @@ function positionOf({ vessel, position, courseRad, speedMps }: Target, { wallUs 
   return {
     repeat_indicator: 0,
     user_id: vessel.mmsi,
-    ...position,
+    latitude: inSteps(position.latitude, STEP.positionDeg),
+    longitude: inSteps(position.longitude, STEP.positionDeg),
     position_accuracy: 1,
     raim: 0,
     time_stamp: timeS % 60,
-    cog: compass(courseRad),
-    sog: speedMps,
+    cog: compassInSteps(courseRad, STEP.courseRad),
+    sog: inSteps(speedMps, STEP.speedMps),
     communication_state: Math.floor(chance * STATE_VALUES),
     ais_transceiver_info: chance < 0.5 ? "channel_a_vdl" : "channel_b_vdl",
   };
@@ -91,7 +94,7 @@ function positionOfA(target: Target, view: View): Fields {
   return {
     message_id: MESSAGE.classAPosition,
     ...positionOf(target, view),
-    heading: compass(target.courseRad),
+    heading: compassInSteps(target.courseRad, STEP.headingRad),
     rate_of_turn: target.turnRateRadPerS,
     nav_status: target.vessel.speedMps === 0 ? "at_anchor" : "under_way_using_engine",
   };

@@ -34,6 +34,16 @@ export function compass(angleRad: number): number {
   return Math.min(wrapTurn(angleRad), LAST_STEP_RAD);
 }
 
+/** A value as a sensor tells it that knows only multiples of `step`. */
+export function inSteps(value: number, step: number): number {
+  return Math.round(value / step) * step;
+}
+
+/** A direction in whole steps of `step`, from 0, and never rounded up to a full turn. */
+export function compassInSteps(angleRad: number, step: number): number {
+  return compass(inSteps(wrapTurn(angleRad), step) % TURN);
+}
+
 /** The same direction from minus half a turn up to half a turn, radians. */
 export function wrapHalfTurn(angleRad: number): number {
   return wrapTurn(angleRad + Math.PI) - Math.PI;

@@ -1,4 +1,4 @@
-import { compass } from "./navigation.ts";
+import { compassInSteps, inSteps, radians } from "./navigation.ts";
 import { noiseAt } from "./random.ts";
 
 /** A satellite as PGN 129540 lists it, angles in radians. */
@@ -24,6 +24,10 @@ const PRNS = [2, 5, 7, 13, 15, 18, 23, 29, 67, 75, 82];
 const ORBIT_S = 43_082;
 /** Lowest satellite that is used in the fix. */
 const MASK_RAD = 0.17;
+/** Receivers know where satellites are to a degree: six of seven real ones tell no more. */
+const STEP_RAD = radians(1);
+/** Lets a third of the signals change by a decibel in a second; of five real receivers a fifth to a half do. */
+const SNR_NOISE_DB = 0.5;
 const STATUS_TRACKED = 1;
 const STATUS_USED = 2;
 
@@ -34,9 +38,9 @@ export function skyAt(seed: number, timeS: number): Sky {
     const elevation = 0.12 + 1.3 * Math.sin(orbit) ** 2;
     return {
       prn,
-      elevation,
-      azimuth: compass(orbit + 2.4 * i),
-      snr: Math.round(26 + 18 * Math.sin(elevation) + 1.5 * noiseAt(seed + prn, Math.floor(timeS))),
+      elevation: inSteps(elevation, STEP_RAD),
+      azimuth: compassInSteps(orbit + 2.4 * i, STEP_RAD),
+      snr: Math.round(26 + 18 * Math.sin(elevation) + SNR_NOISE_DB * noiseAt(seed + prn, Math.floor(timeS))),
       status: elevation > MASK_RAD ? STATUS_USED : STATUS_TRACKED,
     };
   });

@@ -57,7 +57,8 @@ const TRUTHS: readonly Truth[] = [
   { pgn: 129026, field: "sog", says: ({ motion }) => motion.speedOverGroundMps, step: 0.01 },
   { pgn: 127251, field: "rate", says: ({ motion }) => motion.turnRateRadPerS, step: 1 / 32e6 },
   { pgn: 127257, field: "roll", says: ({ weather }) => weather.rollRad, step: 1e-4 },
-  { pgn: 127245, field: "position", says: ({ pilot }) => pilot.rudderRad, step: 1e-4 },
+  // Steps of 0.05°, and those of the field.
+  { pgn: 127245, field: "position", says: ({ pilot }) => pilot.rudderRad, step: 0.05 * Math.PI / 180 + 1e-4 },
   {
     pgn: 130306,
     when: { wind_reference: "apparent" },
@@ -121,4 +122,55 @@ Deno.test("meaning: what is decoded is what is true at that moment, to half a st
   });
   twin.advance(20_000);
   assert.deepEqual(TRUTHS.filter((truth) => !met.has(truth)), []);
+});
+
+/** Values of which real sensors know only whole steps. */
+interface Steps {
+  pgn: number;
+  values: (decoded: Decoded) => unknown[];
+  /** Size of a step, and what zero of them is. */
+  step: number;
+  zero?: number;
+  /** Step of the field: what is said may be half of that off. */
+  fieldStep: number;
+}
+
+const DEGREE = Math.PI / 180;
+
+const STEPS: readonly Steps[] = [
+  { pgn: 127245, values: ({ position, angle_order }) => [position, angle_order], step: 0.05 * DEGREE, fieldStep: 1e-4 },
+  { pgn: 127237, values: (said) => [said.commanded_rudder_angle], step: 0.05 * DEGREE, fieldStep: 1e-4 },
+  { pgn: 129540, values: anglesOfSatellites, step: DEGREE, fieldStep: 1e-4 },
+  { pgn: 129038, values: ({ latitude, longitude }) => [latitude, longitude], step: 1 / 600_000, fieldStep: 1e-7 },
+  { pgn: 129038, values: ({ heading }) => [heading], step: DEGREE, fieldStep: 1e-4 },
+  { pgn: 129039, values: ({ cog }) => [cog], step: 0.1 * DEGREE, fieldStep: 1e-4 },
+  { pgn: 129039, values: ({ sog }) => [sog], step: 185.2 / 3600, fieldStep: 0.01 },
+  { pgn: 129284, values: ({ eta_time }) => [eta_time], step: 1, fieldStep: 1e-4 },
+  { pgn: 130314, values: ({ pressure }) => [pressure], step: 1, fieldStep: 0.1 },
+  { pgn: 127488, values: ({ engine_boost }) => [engine_boost], step: 2000, fieldStep: 100 },
+  { pgn: 127489, values: ({ oil_pressure }) => [oil_pressure], step: 4000, fieldStep: 100 },
+  { pgn: 127489, values: ({ temperature }) => [temperature], step: 1, zero: 273.15, fieldStep: 0.01 },
+  { pgn: 127489, values: ({ alternator_potential }) => [alternator_potential], step: 0.05, fieldStep: 0.01 },
+];
+
+function anglesOfSatellites({ satellites }: Decoded): unknown[] {
+  assert.ok(Array.isArray(satellites));
+  return satellites.flatMap((each) => {
+    assert.ok(typeof each === "object" && each !== null && "elevation" in each && "azimuth" in each);
+    return [each.elevation, each.azimuth];
+  });
+}
+
+Deno.test("meaning: values come in the steps of real sensors, not in those of their fields", () => {
+  const told = everything();
+  for (const { pgn, values, step, zero = 0, fieldStep } of STEPS) {
+    const decoded = told.filter((message) => message.pgn === pgn).map(({ payload }) => decode(pgn, payload) ?? {});
+    // Less than a step below zero is -1 step, which reads as null.
+    const numbers = decoded.flatMap(values).filter((value) => typeof value === "number");
+    assert.ok(numbers.length > 10, `${pgn}: ${numbers.length} values`);
+    for (const value of numbers) {
+      const off = Math.abs(value - zero - step * Math.round((value - zero) / step));
+      assert.ok(off <= fieldStep / 2 + 1e-9, `${pgn}: ${value} is ${off} off`);
+    }
+  }
 });
