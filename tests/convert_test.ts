@@ -173,6 +173,24 @@ Deno.test("a file that is there stays as it is unless it may be written over", D
     assert.deepEqual(await namesIn(folder), ["nmea2k-20231114T221320.001Z.lpj", "out.lpj"]);
   }));
 
+Deno.test(
+  "of several files none is written when one may not be; what a killed run left is taken away",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const hours = Array.from({ length: 5 }, (_, i) => line(i * 3_600_000)).join("");
+      const taken = "nmea2k-20231115T001320.000Z.lpj";
+      await Deno.writeTextFile(`${folder}/${taken}`, "precious");
+      await Deno.writeTextFile(`${folder}/.nmea2k-20231114T221320.000Z.lpj.tmp`, "half a file");
+      const options = { to: { kind: "directory", path: folder }, rotateDurationMs: 3_600_000 } as const;
+      await assert.rejects(convert(folder, [hours], options), new RegExp(`^OutputExistsError: .*${taken}`));
+      assert.deepEqual(await namesIn(folder), [taken]);
+      assert.equal(await Deno.readTextFile(`${folder}/${taken}`), "precious");
+      const { files } = await convert(folder, [hours], { ...options, overwrite: true });
+      assert.deepEqual(await namesIn(folder), files.map(({ path }) => path.slice(folder.length + 1)));
+    }),
+);
+
 Deno.test("a recording without messages writes nothing", DISK, () =>
   inFolder(async (folder) => {
     const { files, messages, inputs } = await convert(folder, ["# nothing\n"], { format: "candump" });
