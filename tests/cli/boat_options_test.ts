@@ -169,7 +169,7 @@ Deno.test("the programs have the version of the gateway", () => {
 Deno.test("reference pages are those that deno task docs prints", needs({ permissions: ["read"] }), async () => {
   for (const [path, print] of Object.entries(pages)) {
     const written = await Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
-    assert.equal(written, print(), `${path} is stale: run deno run -A scripts/docs.ts`);
+    assert.equal(written, await print(), `${path} is stale: run deno run -A scripts/docs.ts`);
   }
 });
 
