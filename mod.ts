@@ -18,6 +18,8 @@ export {
 } from "./src/convert.ts";
 export { startDemo } from "./src/demo.ts";
 export type { RecordingOptions } from "./src/recorder.ts";
+export { type Simulation, SIMULATION_PORT, type SimulationOptions, startSimulation } from "./src/simulate.ts";
+export { journalFilesOf, type PlayerState, ReplayError } from "./src/replay/mod.ts";
 export type { ArchiveTrigger, OverflowPolicy, RetentionSettings } from "./src/journal/mod.ts";
 export { VERSION } from "./src/version.ts";
 export {

@@ -4,10 +4,11 @@
  * @module
  */
 import { type Boat, createBus, type RecordingOptions, startBoat, startDemo, VERSION } from "@vessel/gateway";
-import { ALL_ADDRESSES, formatAddress, type ListenAddress, type Logger } from "@vessel/gateway/settings";
+import type { Logger } from "@vessel/gateway/settings";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings, listenAddress } from "./boat_options.ts";
 import { type Program, type Running, serve } from "./program.ts";
 import { openStateDir } from "./state_dir.ts";
+import { urlOf } from "./url_of.ts";
 
 /** The boat server's name, words and settings. */
 export const boatProgram: Program<BoatSettings> = {
@@ -39,12 +40,6 @@ async function run(settings: BoatSettings, log: Logger): Promise<Running<BoatSet
     stateDir[Symbol.dispose]();
     throw error;
   }
-}
-
-/** An address that a person can open: this machine stands for all addresses. */
-function urlOf({ hostname, port }: ListenAddress): string {
-  const isAny = hostname === ALL_ADDRESSES || hostname === "0.0.0.0";
-  return `http://${formatAddress({ hostname: isAny ? "localhost" : hostname, port })}`;
 }
 
 /** How the boat records; nothing without a directory. */

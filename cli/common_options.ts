@@ -16,19 +16,24 @@ export interface FileSettings {
 }
 
 /** Settings of the programs that run until they are told to stop. */
-export interface ServerSettings {
+export interface RunSettings {
   logLevel: LogLevel;
   logFormat: LogFormat;
-  /** Folder of what must survive a restart. */
-  stateDir: string;
   /** OpenTelemetry collector; nothing: none. */
   otelEndpoint: string | undefined;
+}
+
+/** Settings of those among them that remember something. */
+export interface ServerSettings extends RunSettings {
+  /** Folder of what must survive a restart. */
+  stateDir: string;
 }
 
 /** State folder of a service without a home directory. */
 const STATE_DIR_WITHOUT_HOME = "/var/lib/vbg";
 
 const PROGRAM = "Program";
+const OPERATION = "Operation";
 
 /** Rows of FileSettings. `configName` is the file that is looked for without `-config`. */
 export function fileOptions(configName: string): Options<FileSettings> {
@@ -79,16 +84,23 @@ export function programOptions(): Options<ProgramSettings> {
 
 /** Rows of ServerSettings. */
 export function serverOptions(): Options<ServerSettings> {
-  const group = "Operation";
   return {
     stateDir: text({
       name: "state-dir",
       placeholder: "DIR",
       default: { compute: defaultStateDir, text: "$STATE_DIRECTORY, else ~/.local/state/vbg" },
       help: "Folder of what must survive a restart. Made when missing; one process at a time may use it.",
-      group,
+      group: OPERATION,
       validate: (dir) => dir === "" ? "Cannot use an empty path as the state directory" : undefined,
     }),
+    ...runOptions(),
+  };
+}
+
+/** Rows of RunSettings. */
+export function runOptions(): Options<RunSettings> {
+  const group = OPERATION;
+  return {
     logLevel: oneOf({
       name: "log-level",
       default: "info",

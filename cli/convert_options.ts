@@ -1,7 +1,7 @@
 import type { RecordingFormat } from "@vessel/gateway";
 import { programOptions, type ProgramSettings } from "./common_options.ts";
 import { journalOptions } from "./journal_options.ts";
-import { boolean, oneOf, structured, text } from "./option_types.ts";
+import { boolean, oneOf, readTimestamp, structured, text } from "./option_types.ts";
 import type { Check, Option, Options } from "./options.ts";
 
 /** Settings of `vbg convert`. */
@@ -23,9 +23,6 @@ const OUTPUT = "Output";
 const DIRECTORY = "Output into a directory";
 /** What the command line alone gives: a setting of one run. */
 const here = { key: [], environment: false } as const;
-
-/** Date and time of RFC 3339; seconds may have a fraction. */
-const RFC_3339 = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
 
 /** Everything that can be set. */
 export const convertOptions: Options<ConvertSettings> = {
@@ -106,10 +103,5 @@ function asHere<T>(option: Option<T>, words: { name: string; group: string }): O
 }
 
 function readTime(value: string): Date {
-  const [, day = ""] = RFC_3339.exec(value) ?? [];
-  const time = new Date(day === "" ? NaN : value.toUpperCase());
-  // The 30th of February is none, but is read.
-  const isDay = !Number.isNaN(time.getTime()) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
-  if (isDay) return time;
-  throw new RangeError(`Cannot read the time "${value}": expected RFC 3339, such as 2024-06-01T12:00:00Z`);
+  return new Date(readTimestamp(value) / 1000);
 }

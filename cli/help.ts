@@ -23,7 +23,7 @@ const OPTIONAL_COLUMNS = ["Environment", "Configuration key"];
 
 /** Text of `--help`: every option under its group. */
 export function formatHelp<S>(subject: HelpSubject<S>): string {
-  const sections = groupsOf(subject.options).map(([group, options]) =>
+  const sections = groupsOf(subject).map(([group, options]) =>
     [`${group}:`, ...options.filter(({ onCommandLine }) => onCommandLine).map(formatOption)].join("\n")
   );
   return [
@@ -55,8 +55,8 @@ export function formatReference<S>(subject: HelpSubject<S>): string {
 }
 
 /** Tables of all settings (Markdown), one under a heading for each group. Ways to give them that none has are left out. */
-export function formatFlags<S>({ options }: HelpSubject<S>, { heading }: { heading: string }): string {
-  const groups = groupsOf(options).map(([group, rows]): [string, string[][]] => [group, rows.map(row)]);
+export function formatFlags<S>(subject: HelpSubject<S>, { heading }: { heading: string }): string {
+  const groups = groupsOf(subject).map(([group, rows]): [string, string[][]] => [group, rows.map(row)]);
   const isUsed = HEAD.map((title, column) =>
     !OPTIONAL_COLUMNS.includes(title) || groups.some(([, rows]) => rows.some((cells) => cells[column] !== ""))
   );
@@ -114,9 +114,10 @@ export function usageLine<S>({ name, positionals }: HelpSubject<S>): string {
   return ["Usage:", name, "[flags]", ...positionals === undefined ? [] : [positionals]].join(" ");
 }
 
-/** Options by group, in the order in which the table first names each group. */
-function groupsOf<S>(options: Options<S>): [string, Option<unknown>[]][] {
-  const rows = settingNames(options).map((name): Option<unknown> => options[name]);
+/** Options by group, in the order in which the table first names each group. Without a file none has keys or reloads. */
+function groupsOf<S>({ options, configName }: HelpSubject<S>): [string, Option<unknown>[]][] {
+  const unfiled = configName === undefined ? { keys: [], reloadable: false } : {};
+  const rows = settingNames(options).map((name): Option<unknown> => ({ ...options[name], ...unfiled }));
   return [...Map.groupBy(rows, ({ group }) => group)];
 }
 

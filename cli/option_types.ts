@@ -5,6 +5,7 @@ import {
   parseAddress,
   parseDuration,
   parseSize,
+  parseTimestamp,
 } from "@vessel/gateway/settings";
 import type { Environment, Option } from "./options.ts";
 
@@ -205,6 +206,13 @@ export function structured<T>(
     fromConfig: (value) => checked(words.parse(value), words),
     format: (value) => words.format(value),
   };
+}
+
+/** A time in RFC 3339: microseconds since 1970. */
+export function readTimestamp(value: string): number {
+  const timeUs = parseTimestamp(value);
+  if (timeUs !== undefined) return timeUs;
+  throw new RangeError(`Cannot read the time "${value}": expected RFC 3339, such as 2024-06-01T12:00:00Z`);
 }
 
 /** The same option without a value unless one is given; an empty text takes a value away again. */

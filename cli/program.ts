@@ -1,5 +1,5 @@
 import { Logger } from "@vessel/gateway/settings";
-import type { FileSettings, ProgramSettings, ServerSettings } from "./common_options.ts";
+import type { FileSettings, ProgramSettings, RunSettings } from "./common_options.ts";
 import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
 import { describeProblem, type Environment, parseCommandLine } from "./options.ts";
 import { runInstead, tracedCommand } from "./otel.ts";
@@ -14,7 +14,7 @@ export interface Program<S extends AnySettings> extends SettingsSubject<S>, Help
 
 type AnySettings = ProgramSettings & Partial<FileSettings>;
 /** Settings of a program that runs until it is told to stop. */
-type RunningSettings = AnySettings & ServerSettings;
+type RunningSettings = AnySettings & RunSettings;
 
 /** What a program is started with. */
 export interface Surroundings {
@@ -42,8 +42,15 @@ export type Prepared<S> =
 export interface Running<S> {
   /** Applies new values of reloadable settings. */
   reload(changed: Partial<S>): void | Promise<void>;
+  /** Resolves with the exit code of a program that has done what it was for; left out: it runs until it is stopped. */
+  done?: Promise<number>;
   /** Ends everything in order. */
   stop(): Promise<void>;
+}
+
+/** What only shows when a program starts: what a setting names cannot be used. Exit code 2. */
+export class SettingsError extends Error {
+  override readonly name = "SettingsError";
 }
 
 /** Exit codes of all programs. */
@@ -111,7 +118,7 @@ export async function runOnce<S extends ProgramSettings>(
 }
 
 /**
- * Runs a program until SIGTERM or SIGINT; SIGHUP reloads its settings. Answers the exit code.
+ * Runs a program until SIGTERM or SIGINT, or until it is done; SIGHUP reloads its settings. Answers the exit code.
  *
  * @param start starts everything; what it throws is one line on standard error and exit code 1
  */
@@ -133,13 +140,13 @@ export async function serve<S extends RunningSettings>(
   try {
     const running = await start(settings, log);
     listenForReload({ running, prepared, log });
-    await stopAsked;
+    const code = await Promise.race([stopAsked, ...(running.done ? [running.done] : [])]);
     await running.stop();
-    return EXIT.ok;
+    return code ?? EXIT.ok;
   } catch (error) {
     around.complain(`${program.name}: ${error instanceof Error ? error.message : String(error)}`);
     log.debug("program failed", { stack: error instanceof Error ? error.stack : undefined });
-    return EXIT.failure;
+    return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
   }
 }
 

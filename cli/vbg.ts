@@ -28,6 +28,7 @@ export interface Command {
 export const COMMANDS: Readonly<Record<string, Command>> = {
   "archive-s3": { summary: "sends journal files to an S3-compatible store", load: () => import("./archive_s3.ts") },
   convert: { summary: "makes a journal of recordings of other programs", load: () => import("./convert.ts") },
+  simulate: { summary: "plays a recording through the server of a boat", load: () => import("./simulate.ts") },
 };
 
 const NAME_COLUMNS = 12;

@@ -13,4 +13,5 @@ export * from "./file_error.ts";
 export * from "./log.ts";
 export * from "./size.ts";
 export * from "./stall_detector.ts";
+export * from "./timestamp.ts";
 export * from "./token_bucket.ts";

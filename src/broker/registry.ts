@@ -34,6 +34,18 @@ export interface DeviceRecord {
   readonly bytes: number;
 }
 
+/** What a recording knows of a device. */
+export interface KnownDevice {
+  /** Index of the bus. */
+  bus: number;
+  src: number;
+  /** 64-bit NAME; 0 is none, and nothing is learned. */
+  name: bigint;
+  product: ProductInformation | undefined;
+}
+
+/** Where and when something was heard. */
+type Heard = Pick<Message, "bus" | "timeUs" | "monoMs">;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Entry = Mutable<DeviceRecord>;
 
@@ -110,6 +122,18 @@ export class Registry {
     if (message.pgn === PGN.productInformation) this.#product(message, entry);
   }
 
+  /** Takes note of what a recording says of an address; nothing was heard. */
+  learn({ bus, src, name, product }: KnownDevice, at: { timeUs: number; monoMs: number }): void {
+    if (name === 0n || src > MAX_DEVICE_ADDRESS) return;
+    const held = this.#hold(name, src, { bus, ...at });
+    const entry = this.#entries[(bus << 8) | src];
+    if (!entry) return;
+    const isNews = product !== undefined && JSON.stringify(entry.product) !== JSON.stringify(product);
+    if (isNews) entry.product = product;
+    const event = held ?? (isNews ? "updated" : undefined);
+    if (event) this.#tell(event, entry);
+  }
+
   /** Removes every entry that has said nothing for `idleMs`; 0 removes none. */
   expire(nowMonoMs: number, idleMs: number): void {
     if (idleMs <= 0) return;
@@ -157,13 +181,18 @@ export class Registry {
       this.counters.invalidClaims++;
       return undefined;
     }
-    const here = this.#entries[(message.bus << 8) | src];
+    return this.#hold(name, src, message);
+  }
+
+  /** From now on the address is this NAME's. Returns what there is to tell of the entry. */
+  #hold(name: bigint, src: number, at: Heard): "added" | "updated" | undefined {
+    const here = this.#entries[(at.bus << 8) | src];
     if (here?.name === name) return undefined;
-    const product = this.#evict(name, message.bus);
+    const product = this.#evict(name, at.bus);
     if (src > MAX_DEVICE_ADDRESS) return undefined;
     if (here?.name !== undefined) this.#remove(here);
     const known = here?.name === undefined ? here : undefined;
-    const entry = known ?? newEntry(message, src);
+    const entry = known ?? newEntry(at, src);
     entry.name = name;
     entry.fields = parseName(name);
     entry.product = product ?? entry.product;
@@ -211,16 +240,16 @@ export class Registry {
   }
 }
 
-function newEntry(message: Message, src: CanHeader["src"]): Entry {
+function newEntry({ bus, timeUs, monoMs }: Heard, src: CanHeader["src"]): Entry {
   return {
-    bus: message.bus,
+    bus,
     src,
     name: undefined,
     fields: undefined,
     product: undefined,
-    firstUs: message.timeUs,
-    lastUs: message.timeUs,
-    lastMonoMs: message.monoMs,
+    firstUs: timeUs,
+    lastUs: timeUs,
+    lastMonoMs: monoMs,
     packets: 0,
     bytes: 0,
   };

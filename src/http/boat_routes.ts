@@ -12,11 +12,11 @@ import {
   valuesSchema,
 } from "./schemas.ts";
 import { route, type RouteTable, routeWithParts } from "./routes.ts";
-import type { JournalIndex } from "../journal/mod.ts";
 import { describePgn, listPgns } from "../pgn/mod.ts";
 import type { Sessions } from "../stream/mod.ts";
 import type { Health } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
+import type { HistoryIndex } from "./history.ts";
 import { historyRoute } from "./history_route.ts";
 import { listDevices, listValues } from "./reads.ts";
 import { roomForStream } from "./room.ts";
@@ -34,7 +34,7 @@ export interface BoatApi extends Omit<SessionApi, "sessions"> {
   /** Sessions, where they are kept. */
   sessions?: Sessions;
   /** The recording, where one is kept. */
-  journal?: { index: JournalIndex };
+  journal?: { index: HistoryIndex };
 }
 
 /** The boat server's API on one page. */
@@ -82,9 +82,26 @@ export function boatRoutes(api: BoatApi): RouteTable {
     }),
     historyRoute({ ...api, maxLimit: () => api.limits().maxHistory }),
     ...(sessions ? sessionRoutes({ ...api, sessions }) : []),
+    ...sendingRoutes(),
     ...pgnRoutes(),
     ...stateRoutes(api),
   ];
+}
+
+/** Nothing is sent to a bus. */
+function sendingRoutes(): RouteTable {
+  return (["/send", "/query"] as const).map((path) =>
+    route({
+      method: "POST",
+      path,
+      summary: path === "/send" ? "Sends a message: disabled" : "Asks devices for a PGN: disabled",
+      query: noQuery,
+      replies: { 403: PROBLEM },
+      answer: () => {
+        throw new ApiError(403, "send is disabled");
+      },
+    })
+  );
 }
 
 /** How the server itself does. */

@@ -80,7 +80,7 @@ export function judgeHealth(sources: HealthSources): Health {
     const message = `${fault.count} payloads not decoded by a fault: ${fault.message}`;
     components.decoder = { status: "degraded", message };
   }
-  const lastUs = Math.max(0, ...lines.map(({ index }) => broker.lastFrame(index)?.timeUs ?? 0));
+  const lastUs = Math.max(0, ...broker.buses.map((_, index) => broker.lastFrame(index)?.timeUs ?? 0));
   return {
     status: failed ? "unhealthy" : Object.values(components).every(({ status }) => status === "ok") ? "ok" : "degraded",
     broker: {

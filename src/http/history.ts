@@ -9,10 +9,13 @@ import { DEFAULT_MAX_HISTORY, type HistoryQuery, type HistoryRange, rangeOf } fr
 import { filterOf } from "./params.ts";
 import { ApiError } from "./reply.ts";
 
+/** Recorded frames that can be asked for. */
+export type HistoryIndex = Pick<JournalIndex, "blocks" | "noteDamaged">;
+
 /** What a history is made of. */
 export interface HistorySource {
   broker: Broker;
-  journal?: { index: JournalIndex } | undefined;
+  journal?: { index: HistoryIndex } | undefined;
   clock: Clock;
   /** Most frames that may be asked for now; default a million. */
   maxLimit?: () => number | undefined;
@@ -60,7 +63,7 @@ export function openHistory(
 
 /** The list in pieces. An empty piece says that a block held nothing, and lets a reader that was cancelled go. */
 async function* jsonTexts(
-  index: JournalIndex,
+  index: HistoryIndex,
   { wanted, broker, decode }: { wanted: WantedFrames; broker: Broker; decode: boolean },
 ): AsyncGenerator<string, void> {
   const frame = newStoredFrame();
@@ -95,7 +98,7 @@ async function* jsonTexts(
 /** Reads the next frame; a block whose bytes are whole and whose frames are not ends where that shows. */
 function nextFrame(
   cursor: ReturnType<Block["frames"]>,
-  { frame, index, block }: { frame: StoredFrame; index: JournalIndex; block: Block },
+  { frame, index, block }: { frame: StoredFrame; index: HistoryIndex; block: Block },
 ): boolean {
   try {
     return cursor.next(frame);

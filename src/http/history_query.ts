@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { parseDuration } from "../base/mod.ts";
+import { parseDuration, parseTimestamp } from "../base/mod.ts";
 import { filterQuery, flag, repeated, uint } from "./params.ts";
 import { badParameter } from "./reply.ts";
 
@@ -7,12 +7,9 @@ import { badParameter } from "./reply.ts";
 const DEFAULT_LIMIT = 10_000;
 /** Largest limit when the server says nothing else. */
 export const DEFAULT_MAX_HISTORY = 1_000_000;
-/** Date, time with seconds, and an offset; a `+` that a URL turned into a space is taken as meant. */
-const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+\- ]\d\d:\d\d)$/;
-
 const timeText = z.array(
   z.string().transform((text, context) => {
-    const timeUs = readTime(text);
+    const timeUs = parseTimestamp(text);
     if (timeUs !== undefined) return timeUs;
     context.addIssue({
       code: "custom",
@@ -78,17 +75,4 @@ export function rangeOf(
   // A frame shows its time in whole milliseconds, and must be found by what it shows.
   const toUs = Math.floor((to ?? nowUs) / 1000) * 1000 + 999;
   return { fromUs: from, toUs, limit: limit ?? Math.min(DEFAULT_LIMIT, maxLimit) };
-}
-
-/** Microseconds since 1970; undefined when the text is no RFC 3339 time. */
-function readTime(text: string): number | undefined {
-  const found = RFC_3339.exec(text);
-  if (!found) return undefined;
-  const [, date, time, fraction = "0", zone = "Z"] = found;
-  try {
-    const instant = Temporal.Instant.from(`${date}T${time}.${fraction.slice(0, 9)}${zone.replace(" ", "+")}`);
-    return Number(instant.epochNanoseconds / 1000n);
-  } catch {
-    return undefined;
-  }
 }

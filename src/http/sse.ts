@@ -55,6 +55,11 @@ export class EventStream implements StreamClient {
     return new Response(this.#body, { headers: STREAM_HEADERS });
   }
 
+  get waitingBytes(): number {
+    const room = this.#controller?.desiredSize;
+    return room === undefined || room === null ? 0 : this.#options.bufferBytes - room;
+  }
+
   deliver(batch: Batch): number {
     if (!this.#hasRoom()) return this.#backlog.missed(batch);
     this.#tellBacklog();

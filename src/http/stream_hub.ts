@@ -22,6 +22,8 @@ const BATCHES_PER_TURN = 4;
 /** One client's end of a stream. */
 export interface StreamClient {
   readonly kind: "sse" | "websocket";
+  /** Bytes that wait because the client has not taken them yet. */
+  readonly waitingBytes: number;
   /** Sends a batch, or counts it as dropped when the client is too slow. Returns the number of frames dropped. */
   deliver(batch: Batch): number;
   /** Takes note of frames that were lost before they reached the client. */
@@ -90,6 +92,15 @@ export class StreamHub {
   /** Frames not delivered because a client was too slow. */
   get dropped(): number {
     return this.#dropped;
+  }
+
+  /** Clients that have not taken all that there is for them. */
+  behind(): Set<StreamClient> {
+    const behind = new Set<StreamClient>();
+    for (const { subscription, clients } of this.#channels) {
+      for (const client of clients) if (subscription.waiting > 0 || client.waitingBytes > 0) behind.add(client);
+    }
+    return behind;
   }
 
   /** Takes a place for a connection. Returns the way to give it back; safe to call twice. */

@@ -76,6 +76,10 @@ class SocketStream implements StreamClient {
     this.#refused = refused;
   }
 
+  get waitingBytes(): number {
+    return this.#socket.readyState === WebSocket.OPEN ? this.#socket.bufferedAmount : 0;
+  }
+
   deliver(batch: Batch): number {
     if (!this.#hasRoom()) return this.#backlog.missed(batch);
     this.#tellBacklog();

@@ -172,6 +172,12 @@ export class Block {
     const table = { bytes: this.#table, entriesEnd: this.#entriesEnd };
     return new Block({ ...this.#region, count }, table, { skipped: this.#skipped + from });
   }
+
+  /** The same frames with other numbers, the first of them `firstSeq`. */
+  renumbered(firstSeq: number): Block {
+    const table = { bytes: this.#table, entriesEnd: this.#entriesEnd };
+    return new Block({ ...this.#region, baseSeq: firstSeq - this.#skipped }, table, { skipped: this.#skipped });
+  }
 }
 
 /**

@@ -8,7 +8,10 @@
  */
 export * from "./block.ts";
 export * from "./block_builder.ts";
+export * from "./block_file.ts";
 export type { FormatVersion } from "./block_layout.ts";
+export { BlockReader } from "./block_reader.ts";
+export type { BlockPlace } from "./block_table.ts";
 export * from "./compression.ts";
 export * from "./crc32c.ts";
 export { type DeviceProduct, NO_PRODUCT } from "./device_table.ts";

@@ -36,6 +36,8 @@ export interface CursorOptions {
   accept?: Accept;
   /** The same for frames of the archive; default `accept`. */
   archived?: ArchiveFilter;
+  /** Read nothing from the ring; for an archive that is complete. Default false. */
+  archiveOnly?: boolean;
   /** Told of frames that were lost on their way into the archive, or damaged there. */
   missing?: (frames: MissingFrames) => void;
 }
@@ -110,9 +112,8 @@ export class FrameCursor {
       if (this.#isBehind) await turn();
       if (this.#closed) return 0;
       const budget: Budget = { frames: maxFrames, bytes: maxBytes, endMs: performance.now() + SLICE_MS };
-      const { ring } = this.#source.broker;
-      if (this.#next > ring.goneThrough) this.#readRing(take, budget);
-      else await this.#readArchive(take, budget);
+      if (this.#isInRing()) this.#readRing(take, budget);
+      else if (this.#next <= this.#source.head) await this.#readArchive(take, budget);
       if (this.#closed) return 0;
       this.#isBehind = this.#next <= this.#source.head;
       if (budget.frames < maxFrames) return maxFrames - budget.frames;
@@ -125,6 +126,10 @@ export class FrameCursor {
     this.#closed = true;
     this.#leaveArchive();
     this.#wake?.();
+  }
+
+  #isInRing(): boolean {
+    return !this.#options.archiveOnly && this.#next > this.#source.broker.ring.goneThrough;
   }
 
   #readRing(take: (frame: StoredFrame) => void, budget: Budget): void {

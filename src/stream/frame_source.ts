@@ -5,6 +5,8 @@ import type { Block } from "../journal/mod.ts";
 export interface FrameArchive {
   /** Oldest sequence number kept; undefined when there is nothing. */
   readonly oldestSeq: number | undefined;
+  /** True where a frame is in the archive as soon as it has a number; default false. */
+  readonly isComplete?: boolean;
   /** Blocks with frames from `fromSeq` on, in order; the first may begin before it, the last hold what is not on disk. */
   blocks(range: { fromSeq: number }): AsyncGenerator<Block>;
 }

@@ -36,6 +36,11 @@ export class SessionStream {
     this.#ended = ended;
   }
 
+  /** Newest number that was read, whether or not its frame was wanted. */
+  get readThrough(): number {
+    return this.#cursor.nextSeq - 1;
+  }
+
   /** False when it has ended. */
   get isOpen(): boolean {
     return this.#isOpen;

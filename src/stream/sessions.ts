@@ -32,6 +32,8 @@ export interface SessionsOptions {
   log: Logger;
   limits: () => SessionLimits;
   slots?: readonly Slot[] | undefined;
+  /** Number that slots begin with; default the next one. */
+  slotsFrom?: number | undefined;
   /** Names the run of sequence numbers. */
   epoch?: string | undefined;
   /** Where they survive a restart; none: they do not. */
@@ -78,6 +80,8 @@ interface Session {
   filter: Filter;
   timeoutMs: number;
   cursor: number;
+  /** Newest number that its streams that have ended came to. */
+  readThrough: number;
   /** The client counts in an older epoch, and has not been told. */
   isOutdated: boolean;
   live: LiveFilter;
@@ -204,18 +208,22 @@ export class Sessions {
     const session = this.#find(id);
     this.#endStream(session, { code: "superseded" });
     const { source, compile, log } = this.#options;
+    const compiled = compile(session.filter);
     const cursor = new FrameCursor({
       source,
       fromSeq: session.cursor,
+      // Who has an address now need not be who had it then.
+      archiveOnly: compiled.usesDevices && source.archive?.isComplete === true,
       // A filter that is replaced counts from the next frame on.
       accept: (bus, src, pgn) => session.live.accept(bus, src, pgn),
-      archived: archiveFilter(compile(session.filter)),
+      archived: archiveFilter(compiled),
       ...(missing && { missing }),
     });
     const stream: SessionStream = new SessionStream(id, {
       cursor,
       log,
       ended: (how) => {
+        session.readThrough = Math.max(session.readThrough, stream.readThrough);
         if (session.state.kind === "streaming" && session.state.stream === stream) this.#rest(session);
         ended(how);
       },
@@ -245,6 +253,19 @@ export class Sessions {
     this.#file?.changed();
   }
 
+  /**
+   * Waits until every client has read all there is, or has been away for longer than its session is kept. Looks at them
+   * every `everyMs`.
+   */
+  async drained(everyMs: number): Promise<void> {
+    const unread = new Set(this.#sessions.values());
+    for (;;) {
+      for (const session of unread) if (!this.#isUnread(session)) unread.delete(session);
+      if (unread.size === 0 || this.#isStopped) return;
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
+    }
+  }
+
   /** Ends every stream, and writes down what there is. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -267,13 +288,14 @@ export class Sessions {
   }
 
   #add({ id, filter, timeoutMs }: Slot, slot?: Slot): Session {
-    const { source, clock, limits } = this.#options;
+    const { source, clock, limits, slotsFrom } = this.#options;
     const session: Session = {
       id,
       slot,
       filter,
       timeoutMs: Math.min(timeoutMs, limits().maxTimeoutMs),
-      cursor: source.head + 1,
+      cursor: (slot && slotsFrom) ?? source.head + 1,
+      readThrough: 0,
       isOutdated: false,
       live: this.#follow(filter),
       state: { kind: "idle", sinceMs: clock.monoMs() },
@@ -292,6 +314,13 @@ export class Sessions {
   #follow(filter: Filter): LiveFilter {
     const { compile, source } = this.#options;
     return followDevices(compile(filter), source.broker.registry);
+  }
+
+  #isUnread(session: Session): boolean {
+    const { head } = this.#options.source;
+    this.#expire(session);
+    if (this.#sessions.get(session.id) !== session || session.cursor > head) return false;
+    return session.state.kind === "idle" ? session.readThrough < head : session.state.stream.readThrough < head;
   }
 
   #find(id: string): Session {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { boatOptions } from "../../cli/boat_options.ts";
 import { flattenConfig, parseHocon } from "../../cli/hocon.ts";
 import { resolveSettings } from "../../cli/options.ts";
-import { readSlots } from "../../cli/session_options.ts";
+import { readSlots } from "../../cli/slots.ts";
 import { needs } from "../support/needs.ts";
 
 /** The file's parser asks for the home directory. */
@@ -75,7 +75,10 @@ const BAD: [what: string, value: unknown, message: RegExp][] = [
 
 for (const [what, value, message] of BAD) {
   Deno.test(`a slot with ${what} is refused by its place`, () => {
-    assert.throws(() => readSlots(value), (error) => error instanceof RangeError && message.test(error.message));
+    assert.throws(
+      () => readSlots(value, { path: "clients.slots", joint: "-" }),
+      (error) => error instanceof RangeError && message.test(error.message),
+    );
   });
 }
 

@@ -1,80 +1,20 @@
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import type { Device } from "../../src/frame/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { needs } from "../support/needs.ts";
+import { TestProgram } from "../support/program.ts";
 import { SseClient } from "../support/sse_client.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../cli/boat.ts", import.meta.url));
 const options = needs({ permissions: ["run", "read", "write", "net", "env"] });
 /** What the user was promised between the signal and the end. */
 const STOP_MS = 5000;
 
-/** The real program in a process and a state directory of its own. */
-class BoatProgram implements AsyncDisposable {
-  readonly #child: Deno.ChildProcess;
-  readonly #stateDir: string;
-  readonly #reading: Promise<void>;
-  #log = "";
-
-  private constructor(child: Deno.ChildProcess, stateDir: string) {
-    this.#child = child;
-    this.#stateDir = stateDir;
-    this.#reading = this.#read();
-  }
-
-  static async start(...flags: string[]): Promise<BoatProgram> {
-    const stateDir = await Deno.makeTempDir();
-    const args = ["run", "-A", "--no-check", PROGRAM, "-state-dir", stateDir, "-log-format", "json", ...flags];
-    const child = new Deno.Command(Deno.execPath(), { args, cwd: stateDir, stdout: "null", stderr: "piped" }).spawn();
-    return new BoatProgram(child, stateDir);
-  }
-
-  /** What the program has written on standard error so far. */
-  get log(): string {
-    return this.#log;
-  }
-
-  get stateDir(): string {
-    return this.#stateDir;
-  }
-
-  /** Address of the API, once it listens. */
-  async url(): Promise<string> {
-    const port = await eventually(
-      "the log line with the address",
-      () => /"url":"http:\/\/[^"]+:(\d+)"/.exec(this.#log)?.[1],
-    );
-    return `http://127.0.0.1:${port}`;
-  }
-
-  signal(name: Deno.Signal): void {
-    this.#child.kill(name);
-  }
-
-  async exitCode(): Promise<number> {
-    const { code } = await this.#child.status;
-    await this.#reading;
-    return code;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    try {
-      this.#child.kill("SIGKILL");
-    } catch {
-      // It has ended by itself.
-    }
-    await this.exitCode();
-    await Deno.remove(this.#stateDir, { recursive: true });
-  }
-
-  async #read(): Promise<void> {
-    for await (const text of this.#child.stderr.pipeThrough(new TextDecoderStream())) this.#log += text;
-  }
+function startBoat(...flags: string[]): Promise<TestProgram> {
+  return TestProgram.start("boat", (folder) => ["-state-dir", folder, "-log-format", "json", ...flags]);
 }
 
 Deno.test("the demo shows at least ten devices with manufacturer and model, and frames", options, async () => {
-  await using program = await BoatProgram.start("-demo", "-listen", "127.0.0.1:0");
+  await using program = await startBoat("-demo", "-listen", "127.0.0.1:0");
   const url = await program.url();
   await using client = await SseClient.open(`${url}/events`);
   await client.atLeast(100);
@@ -85,7 +25,7 @@ Deno.test("the demo shows at least ten devices with manufacturer and model, and 
 });
 
 Deno.test("SIGTERM ends the program with streams open: exit code 0, in time", options, async () => {
-  await using program = await BoatProgram.start("-demo", "-listen", "127.0.0.1:0");
+  await using program = await startBoat("-demo", "-listen", "127.0.0.1:0");
   const url = await program.url();
   await using client = await SseClient.open(`${url}/events`);
   const socket = new WebSocket(`${url.replace("http", "ws")}/ws`);
@@ -102,9 +42,9 @@ Deno.test("SIGTERM ends the program with streams open: exit code 0, in time", op
 });
 
 Deno.test("SIGHUP takes over what can be reloaded, and refuses a bad file as a whole", options, async () => {
-  await using program = await BoatProgram.start("-loopback", "-listen", "127.0.0.1:0");
+  await using program = await startBoat("-loopback", "-listen", "127.0.0.1:0");
   const url = await program.url();
-  const file = `${program.stateDir}/vbg-boat.conf`;
+  const file = `${program.folder}/vbg-boat.conf`;
   const status = async () => (await (await fetch(`${url}/healthz`)).json()).status;
   assert.equal(await status(), "ok");
   await Deno.writeTextFile(file, 'health.bus-silence-threshold = 1ms\nlog-level = "shout"\n');
@@ -123,7 +63,7 @@ const refusals: [why: string, flags: string[], message: RegExp, code: number][] 
 ];
 for (const [why, flags, message, code] of refusals) {
   Deno.test(`${why} is one clear line and exit code ${code}`, options, async () => {
-    await using program = await BoatProgram.start(...flags);
+    await using program = await startBoat(...flags);
     assert.equal(await program.exitCode(), code);
     assert.match(program.log, message);
     assert.doesNotMatch(program.log, /^\s+at /m);
@@ -133,7 +73,7 @@ for (const [why, flags, message, code] of refusals) {
 Deno.test("a port that is taken is one clear line and exit code 1", options, async () => {
   const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   try {
-    await using program = await BoatProgram.start("-loopback", "-listen", `127.0.0.1:${taken.addr.port}`);
+    await using program = await startBoat("-loopback", "-listen", `127.0.0.1:${taken.addr.port}`);
     assert.equal(await program.exitCode(), 1);
     assert.match(program.log, /^vbg-boat: Cannot listen on 127\.0\.0\.1:\d+: the port is taken$/m);
   } finally {

@@ -56,6 +56,8 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
     query: [...FILTER, "from", "to", "src", "limit", "interval", "decode"],
     codes: ["200", "400", "503"],
   },
+  "POST /send": { query: [], codes: ["403"] },
+  "POST /query": { query: [], codes: ["403"] },
   "/pgns": { query: [], codes: ["200"] },
   "/pgns/{pgn}": { query: [], codes: ["200", "400", "404"] },
   "/healthz": { query: [], codes: ["200", "503"] },

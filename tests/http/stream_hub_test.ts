@@ -9,6 +9,7 @@ function client(): StreamClient & { seen: string[] } {
   const seen: string[] = [];
   return {
     kind: "sse",
+    waitingBytes: 0,
     seen,
     deliver: ({ firstSeq, lastSeq }) => seen.push(`${firstSeq}-${lastSeq}`) * 0,
     lost: ({ count }) => seen.push(`lost ${count}`),

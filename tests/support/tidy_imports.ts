@@ -21,6 +21,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   filter: ["base", "frame"],
   node: ["base", "frame", "pgn", "can", "broker"],
   stream: ["base", "frame", "filter", "broker", "journal"],
+  replay: ["base", "frame", "can", "broker", "journal", "stream"],
   replication: ["base", "frame", "journal", "stream"],
   cloud: ["base", "frame", "broker", "journal", "stream", "replication"],
   http: [...UP_TO_REPLICATION, "cloud"],

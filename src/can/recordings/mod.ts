@@ -5,6 +5,7 @@
  * @module
  */
 export * from "./assemble.ts";
+export { RecordedMonotonic } from "./clocks.ts";
 export * from "./detect.ts";
 export * from "./read.ts";
 export {

@@ -1,0 +1,113 @@
+/**
+ * `vbg simulate`: plays a recording through the server of a boat.
+ *
+ * @module
+ */
+import {
+  ConvertError,
+  convertRecordings,
+  journalFilesOf,
+  ReplayError,
+  type Simulation,
+  startSimulation,
+  VERSION,
+} from "@vessel/gateway";
+import type { Logger } from "@vessel/gateway/settings";
+import { listenAddress } from "./boat_options.ts";
+import { formatReport } from "./convert_report.ts";
+import { EXIT, type Program, type Running, serve, SettingsError, type Surroundings } from "./program.ts";
+import { simulateChecks, simulateOptions, type SimulateSettings } from "./simulate_options.ts";
+import { urlOf } from "./url_of.ts";
+
+/** The command's name, words and settings. */
+export const program: Program<SimulateSettings> = {
+  name: "vbg simulate",
+  version: VERSION,
+  summary: "plays a recording through the server of a boat; nothing can be sent",
+  options: simulateOptions,
+  checks: simulateChecks,
+};
+
+/** First bytes of a journal. */
+const JOURNAL_MAGIC = "LPJ";
+
+/** Runs the command until it is stopped, or until the replay is done. Answers the exit code. */
+export async function run(around: Surroundings): Promise<number> {
+  return await serve(program, (settings, log) => start(settings, { log, around }), around);
+}
+
+/** What is played, and the directory to be removed afterwards where there is one. */
+interface Recording {
+  files: readonly string[];
+  temporary?: string;
+}
+
+async function start(
+  settings: SimulateSettings,
+  { log, around }: { log: Logger; around: Surroundings },
+): Promise<Running<SimulateSettings>> {
+  const recording = await open(settings, around).catch(asSettingsError);
+  const removeTemporary = async () => {
+    if (recording.temporary !== undefined) await Deno.remove(recording.temporary, { recursive: true });
+  };
+  try {
+    const { file: _, dir: _dir, start: startUs, ...rest } = settings;
+    const listen = listenAddress(settings);
+    const simulation = await startSimulation({ ...rest, files: recording.files, startUs, listen, log })
+      .catch(asSettingsError);
+    log.info("listening", { url: urlOf(simulation.address) });
+    return {
+      reload: () => {},
+      ...(settings.exitWhenDone && { done: finish(simulation) }),
+      stop: async () => {
+        await simulation.stop();
+        await removeTemporary();
+      },
+    };
+  } catch (error) {
+    await removeTemporary();
+    throw error;
+  }
+}
+
+async function open({ file, dir }: SimulateSettings, { complain }: Surroundings): Promise<Recording> {
+  if (dir !== undefined) return { files: await journalFilesOf(dir) };
+  if (file === undefined) throw new ReplayError("There is nothing to play");
+  if (await isJournal(file)) return { files: [file] };
+  const temporary = await Deno.makeTempDir({ prefix: "vbg-simulate-" });
+  try {
+    const path = `${temporary}/recording.lpj`;
+    const input = await Deno.open(file);
+    const summary = await convertRecordings([{ name: file, chunks: input.readable }], { to: { kind: "file", path } });
+    complain(formatReport(summary));
+    if (summary.files.length === 0) throw new ReplayError(`Cannot play "${file}": it has no message`);
+    return { files: [path], temporary };
+  } catch (error) {
+    await Deno.remove(temporary, { recursive: true });
+    throw error;
+  }
+}
+
+async function isJournal(path: string): Promise<boolean> {
+  try {
+    using file = await Deno.open(path);
+    const bytes = new Uint8Array(JOURNAL_MAGIC.length);
+    await file.read(bytes);
+    return new TextDecoder().decode(bytes) === JOURNAL_MAGIC;
+  } catch (error) {
+    throw new ReplayError(`Cannot play "${path}": ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** What cannot be played was named by a setting. */
+function asSettingsError(error: unknown): never {
+  const isSetting = error instanceof ReplayError || error instanceof ConvertError;
+  throw isSetting ? new SettingsError(error.message, { cause: error }) : error;
+}
+
+/** Waits for the replay and for those who read it. */
+async function finish({ replayed, drained }: Simulation): Promise<number> {
+  const state = await replayed;
+  if (state.kind === "ended") await drained();
+  return state.kind === "ended" && state.damaged === 0 ? EXIT.ok : EXIT.failure;
+}

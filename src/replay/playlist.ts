@@ -1,0 +1,154 @@
+import type { Logger } from "../base/mod.ts";
+import { formatTimeUs, newStoredFrame } from "../frame/mod.ts";
+import { type Block, BlockError, type BlockFile, type BlockPlace, BlockReader, openBlockFile } from "../journal/mod.ts";
+
+/** There is nothing that can be played. */
+export class ReplayError extends Error {
+  /** `ReplayError`. */
+  override readonly name = "ReplayError";
+}
+
+/** A block and the file it is in. */
+export interface PlaylistBlock extends BlockPlace {
+  path: string;
+}
+
+/** What is to be played. */
+export interface PlaylistOptions {
+  /** Journal files in the order in which they are played. */
+  paths: readonly string[];
+  /** Begins with the first frame of this time or later, microseconds since 1970; default with the first of all. */
+  startUs?: number | undefined;
+  log: Logger;
+}
+
+/** Bus of recordings that name none. */
+const UNNAMED_BUS = "can0";
+
+/** Blocks in the order in which they are played: files as they are given, blocks as they lie in them. */
+export class Playlist {
+  /** Blocks from the one with the first frame on. */
+  readonly blocks: readonly PlaylistBlock[];
+  /** Names of all buses, in order of appearance. */
+  readonly buses: readonly string[];
+  /** Time that frames in front of the first one are earlier than; -Infinity where all are played. */
+  readonly startUs: number;
+  /** Places where a block should begin and none does. */
+  readonly damaged: number;
+
+  private constructor(played: Pick<Playlist, "blocks" | "buses" | "startUs" | "damaged">) {
+    this.blocks = played.blocks;
+    this.buses = played.buses;
+    this.startUs = played.startUs;
+    this.damaged = played.damaged;
+  }
+
+  /**
+   * Looks at the files. One that cannot be read is warned of and left out, unless it is the only one.
+   *
+   * @throws {ReplayError} nothing is left to be played
+   */
+  static async open({ paths, startUs = -Infinity, log }: PlaylistOptions): Promise<Playlist> {
+    const files: BlockFile[] = [];
+    for (const path of paths) {
+      const file = await openFile(path, { isOnly: paths.length === 1, log });
+      if (file) files.push(file);
+    }
+    if (files.length === 0) throw new ReplayError("None of the files can be played");
+    using reader = new BlockReader();
+    const buses = new Set<string>();
+    for (const file of files) for (const name of await busesOf(file, reader)) buses.add(name);
+    const all = files.flatMap(({ path, blocks }) => blocks.map((place) => ({ path, ...place })));
+    return new Playlist({
+      blocks: startUs === -Infinity ? all : await from(startUs, { blocks: all, reader }),
+      buses: buses.size > 0 ? [...buses] : [UNNAMED_BUS],
+      startUs,
+      damaged: files.reduce((sum, { damaged }) => sum + damaged, 0),
+    });
+  }
+}
+
+/**
+ * Journal files of a directory in lexicographic order; other files are none.
+ *
+ * @throws {ReplayError} it has none, or cannot be read
+ */
+export async function journalFilesOf(directory: string): Promise<string[]> {
+  const names: string[] = [];
+  try {
+    for await (const { name, isDirectory } of Deno.readDir(directory)) {
+      if (!isDirectory && name.toLowerCase().endsWith(".lpj")) names.push(name);
+    }
+  } catch (error) {
+    throw new ReplayError(`Cannot read the directory "${directory}": ${messageOf(error)}`);
+  }
+  if (names.length === 0) throw new ReplayError(`No .lpj files are in "${directory}"`);
+  return names.sort().map((name) => `${directory}/${name}`);
+}
+
+async function openFile(
+  path: string,
+  { isOnly, log }: { isOnly: boolean; log: Logger },
+): Promise<BlockFile | undefined> {
+  try {
+    const file = await openBlockFile(path);
+    if (file.blocks.length === 0) throw new BlockError("size", "it has no whole block");
+    if (file.isTorn) log.warn("journal file is torn", { path });
+    if (file.damaged > 0) log.warn("journal file has damaged blocks", { path, blocks: file.damaged });
+    return file;
+  } catch (error) {
+    if (isOnly) throw new ReplayError(`Cannot play "${path}": ${messageOf(error)}`);
+    log.warn("journal file passed over", { path, reason: messageOf(error) });
+    return undefined;
+  }
+}
+
+/** Names in the first and last block: the recorder tells them in each, and buses only ever join. */
+async function busesOf({ path, blocks }: BlockFile, reader: BlockReader): Promise<string[]> {
+  const names: string[] = [];
+  for (const place of new Set([blocks[0], blocks.at(-1)])) {
+    const block = place && await readBlockAt(reader, { path, ...place });
+    names.push(...block?.notes.buses ?? []);
+  }
+  return names;
+}
+
+/** The blocks from the one on that has the first frame of a time or later. */
+async function from(
+  startUs: number,
+  { blocks, reader }: { blocks: readonly PlaylistBlock[]; reader: BlockReader },
+): Promise<PlaylistBlock[]> {
+  for (const [i, place] of blocks.entries()) {
+    // Blocks tell when they begin. While times ascend, each ends before the one after the next begins.
+    const [next, second] = [blocks[i + 1]?.timeUs ?? NaN, blocks[i + 2]?.timeUs ?? NaN];
+    if (place.timeUs <= next && next <= second && second < startUs) continue;
+    const block = await readBlockAt(reader, place);
+    if (!block || lastTimeOf(block) >= startUs) return blocks.slice(i);
+  }
+  throw new ReplayError(`Nothing was recorded at ${formatTimeUs(startUs)} or later`);
+}
+
+/** Undefined where the block is damaged: that is told when it is its turn. */
+async function readBlockAt(reader: BlockReader, place: PlaylistBlock): Promise<Block | undefined> {
+  try {
+    return await reader.read(place.path, place);
+  } catch (error) {
+    if (error instanceof BlockError) return undefined;
+    throw error;
+  }
+}
+
+function lastTimeOf(block: Block): number {
+  const frame = newStoredFrame();
+  const frames = block.frames();
+  try {
+    while (frames.next(frame));
+  } catch (error) {
+    if (!(error instanceof BlockError)) throw error;
+  }
+  return frame.timeUs;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

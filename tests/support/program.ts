@@ -1,0 +1,68 @@
+import { fileURLToPath } from "node:url";
+import { eventually } from "./eventually.ts";
+
+/** The real program in a process and a folder of its own. */
+export class TestProgram implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #folder: string;
+  readonly #reading: Promise<void>;
+  #log = "";
+
+  private constructor(child: Deno.ChildProcess, folder: string) {
+    this.#child = child;
+    this.#folder = folder;
+    this.#reading = this.#read();
+  }
+
+  /** Starts `cli/{name}.ts`; its folder, which is empty, is where it runs. */
+  static async start(name: "boat" | "vbg", argsIn: (folder: string) => string[]): Promise<TestProgram> {
+    const folder = await Deno.makeTempDir();
+    const script = fileURLToPath(new URL(`../../cli/${name}.ts`, import.meta.url));
+    const args = ["run", "-A", "--no-check", script, ...argsIn(folder)];
+    const child = new Deno.Command(Deno.execPath(), { args, cwd: folder, stdout: "null", stderr: "piped" }).spawn();
+    return new TestProgram(child, folder);
+  }
+
+  /** What the program has written on standard error so far. */
+  get log(): string {
+    return this.#log;
+  }
+
+  /** Its folder, which goes with it. */
+  get folder(): string {
+    return this.#folder;
+  }
+
+  /** Address of the API, once it listens. */
+  async url(): Promise<string> {
+    const port = await eventually(
+      "the log line with the address",
+      () => /"url":"http:\/\/[^"]+:(\d+)"/.exec(this.#log)?.[1],
+    );
+    return `http://127.0.0.1:${port}`;
+  }
+
+  signal(name: Deno.Signal): void {
+    this.#child.kill(name);
+  }
+
+  async exitCode(): Promise<number> {
+    const { code } = await this.#child.status;
+    await this.#reading;
+    return code;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.#child.kill("SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
+    await this.exitCode();
+    await Deno.remove(this.#folder, { recursive: true });
+  }
+
+  async #read(): Promise<void> {
+    for await (const text of this.#child.stderr.pipeThrough(new TextDecoderStream())) this.#log += text;
+  }
+}
