@@ -5,3 +5,4 @@
  */
 export * from "./discovery.ts";
 export * from "./identity_requests.ts";
+export * from "./voice.ts";

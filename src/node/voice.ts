@@ -1,0 +1,62 @@
+import type { CanFrame } from "../frame/mod.ts";
+
+/** A message to be said on a bus. */
+export interface OutgoingMessage {
+  /** Index of the bus. */
+  bus: number;
+  /** 0 to 7. */
+  prio: number;
+  pgn: number;
+  /** 0 to 254. */
+  src: number;
+  /** 255: everybody. */
+  dst: number;
+  /** Payload, up to 1785 bytes; it is kept until it is sent. */
+  data: Uint8Array;
+}
+
+/** A message that was not sent, or not wholly. */
+export class TransmitError extends Error {
+  override readonly name = "TransmitError";
+  /**
+   * - `full`: too many wait for the bus already
+   * - `too-long`: no transport carries so many bytes
+   * - `bus`: the bus took a frame not
+   * - `aborted`: the receiver ended the transport session
+   * - `silent`: the receiver did not answer in time
+   * - `closed`: the server stops
+   */
+  readonly reason: "full" | "too-long" | "bus" | "aborted" | "silent" | "closed";
+
+  constructor(reason: TransmitError["reason"], message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** The way of messages to the buses: as many frames as each takes, one message after the other, never too fast. */
+export interface Transmit {
+  /**
+   * Takes messages, all or none. Resolves when the last frame of the last one is out.
+   *
+   * @param options.urgent goes before what waits, and at once: network management, of single frames
+   * @throws {TransmitError} at once `full` or `too-long`: none is sent
+   * @returns rejects with a {@linkcode TransmitError} when one of them fails; those after it are sent nevertheless
+   */
+  send(messages: readonly OutgoingMessage[], options?: { urgent?: boolean }): Promise<void>;
+}
+
+/** Somebody who must hear every frame of a bus, our own included: transport sessions, address claims, requests. */
+export interface FrameHearer {
+  /** The object and its buffer are reused. Must not throw. */
+  heard(bus: number, frame: CanFrame): void;
+}
+
+/** Whether we may speak with an address of our own on a bus. */
+export type OwnAddress =
+  /** We claim none: messages come from whatever source is asked for. */
+  | { kind: "none" }
+  | { kind: "claiming" }
+  | { kind: "claimed"; src: number; name: bigint }
+  /** There is no free address. */
+  | { kind: "cannot-claim" };
