@@ -1,7 +1,7 @@
 import { FileError } from "./file_error.ts";
 
 /** File in the directory that carries the lock. It stays: to remove it would let two in at once. */
-const LOCK_FILE = ".lock";
+const DEFAULT_LOCK_FILE = ".lock";
 /** What is kept there is nobody else's business. */
 const PRIVATE_MODE = 0o700;
 
@@ -18,21 +18,28 @@ export interface DirectoryLock extends Disposable {
  *
  * @param options.what what to call it in messages, default `directory`
  * @param options.mode permissions of a directory that is made, default 0700
+ * @param options.file name of the file that carries the lock: one directory may be held for several purposes
  * @throws {FileError} another process holds it, or it cannot be made or written
  */
 export async function lockDirectory(
   path: string,
-  { what = "directory", mode = PRIVATE_MODE }: { what?: string; mode?: number } = {},
+  { what = "directory", mode = PRIVATE_MODE, file = DEFAULT_LOCK_FILE }: Partial<LockOptions> = {},
 ): Promise<DirectoryLock> {
-  const file = await openLock(path, { what, mode });
-  return { path, close: () => file.close(), [Symbol.dispose]: () => file.close() };
+  const lock = await openLock(path, { what, mode, file });
+  return { path, close: () => lock.close(), [Symbol.dispose]: () => lock.close() };
 }
 
-async function openLock(path: string, { what, mode }: { what: string; mode: number }): Promise<{ close: () => void }> {
+interface LockOptions {
+  what: string;
+  mode: number;
+  file: string;
+}
+
+async function openLock(path: string, { what, mode, file: name }: LockOptions): Promise<{ close: () => void }> {
   let file: Deno.FsFile | undefined;
   try {
     await Deno.mkdir(path, { recursive: true, mode });
-    file = await Deno.open(`${path}/${LOCK_FILE}`, { read: true, write: true, create: true });
+    file = await Deno.open(`${path}/${name}`, { read: true, write: true, create: true });
     // Not `lock()`: it holds up the whole program until the other one ends.
     if (!await file.tryLock(true)) throw new Error("it is used by another process");
     return closeOnce(file);

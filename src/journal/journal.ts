@@ -8,6 +8,9 @@ import { type JournalState, JournalWriter, type JournalWriterOptions } from "./j
 import { recover } from "./recovery.ts";
 import { HEAD_FILE, type SequenceState, SequenceStore } from "./sequence_store.ts";
 
+/** A lock of its own: the state directory may be the same one. */
+const LOCK_FILE = ".journal.lock";
+
 /** How a journal is opened. */
 export interface JournalOptions
   extends Omit<JournalWriterOptions, "epoch" | "gap" | "newestFile" | "onWritten" | "onEnded"> {
@@ -80,7 +83,7 @@ export class Journal {
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const { directory, stateDirectory, log, clock, reserve } = options;
-    const lock = await lockDirectory(directory, { what: "journal directory", mode: 0o755 });
+    const lock = await lockDirectory(directory, { what: "journal directory", mode: 0o755, file: LOCK_FILE });
     try {
       const recovered = await recover(options);
       const late: { writer?: JournalWriter } = {};

@@ -32,6 +32,14 @@ Deno.test("a directory that was let go, once or twice, is free", DISK, async () 
   });
 });
 
+Deno.test("a directory may be held for two purposes, each once", DISK, async () => {
+  await inFolder(async (folder) => {
+    using _ = await lockDirectory(folder);
+    using __ = await lockDirectory(folder, { file: ".other.lock" });
+    await assert.rejects(lockDirectory(folder, { file: ".other.lock" }), /is used by another process$/);
+  });
+});
+
 Deno.test("a directory that cannot be made is told with its path and the reason", DISK, async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
