@@ -51,4 +51,5 @@ export {
 export type { CanFrame, Device, DeviceEvent, Frame } from "./src/frame/mod.ts";
 export type { Filter } from "./src/filter/mod.ts";
 export { ListenError } from "./src/http/mod.ts";
+export { formatSendRule, parseSendRule, parseSendRules, type PgnRange, type SendRule } from "./src/node/mod.ts";
 export { CLIENT_ID, type Slot } from "./src/stream/mod.ts";

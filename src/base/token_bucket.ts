@@ -27,4 +27,10 @@ export class TokenBucket {
     this.#tokens -= count;
     return true;
   }
+
+  /** Milliseconds from the last take until `count` tokens are there; Infinity when the bucket is too small for them. */
+  waitMs(count = 1): number {
+    if (this.#perSecond <= 0 || this.#tokens >= count) return 0;
+    return count > this.#burst ? Infinity : (count - this.#tokens) * 1000 / this.#perSecond;
+  }
 }

@@ -100,11 +100,12 @@ function badField(error: z.ZodError): ApiError {
   return new ApiError(400, `Field "${field}": ${why}`, { members: { field } });
 }
 
-/** Of a value that may have several forms, what is wrong with the first. */
+/** Of a value that may have several forms, what is wrong with the one it comes closest to: where the fault is deepest. */
 function firstIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
   const [issue] = issues;
   if (issue?.code !== "invalid_union") return issue;
-  const inner = firstIssue(issue.errors[0] ?? []);
+  const [inner] = issue.errors.map(firstIssue).filter((each) => each !== undefined)
+    .sort((a, b) => b.path.length - a.path.length);
   return inner ? { ...inner, path: [...issue.path, ...inner.path] } : issue;
 }
 

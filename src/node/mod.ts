@@ -5,4 +5,7 @@
  */
 export * from "./discovery.ts";
 export * from "./identity_requests.ts";
+export * from "./queries.ts";
+export * from "./send_gate.ts";
+export * from "./send_policy.ts";
 export * from "./voice.ts";

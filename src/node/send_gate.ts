@@ -1,0 +1,210 @@
+import { type Clock, type Logger, TokenBucket } from "../base/mod.ts";
+import { formatHex, NULL_ADDRESS } from "../frame/mod.ts";
+import { judge, type NameOf, type SendRule } from "./send_policy.ts";
+import type { OutgoingMessage, OwnAddress, Transmit } from "./voice.ts";
+import { TransmitError } from "./voice.ts";
+
+/** What may be sent; read whenever it matters. */
+export interface SendSettings {
+  /** Nothing is sent for clients unless this is true. */
+  enabled: boolean;
+  /** Nothing is sent for clients, whatever `enabled` says. */
+  readOnly: boolean;
+  /** In order; see {@linkcode judge}. */
+  rules: readonly SendRule[];
+  /** Messages a second on average, all clients together; 0: no limit. */
+  rateLimit: number;
+  /** Messages at once. */
+  rateBurst: number;
+}
+
+/** A message that a client wants sent. */
+export interface WantedMessage extends Omit<OutgoingMessage, "src"> {
+  /** Used where we have no address of our own; undefined: 254. */
+  src: number | undefined;
+  /** What the rules are asked about when it is not the message's own PGN: a request is judged by what it asks for. */
+  judgedPgn?: number;
+}
+
+/** Who wants it, for the audit log. */
+export interface Sender {
+  /** Address of the client. */
+  address: string;
+  /** Name of its token. */
+  name?: string | undefined;
+  /** Where it asked: `/send`, `/query`, `/ws`. */
+  via: string;
+}
+
+/**
+ * Why nothing was sent.
+ *
+ * - `disabled`, `read-only`: nobody may send
+ * - `rate`: too many; `retryAfterMs` says when there is room
+ * - `policy`: the rules do not allow it
+ * - `address`: we have no address on the bus yet
+ * - `full`: too many messages wait for the bus
+ * - `too-long`: no transport carries so many bytes
+ */
+export type SendRefusal = "disabled" | "read-only" | "rate" | "policy" | "address" | "full" | "too-long";
+
+/** A client's message is not sent. */
+export class SendError extends Error {
+  override readonly name = "SendError";
+  readonly reason: SendRefusal;
+  /** With `rate`: when there is room again; Infinity: there will never be for so many at once. */
+  readonly retryAfterMs: number;
+
+  constructor(reason: SendRefusal, message: string, { retryAfterMs = 0 }: { retryAfterMs?: number } = {}) {
+    super(message);
+    this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Totals of what clients wanted sent. */
+export interface SendCounters {
+  /** Messages queued. */
+  accepted: number;
+  /** Messages that were queued, and then could not be sent. */
+  failed: number;
+  /** Messages refused, by reason. */
+  refused: Record<SendRefusal, number>;
+}
+
+/** What the gate stands between. */
+export interface SendGateOptions {
+  transmit: Transmit;
+  /** Our own address on a bus. */
+  address: (bus: number) => OwnAddress;
+  /** NAME of who holds an address. */
+  nameOf: NameOf;
+  /** Names of the buses by index. */
+  buses: readonly string[];
+  settings: () => SendSettings;
+  clock: Clock;
+  log: Logger;
+}
+
+/** The one way from clients to the buses. Whatever is asked, and what became of it, is a line of the audit log. */
+export class SendGate {
+  readonly counters: SendCounters = {
+    accepted: 0,
+    failed: 0,
+    refused: { disabled: 0, "read-only": 0, rate: 0, policy: 0, address: 0, full: 0, "too-long": 0 },
+  };
+  readonly #options: SendGateOptions;
+  #bucket: { key: string; tokens: TokenBucket } | undefined;
+
+  constructor(options: SendGateOptions) {
+    this.#options = options;
+  }
+
+  /** @throws {SendError} `disabled`, `read-only`: whatever the message */
+  checkOpen(): void {
+    const { enabled, readOnly } = this.#options.settings();
+    if (!enabled) throw new SendError("disabled", "send is disabled");
+    if (readOnly) throw new SendError("read-only", "the server is in read-only mode");
+  }
+
+  /**
+   * Checks messages and queues them: all or none.
+   *
+   * @throws {SendError} none is sent
+   * @returns resolves when they are out, rejects with a {@linkcode TransmitError} when that failed
+   */
+  send(wanted: readonly WantedMessage[], sender: Sender): Promise<void> {
+    try {
+      const messages = this.#pass(wanted);
+      const done = this.#options.transmit.send(messages);
+      this.counters.accepted += messages.length;
+      for (const message of messages) this.#audit(message, { sender, outcome: "accepted" });
+      done.catch((error: unknown) => this.#failed(messages, { sender, error }));
+      return done;
+    } catch (error) {
+      const refusal = asRefusal(error);
+      if (refusal === undefined) throw error;
+      this.counters.refused[refusal.reason] += wanted.length;
+      for (const message of wanted) this.#audit(message, { sender, outcome: refusal.reason, why: refusal.message });
+      throw refusal;
+    }
+  }
+
+  #pass(wanted: readonly WantedMessage[]): OutgoingMessage[] {
+    this.checkOpen();
+    this.#takeTokens(wanted.length);
+    for (const { bus, pgn, dst, judgedPgn = pgn } of wanted) this.#judge({ bus, pgn: judgedPgn, dst });
+    return wanted.map(({ judgedPgn: _, ...message }) => ({ ...message, src: this.#source(message) }));
+  }
+
+  #takeTokens(count: number): void {
+    const { clock, settings } = this.#options;
+    const { rateLimit, rateBurst } = settings();
+    const key = `${rateLimit} ${rateBurst}`;
+    if (this.#bucket?.key !== key) {
+      this.#bucket = { key, tokens: new TokenBucket({ perSecond: rateLimit, burst: rateBurst }) };
+    }
+    const { tokens } = this.#bucket;
+    if (tokens.take(clock.monoMs(), count)) return;
+    const retryAfterMs = tokens.waitMs(count);
+    const why = Number.isFinite(retryAfterMs)
+      ? `more than ${rateLimit} messages a second: see -send-rate-limit`
+      : `${count} messages at once are more than ${rateBurst}: see -send-rate-burst`;
+    throw new SendError("rate", why, { retryAfterMs });
+  }
+
+  #judge(subject: { bus: number; pgn: number; dst: number }): void {
+    const { settings, nameOf } = this.#options;
+    const verdict = judge(settings().rules, { subject, nameOf });
+    if (verdict.kind === "allowed") return;
+    const what = `(pgn=${subject.pgn}, dst=${subject.dst})`;
+    throw new SendError(
+      "policy",
+      verdict.kind === "denied" ? `send denied by rule ${verdict.rule} ${what}` : `no send rule matched ${what}`,
+    );
+  }
+
+  #source({ bus, src }: Pick<WantedMessage, "bus" | "src">): number {
+    const own = this.#options.address(bus);
+    if (own.kind === "none") return src ?? NULL_ADDRESS;
+    if (own.kind === "claimed") return own.src;
+    const why = own.kind === "claiming" ? "it is being claimed" : "every address is taken";
+    throw new SendError("address", `the virtual device has no address on bus "${this.#options.buses[bus]}": ${why}`);
+  }
+
+  #failed(messages: readonly OutgoingMessage[], { sender, error }: { sender: Sender; error: unknown }): void {
+    this.counters.failed += messages.length;
+    const why = error instanceof Error ? error.message : String(error);
+    for (const message of messages) this.#audit(message, { sender, outcome: "failed", why });
+  }
+
+  #audit(
+    { bus, prio, pgn, src, dst, data, judgedPgn }: WantedMessage,
+    { sender, outcome, why }: { sender: Sender; outcome: string; why?: string },
+  ): void {
+    const { log, buses } = this.#options;
+    log.info("audit", {
+      component: "audit",
+      outcome,
+      via: sender.via,
+      client: sender.address,
+      ...(sender.name !== undefined && { token: sender.name }),
+      bus: buses[bus],
+      pgn,
+      ...(judgedPgn !== undefined && { asked: judgedPgn }),
+      ...(src !== undefined && { src }),
+      dst,
+      prio,
+      data: formatHex(data),
+      ...(why !== undefined && { why }),
+    });
+  }
+}
+
+/** What the transmitter refuses at once is a refusal like any other. */
+function asRefusal(error: unknown): SendError | undefined {
+  if (error instanceof SendError) return error;
+  if (!(error instanceof TransmitError)) return undefined;
+  const { reason, message } = error;
+  return reason === "full" || reason === "too-long" ? new SendError(reason, message) : undefined;
+}

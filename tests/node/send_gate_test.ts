@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { type LogFields, Logger } from "../../src/base/mod.ts";
+import {
+  type OutgoingMessage,
+  type OwnAddress,
+  parseSendRules,
+  SendError,
+  SendGate,
+  type SendSettings,
+  TransmitError,
+  type WantedMessage,
+} from "../../src/node/mod.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+
+const OPEN: SendSettings = { enabled: true, readOnly: false, rules: [], rateLimit: 0, rateBurst: 10 };
+const SENDER = { address: "192.0.2.7", name: "plotter", via: "/send" };
+
+function wanted(more: Partial<WantedMessage> = {}): WantedMessage {
+  return { bus: 0, prio: 6, pgn: 126208, src: 7, dst: 5, data: Uint8Array.of(1, 2), ...more };
+}
+
+/** A gate before a transmitter that only keeps what it gets. */
+class TestGate {
+  readonly sent: OutgoingMessage[] = [];
+  readonly audit: (LogFields & { outcome?: string })[] = [];
+  readonly clock = new FakeClock();
+  settings: SendSettings = OPEN;
+  own: OwnAddress = { kind: "none" };
+  /** What the transmitter answers. */
+  answer: () => Promise<void> = () => Promise.resolve();
+  readonly gate = new SendGate({
+    transmit: {
+      send: (messages) => {
+        const done = this.answer();
+        this.sent.push(...messages);
+        return done;
+      },
+    },
+    address: () => this.own,
+    nameOf: () => undefined,
+    buses: ["can0"],
+    settings: () => this.settings,
+    clock: this.clock,
+    log: new Logger({ level: "info", format: "json", write: (line) => this.audit.push(JSON.parse(line)) }),
+  });
+
+  /** Tries to send; gives the reason against it. */
+  refusal(...messages: WantedMessage[]): string | undefined {
+    try {
+      this.gate.send(messages.length > 0 ? messages : [wanted()], SENDER).catch(() => {});
+      return undefined;
+    } catch (error) {
+      if (error instanceof SendError) return error.reason;
+      throw error;
+    }
+  }
+}
+
+Deno.test("send gate: nothing passes unless sending is enabled, nor in read-only mode", () => {
+  const test = new TestGate();
+  test.settings = { ...OPEN, enabled: false };
+  assert.equal(test.refusal(), "disabled");
+  test.settings = { ...OPEN, readOnly: true };
+  assert.equal(test.refusal(), "read-only");
+  assert.deepEqual(test.sent, []);
+  test.settings = OPEN;
+  assert.equal(test.refusal(), undefined);
+  assert.deepEqual(test.sent, [wanted()]);
+});
+
+Deno.test("send gate: of several messages all are sent, or none", () => {
+  const test = new TestGate();
+  test.settings = { ...OPEN, rules: parseSendRules("pgn:126208") };
+  assert.equal(test.refusal(wanted(), wanted({ pgn: 59904 })), "policy");
+  assert.deepEqual(test.sent, []);
+  assert.equal(test.refusal(wanted(), wanted({ prio: 2 })), undefined);
+  assert.equal(test.sent.length, 2);
+});
+
+Deno.test("send gate: the rate limit counts messages, and says when there is room", () => {
+  const test = new TestGate();
+  test.settings = { ...OPEN, rateLimit: 2, rateBurst: 4 };
+  assert.equal(test.refusal(wanted(), wanted(), wanted()), undefined);
+  assert.equal(test.refusal(wanted(), wanted()), "rate");
+  assert.throws(
+    () => test.gate.send([wanted(), wanted()], SENDER),
+    (error) => error instanceof SendError && error.retryAfterMs === 500,
+  );
+  test.clock.advance(500);
+  assert.equal(test.refusal(wanted(), wanted()), undefined);
+  assert.throws(
+    () => test.gate.send(Array.from({ length: 5 }, () => wanted()), SENDER),
+    (error) => error instanceof SendError && error.retryAfterMs === Infinity && /burst/.test(error.message),
+  );
+  test.settings = OPEN;
+  assert.equal(test.refusal(), undefined, "a limit that is taken away holds nobody up");
+});
+
+Deno.test("send gate: a claimed address replaces any source, and without one nothing is sent", () => {
+  const test = new TestGate();
+  test.own = { kind: "claiming" };
+  assert.equal(test.refusal(), "address");
+  test.own = { kind: "cannot-claim" };
+  assert.equal(test.refusal(), "address");
+  test.own = { kind: "claimed", src: 251, name: 1n };
+  assert.equal(test.refusal(wanted({ src: 9 })), undefined);
+  test.own = { kind: "none" };
+  assert.equal(test.refusal(wanted({ src: 9 }), wanted({ src: undefined })), undefined);
+  assert.deepEqual(test.sent.map(({ src }) => src), [251, 9, 254]);
+});
+
+Deno.test("send gate: a full queue is a refusal, a bus that fails later is counted and told", async () => {
+  const test = new TestGate();
+  test.answer = () => {
+    throw new TransmitError("full", "64 messages wait already");
+  };
+  assert.equal(test.refusal(), "full");
+  test.answer = () => Promise.reject(new TransmitError("bus", "it is down"));
+  await assert.rejects(test.gate.send([wanted()], SENDER), TransmitError);
+  assert.equal(test.gate.counters.failed, 1);
+  assert.deepEqual(test.audit.map(({ outcome }) => outcome), ["full", "accepted", "failed"]);
+});
+
+Deno.test("send gate: every message asked for is a line of the audit log with who, what and why", () => {
+  const test = new TestGate();
+  test.refusal();
+  test.settings = { ...OPEN, rules: parseSendRules("!pgn:126208") };
+  test.refusal(wanted({ judgedPgn: 126208, pgn: 59904 }));
+  const lines = test.audit.map(({ time: _, level: _level, message, ...rest }) => ({ message, ...rest }));
+  const common = { message: "audit", component: "audit", via: "/send", client: "192.0.2.7", token: "plotter" };
+  assert.deepEqual(lines, [
+    { ...common, outcome: "accepted", bus: "can0", pgn: 126208, src: 7, dst: 5, prio: 6, data: "0102" },
+    {
+      ...common,
+      outcome: "policy",
+      bus: "can0",
+      pgn: 59904,
+      asked: 126208,
+      src: 7,
+      dst: 5,
+      prio: 6,
+      data: "0102",
+      why: "send denied by rule 1 (pgn=126208, dst=5)",
+    },
+  ]);
+  assert.deepEqual(test.gate.counters, {
+    accepted: 1,
+    failed: 0,
+    refused: { disabled: 0, "read-only": 0, rate: 0, policy: 1, address: 0, full: 0, "too-long": 0 },
+  });
+});
