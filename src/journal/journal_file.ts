@@ -89,10 +89,14 @@ export class JournalFile {
     return this.#offsets.length;
   }
 
-  /** Writes a block and syncs it. Returns where it begins. After an error the file takes no more blocks. */
-  async append({ bytes, firstSeq, firstTimeUs }: SealedBlock): Promise<number> {
+  /**
+   * Writes a block and syncs it. Returns where it begins. After an error the file takes no more blocks.
+   *
+   * @param packed its bytes as they shall lie in the file; left out: packed now
+   */
+  async append({ bytes, firstSeq, firstTimeUs }: SealedBlock, packed?: Uint8Array<ArrayBuffer>): Promise<number> {
     const { compression } = this.#options;
-    const data = compress(bytes, compression);
+    const data = packed ?? compress(bytes, compression);
     const header = { baseTimeUs: firstTimeUs, baseSeq: firstSeq, dictionaryBytes: 0, dataBytes: data.length };
     const offset = this.#bytes;
     const head = compression === "zstd" ? encodeBlockHeader(header, { version: 2, compression }) : new Uint8Array(0);

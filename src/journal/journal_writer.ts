@@ -1,78 +1,32 @@
-import { backoffMs, type Clock, type Logger } from "../base/mod.ts";
+import { backoffMs } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { BlockBuilder } from "./block_builder.ts";
+import { BlockPacker } from "./block_packer.ts";
 import { Durability, notDurable } from "./durability.ts";
-import type { DeviceProduct } from "./device_table.ts";
 import { OversizedMessageError } from "./errors.ts";
-import { epochWordOf, type FileHeader } from "./file_layout.ts";
+import { epochWordOf } from "./file_layout.ts";
 import { nextFileName } from "./file_name.ts";
 import { JournalFile, type SealedBlock } from "./journal_file.ts";
-import { removeTails, TailFiles } from "./tail_files.ts";
+import type { JournalState, JournalWriterOptions } from "./journal_writer_types.ts";
+import { PackWorker } from "./pack_thread.ts";
+import { removeTails, type TailFile, TailFiles } from "./tail_files.ts";
 import { encodeOpening } from "./tail_opening.ts";
-import { type BlockDevice, type BlockNotes, type BootRecord, DEFAULT_BLOCK_BYTES, type Gap } from "./types.ts";
+import { type BlockNotes, DEFAULT_BLOCK_BYTES, type Gap } from "./types.ts";
 
-/** How the journal does. */
-export type JournalState =
-  | { kind: "recording" }
-  | { kind: "failing"; reason: string; since: number }
-  | { kind: "closed" };
-
-/** Where a block was written. */
-export interface WrittenBlock extends Omit<SealedBlock, "bytes" | "epochWord"> {
-  path: string;
-  offset: number;
-  /** Header of the file. */
-  header: FileHeader;
-}
-
-/** How a journal is written. */
-export interface JournalWriterOptions {
-  /** Directory of the files, which this process holds alone. */
-  directory: string;
-  /** First part of the files' names; default `nmea2k`. */
-  prefix?: string;
-  /** Default 256 KiB. */
-  blockBytes?: number;
-  /** Default `zstd`. */
-  compression?: "none" | "zstd";
-  /** A file is ended after so long, also on a silent bus; 0 (the default) never. */
-  rotateDurationMs?: number;
-  /** A file is ended when it is larger; 0 (the default) never. */
-  rotateBytes?: number;
-  /** Longest time that a frame is in memory alone; default 1 s. */
-  syncIntervalMs?: number;
-  /** Blocks that wait while nothing can be written, default 32 MiB; then frames are lost, and counted. */
-  maxBacklogBytes?: number;
-  /** Names of the buses, in the order of their indexes. */
-  buses: readonly string[];
-  /** 16 bytes that name the run of sequence numbers; see {@linkcode JournalWriter.beginEpoch}. */
-  epoch: Uint8Array<ArrayBuffer>;
-  boot?: BootRecord;
-  /** Numbers that were skipped before the first frame. */
-  gap?: Gap | undefined;
-  /** Newest file there is: no name sorts before it. */
-  newestFile?: string | undefined;
-  /** Blocks that a recovery could not write: they go first. */
-  pending?: readonly SealedBlock[];
-  /** Devices known now, for the block that begins. */
-  devices?: () => readonly BlockDevice[];
-  productOf?: (bus: number, src: number) => DeviceProduct | undefined;
-  clock: Clock;
-  log: Logger;
-  /** Told of every block that is on disk … */
-  onWritten?: (block: WrittenBlock) => void;
-  /** … and of every file that is ended. */
-  onEnded?: (path: string) => void;
-}
+export type { JournalState, JournalWriterOptions, WrittenBlock } from "./journal_writer_types.ts";
 
 /** A block that waits to be written. */
 interface WaitingBlock extends SealedBlock {
   /** It is the last one of its file. */
   endsFile?: boolean;
+  /** Where its frames are, or will be at the next flush; undefined for those of a recovery. */
+  tail?: TailFile;
 }
 
 const RETRY = { firstMs: 500, capMs: 60_000 };
 const DEFAULT_BACKLOG_BYTES = 32 * 1024 * 1024;
+/** Faster ones are packed fast: on a small computer the thread would take more than a hundredth of a core. */
+const DEFAULT_SLOW_BLOCK_MS = 30_000;
 
 /**
  * Writes frames into journal files. Appending is synchronous and never fails: frames go into the open block and its tail;
@@ -80,9 +34,12 @@ const DEFAULT_BACKLOG_BYTES = 32 * 1024 * 1024;
  */
 export class JournalWriter {
   readonly #options:
-    & Required<Pick<JournalWriterOptions, "prefix" | "syncIntervalMs" | "maxBacklogBytes">>
+    & Required<
+      Pick<JournalWriterOptions, "prefix" | "compression" | "syncIntervalMs" | "maxBacklogBytes" | "slowBlockMs">
+    >
     & JournalWriterOptions;
   readonly #builder: BlockBuilder;
+  readonly #packer: BlockPacker;
   readonly #tails: TailFiles;
   readonly #timer: ReturnType<typeof setInterval>;
   readonly #backlog: WaitingBlock[];
@@ -114,12 +71,15 @@ export class JournalWriter {
   #closing: Promise<void> | undefined;
 
   constructor(options: JournalWriterOptions) {
-    const { prefix = "nmea2k", syncIntervalMs = 1000, maxBacklogBytes = DEFAULT_BACKLOG_BYTES } = options;
-    this.#options = { ...options, prefix, syncIntervalMs, maxBacklogBytes };
+    const { prefix = "nmea2k", compression = "zstd", syncIntervalMs = 1000 } = options;
+    const { maxBacklogBytes = DEFAULT_BACKLOG_BYTES, slowBlockMs = DEFAULT_SLOW_BLOCK_MS } = options;
+    this.#options = { ...options, prefix, compression, syncIntervalMs, maxBacklogBytes, slowBlockMs };
     this.#builder = new BlockBuilder({
       blockBytes: options.blockBytes ?? DEFAULT_BLOCK_BYTES,
       ...(options.productOf && { productOf: options.productOf }),
     });
+    const { packThread: thread = new PackWorker(), log } = options;
+    this.#packer = new BlockPacker({ thread, log, onDone: () => this.#onPacked() });
     this.#tails = new TailFiles(options.directory);
     this.#backlog = [...options.pending ?? []];
     this.#epoch = options.epoch;
@@ -226,6 +186,7 @@ export class JournalWriter {
     this.#rotate();
     await this.#work();
     this.#state = { kind: "closed" };
+    this.#packer.close();
     this.#tails.close();
     if (this.#backlog.length === 0) {
       await removeTails(this.#options.directory).catch(() => {});
@@ -276,7 +237,8 @@ export class JournalWriter {
     const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = this.#builder;
     this.#isOpen = false;
     const epochWord = this.#epochWord;
-    this.#backlog.push({ bytes: this.#builder.finish(), firstSeq, lastSeq, firstTimeUs, lastTimeUs, epochWord });
+    const bytes = this.#builder.finish();
+    this.#backlog.push({ bytes, firstSeq, lastSeq, firstTimeUs, lastTimeUs, epochWord, tail: this.#tails.current });
     this.#work();
   }
 
@@ -325,20 +287,52 @@ export class JournalWriter {
   }
 
   async #writeAll(): Promise<void> {
-    for (let block = this.#backlog[0]; block; block = this.#backlog[0]) await this.#writeBlock(block);
+    for (let block = this.#backlog[0]; block; block = this.#backlog[0]) {
+      const packed = this.#pack(block);
+      if (packed === undefined) return await this.#flushWhilePacking(block);
+      await this.#writeBlock(block, packed);
+    }
     if (this.#endsFile) await this.#endFile();
-    // A tail is written over that of the block before the last one, which has to be in a file: all blocks, to be sure.
-    if (!this.#isOpen || this.#backlog.length > 0) return;
+    if (this.#backlog.length === 0) await this.#flush();
+  }
+
+  #onPacked(): void {
+    if (this.#state.kind !== "closed") this.#work();
+  }
+
+  /** The bytes of the first block as they shall lie in the file; undefined while a thread packs them. */
+  #pack(block: WaitingBlock): Uint8Array<ArrayBuffer> | undefined {
+    const { compression, slowBlockMs, maxBacklogBytes } = this.#options;
+    const { bytes, firstTimeUs, lastTimeUs, tail, endsFile = false } = block;
+    if (compression === "none") return bytes;
+    const isSlow = lastTimeUs - firstTimeUs >= slowBlockMs * 1000;
+    // Only while nothing waits for it: neither the next block, nor the end of the file, nor frames for room.
+    const isAlone = this.#backlog.length === 1 && 2 * bytes.length < maxBacklogBytes;
+    return this.#packer.pack(bytes, { mayWait: tail !== undefined && isSlow && isAlone && !endsFile });
+  }
+
+  /** Makes frames safe while a thread packs the only block that waits: it stays in its tail, which has to be whole. */
+  async #flushWhilePacking(block: WaitingBlock): Promise<void> {
+    const { epochWord, lastSeq } = block;
+    await block.tail?.flush();
+    this.#durable.note({ epochWord, seq: lastSeq });
+    // Meanwhile the open block may have become full, and wait, too.
+    if (this.#backlog.length === 1) await this.#flush();
+  }
+
+  /** Makes the open block's frames safe; those before it have to be, and all blocks but the last one in a file. */
+  async #flush(): Promise<void> {
+    if (!this.#isOpen) return;
     const epochWord = this.#epochWord;
     this.#durable.note({ epochWord, seq: await this.#tails.flush() });
   }
 
-  async #writeBlock(block: WaitingBlock): Promise<void> {
+  async #writeBlock(block: WaitingBlock, packed: Uint8Array<ArrayBuffer>): Promise<void> {
     if (this.#file && this.#file.header.epochWord !== block.epochWord) await this.#endFile();
     const file = this.#file ??= await this.#createFile(block);
-    const offset = await file.append(block);
+    const offset = await file.append(block, packed);
     this.#backlog.shift();
-    const { bytes: _, epochWord, endsFile = false, ...place } = block;
+    const { bytes: _, tail: __, epochWord, endsFile = false, ...place } = block;
     this.#durable.note({ epochWord, seq: block.lastSeq });
     this.#blocks++;
     this.#options.onWritten?.({ ...place, path: file.path, offset, header: file.header });
@@ -351,7 +345,7 @@ export class JournalWriter {
   }
 
   async #createFile({ firstTimeUs: timeUs, epochWord }: SealedBlock): Promise<JournalFile> {
-    const { directory, prefix, compression = "zstd" } = this.#options;
+    const { directory, prefix, compression } = this.#options;
     const taken = new Set<string>();
     for await (const { name } of Deno.readDir(directory)) taken.add(name);
     const name = nextFileName(prefix, { timeUs, after: this.#newestFile, isTaken: (each) => taken.has(each) });

@@ -9,7 +9,7 @@ import { MAX_BLOCK_BYTES } from "./types.ts";
 export const TAIL_NAMES = ["tail-a", "tail-b"] as const;
 
 /** One tail file and the block that goes into it. */
-class TailFile {
+export class TailFile {
   readonly #directory: string;
   readonly #path: string;
   readonly #buffer = new TailBuffer();
@@ -96,27 +96,28 @@ export class TailFiles {
     this.#files = [new TailFile(directory, first), new TailFile(directory, second)];
   }
 
-  get #tail(): TailFile {
+  /** Where the open block goes, or the last one went: until the next but one begins, it may be flushed. */
+  get current(): TailFile {
     return this.#files[this.#current] ?? this.#files[0];
   }
 
   /** Begins the tail of a block, in the file that the block before did not use. */
   begin(header: TailHeader, opening: unknown): void {
     this.#current = 1 - this.#current;
-    this.#tail.begin(header, opening);
+    this.current.begin(header, opening);
   }
 
   /** Takes a frame of the open block; it is safe after the next flush. */
   add(seq: number, message: Message): void {
-    this.#tail.add(seq, message);
+    this.current.add(seq, message);
   }
 
   /**
-   * Writes and syncs what waits of the open block; all blocks before it must be in the journal, as the file may hold one
-   * of them. Returns the last frame that is on disk then.
+   * Writes and syncs what waits of the open block; all blocks before the last one must be in the journal, as the file
+   * may hold one of them. Returns the last frame that is on disk then.
    */
   flush(): Promise<number> {
-    return this.#tail.flush();
+    return this.current.flush();
   }
 
   /** Closes both files; flushing opens them again. */

@@ -15,12 +15,13 @@ const RESERVE = 1_000_000;
 
 /** Records in a process of its own, kills it after a while, and tells what it had called durable. */
 async function recordAndKill(
-  args: { directory: string; first: number; gapFrom: number; newestFile: string },
+  args: { directory: string; first: number; gapFrom: number; newestFile: string; slowBlockMs: number },
   waitMs: number,
 ): Promise<number> {
-  const { directory, first, gapFrom, newestFile } = args;
+  const { directory, first, gapFrom, newestFile, slowBlockMs } = args;
+  const settings = [directory, String(first), String(gapFrom), newestFile, String(slowBlockMs)];
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", "--quiet", CHILD, directory, String(first), String(gapFrom), newestFile],
+    args: ["run", "-A", "--no-check", "--quiet", CHILD, ...settings],
     stdout: "piped",
   }).spawn();
   let text = "";
@@ -57,7 +58,9 @@ Deno.test({
         const gapFrom = round === 0 ? 0 : last.lastSeq + 1;
         const { newestFile } = last;
         const waitMs = random.chance(0.5) ? random.int(30) : random.int(200);
-        const durable = await recordAndKill({ directory, first, gapFrom, newestFile }, waitMs);
+        // In every other round blocks stay in their tails while a worker packs them.
+        const slowBlockMs = round % 2 === 0 ? 30_000 : 0;
+        const durable = await recordAndKill({ directory, first, gapFrom, newestFile, slowBlockMs }, waitMs);
         assert.ok(durable >= first);
         const { log, lines } = keptLog();
         const found = await recover({ directory, log });

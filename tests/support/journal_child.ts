@@ -1,15 +1,17 @@
-// Records frames until it is killed: deno run -A journal_child.ts <directory> <first number> <gap from> <newest file>
+// Records frames until it is killed:
+// deno run -A journal_child.ts <directory> <first number> <gap from> <newest file> <slow from, ms>
 // Says on stdout, a line each time, the last frame that is durable: what was said must be there afterwards.
 import { JournalWriter } from "../../src/journal/journal_writer.ts";
 import { silentLogger, systemClock } from "../../src/base/mod.ts";
 import { EPOCH, frameOf } from "./journal_run.ts";
 
-const [directory = "", first = "1", gapFrom = "0", newestFile = ""] = Deno.args;
+const [directory = "", first = "1", gapFrom = "0", newestFile = "", slowBlockMs = "30000"] = Deno.args;
 const writer = new JournalWriter({
   directory,
   blockBytes: 4096,
   rotateBytes: 30_000,
   syncIntervalMs: 3,
+  slowBlockMs: Number(slowBlockMs),
   buses: ["can0", "can1"],
   epoch: EPOCH,
   gap: Number(gapFrom) > 0 ? { firstMissing: Number(gapFrom), reason: "restart" } : undefined,
