@@ -91,6 +91,7 @@ export class Player {
     try {
       do {
         this.#isSeeking = true;
+        this.#timeline.restart();
         const before = this.#options.broker.head;
         using reader = new BlockReader();
         for (const place of playlist.blocks) {

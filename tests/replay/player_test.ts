@@ -127,6 +127,18 @@ test("a loop plays the same again, and its numbers go on", async (folder) => {
   assert.deepEqual(contents.slice(400, 800), contents.slice(0, 400));
 });
 
+test("a recording of less than a second, looped, keeps its pace", async (folder) => {
+  const replay = await TestReplay.open([await record(folder, { messages: messages(50) })], { loop: true });
+  const running = replay.player.run();
+  while (replay.frames.length < 200) await new Promise((resolve) => setTimeout(resolve));
+  replay.player.stop();
+  await running;
+  assert.deepEqual(
+    replay.frames.slice(0, 200).map(({ atMs }) => atMs),
+    Array.from({ length: 200 }, (_, i) => 490 * Math.floor(i / 50) + 10 * (i % 50)),
+  );
+});
+
 test("buses are told by their names, whatever their place in a file", async (folder) => {
   const paths = [
     await record(folder, { messages: messages(5), buses: ["can0"] }),

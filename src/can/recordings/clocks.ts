@@ -68,6 +68,11 @@ export class RecordedMonotonic {
     if (stepUs > 0) this.#monoUs += stepUs;
     return this.#monoUs / 1000;
   }
+
+  /** The next time follows the last one at once, whatever it is. */
+  restart(): void {
+    this.#latestUs = undefined;
+  }
 }
 
 const DATE = /^(\d{4}-\d\d-\d\d)[T Z-](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;
