@@ -103,12 +103,15 @@ async function openFile(
   }
 }
 
-/** Names in the first and last block: the recorder tells them in each, and buses only ever join. */
+/** Names in the first and the last block that is whole: the recorder tells them in each, and buses only ever join. */
 async function busesOf({ path, blocks }: BlockFile, reader: BlockReader): Promise<string[]> {
   const names: string[] = [];
-  for (const place of new Set([blocks[0], blocks.at(-1)])) {
-    const block = place && await readBlockAt(reader, { path, ...place });
-    names.push(...block?.notes.buses ?? []);
+  for (const places of [blocks, blocks.toReversed()]) {
+    for (const place of places) {
+      const block = await readBlockAt(reader, { path, ...place });
+      names.push(...block?.notes.buses ?? []);
+      if (block) break;
+    }
   }
   return names;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { buildName } from "../../src/frame/mod.ts";
-import { type BlockDevice, NO_PRODUCT } from "../../src/journal/mod.ts";
+import { type BlockDevice, NO_PRODUCT, openBlockFile } from "../../src/journal/mod.ts";
 import { ReplayError } from "../../src/replay/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { keepWarnings, readLine } from "../support/history.ts";
@@ -137,6 +137,17 @@ test("a recording of less than a second, looped, keeps its pace", async (folder)
     replay.frames.slice(0, 200).map(({ atMs }) => atMs),
     Array.from({ length: 200 }, (_, i) => 490 * Math.floor(i / 50) + 10 * (i % 50)),
   );
+});
+
+test("a recording whose first and last block are damaged is played under the name of its bus", async (folder) => {
+  const path = await record(folder, { messages: messages(1000), buses: ["vcan7"] });
+  const { blocks } = await openBlockFile(path);
+  const bytes = await Deno.readFile(path);
+  for (const { offset, bytes: length } of [blocks[0]!, blocks.at(-1)!]) bytes[offset + length - 1]! ^= 0xff;
+  await Deno.writeFile(path, bytes);
+  const replay = await TestReplay.open([path], { speed: 0 });
+  assert.deepEqual(await replay.player.run(), { kind: "ended", damaged: 2 });
+  assert.deepEqual(replay.broker.buses, ["vcan7"]);
 });
 
 test("buses are told by their names, whatever their place in a file", async (folder) => {
