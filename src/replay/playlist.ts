@@ -91,6 +91,8 @@ async function openFile(
   { isOnly, log }: { isOnly: boolean; log: Logger },
 ): Promise<BlockFile | undefined> {
   try {
+    // A pipe would be waited for.
+    if (!(await Deno.stat(path)).isFile) throw new ReplayError("it is no file");
     const file = await openBlockFile(path);
     if (file.blocks.length === 0) throw new BlockError("size", "it has no whole block");
     if (file.isTorn) log.warn("journal file is torn", { path });

@@ -12,6 +12,7 @@ import { messages, record, TestReplay } from "../support/replay.ts";
 import { range, seqs } from "../support/session.ts";
 
 const DISK = needs({ permissions: ["read", "write"] });
+const PIPES = needs({ permissions: ["read", "write"], programs: ["mkfifo"] });
 const DAY_MS = 86_400_000;
 const NAME = buildName(nameFields({ uniqueNumber: 7, manufacturerCode: 229 }));
 
@@ -20,8 +21,8 @@ function device(src: number, more: Partial<BlockDevice> = {}): BlockDevice {
 }
 
 /** A Deno test in a folder. */
-function test(claim: string, run: (folder: string) => Promise<void>): void {
-  Deno.test(claim, DISK, () => inFolder(run));
+function test(claim: string, run: (folder: string) => Promise<void>, options = DISK): void {
+  Deno.test(claim, options, () => inFolder(run));
 }
 
 test("every frame is played once, in order, from number 1, with its recorded time", async (folder) => {
@@ -149,6 +150,17 @@ test("a recording whose first and last block are damaged is played under the nam
   assert.deepEqual(await replay.player.run(), { kind: "ended", damaged: 2 });
   assert.deepEqual(replay.broker.buses, ["vcan7"]);
 });
+
+test("a pipe among the files is passed over, and waited for by nobody", async (folder) => {
+  await new Deno.Command("mkfifo", { args: [`${folder}/a.lpj`] }).output();
+  const paths = [`${folder}/a.lpj`, await record(folder, { name: "b", messages: messages(10) })];
+  const { log, warnings } = keepWarnings();
+  const replay = await TestReplay.open(paths, { log, speed: 0 });
+  await replay.player.run();
+  assert.equal(replay.frames.length, 10);
+  assert.deepEqual(warnings.map((line) => readLine(line)["path"]), [`${folder}/a.lpj`]);
+  await assert.rejects(TestReplay.open([`${folder}/a.lpj`]), /is no file/);
+}, PIPES);
 
 test("buses are told by their names, whatever their place in a file", async (folder) => {
   const paths = [
