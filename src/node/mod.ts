@@ -3,6 +3,7 @@
  *
  * @module
  */
+export * from "./claim.ts";
 export * from "./discovery.ts";
 export * from "./identity_requests.ts";
 export * from "./queries.ts";

@@ -7,7 +7,6 @@
  *
  * @module
  */
-export type { ClaimState } from "./claim.ts";
 export type { Broadcast, DeviceSpec, View } from "./device.ts";
 export { standardBoat } from "./devices.ts";
 export type { PassageState } from "./passage.ts";

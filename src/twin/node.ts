@@ -1,5 +1,4 @@
-import { BROADCAST_ADDRESS, buildName, NAME_BYTES, NULL_ADDRESS } from "../frame/mod.ts";
-import { encode, type Fields, PGN } from "../pgn/mod.ts";
+import { BROADCAST_ADDRESS, buildName, MAX_DEVICE_ADDRESS, NAME_BYTES, NULL_ADDRESS } from "../frame/mod.ts";
 import {
   addressOf,
   type Claim,
@@ -8,7 +7,8 @@ import {
   type ClaimState,
   NEW_CLAIM,
   stepClaim,
-} from "./claim.ts";
+} from "../node/mod.ts";
+import { encode, type Fields, PGN } from "../pgn/mod.ts";
 import type { Broadcast, DeviceSpec, Product, View } from "./device.ts";
 import { FrameSender, type SendFrame } from "./send.ts";
 
@@ -66,11 +66,7 @@ export class Node {
   constructor(spec: DeviceSpec, { port, turn }: { port: NodePort; turn: number }) {
     this.spec = spec;
     this.name = buildName(spec.name);
-    this.#claimant = {
-      name: this.name,
-      preferredAddress: spec.preferredAddress,
-      selfConfigurable: spec.name.arbitraryAddressCapable,
-    };
+    this.#claimant = { name: this.name, candidates: candidatesOf(spec) };
     this.#port = port;
     this.#sender = new FrameSender(port.send);
     this.#turn = turn;
@@ -184,6 +180,13 @@ export class Node {
   #transmits(): number[] {
     return [...new Set([...NETWORK_TRANSMIT, ...this.spec.broadcasts.map(({ pgn }) => pgn)])];
   }
+}
+
+/** The address that it prefers and, if it may take any, all others from there upwards. */
+function candidatesOf({ name, preferredAddress }: DeviceSpec): number[] {
+  const addresses = MAX_DEVICE_ADDRESS + 1;
+  const length = name.arbitraryAddressCapable ? addresses : 1;
+  return Array.from({ length }, (_, i) => (preferredAddress + i) % addresses);
 }
 
 /** Payload of an address claim. */

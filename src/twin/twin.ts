@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from "../base/mod.ts";
 import type { LoopbackBus } from "../can/mod.ts";
 import { type CanFrame, NAME_BYTES, nameFromBytes, parseCanId, pgnOfId } from "../frame/mod.ts";
+import type { ClaimState } from "../node/mod.ts";
 import { PGN } from "../pgn/mod.ts";
 import { Agenda } from "./agenda.ts";
-import type { ClaimState } from "./claim.ts";
 import type { DeviceSpec, View } from "./device.ts";
 import { standardBoat } from "./devices.ts";
 import { Node } from "./node.ts";

@@ -28,7 +28,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   outlets: ["base", "frame", "pgn", "filter", "broker", "stream"],
   client: ["base", "frame", "filter"],
   web: ["client", "base", "frame", "filter"],
-  twin: ["base", "frame", "pgn", "can"],
+  twin: ["base", "frame", "pgn", "can", "node"],
 };
 
 /** Path of a relative import from the root of the repository; undefined for packages. */
