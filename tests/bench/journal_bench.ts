@@ -4,6 +4,7 @@ import { BlockBuilder, type BlockFrame, compress, crc32c, decompress, readBlock 
 import { JournalWriter } from "../../src/journal/journal_writer.ts";
 import { Random } from "../support/random.ts";
 import { rate, report } from "./figure.ts";
+import { journalSizeBench } from "./journal_size_bench.ts";
 
 const COUNT = 1_000_000;
 const BLOCK_BYTES = 262_144;
@@ -85,7 +86,7 @@ async function writesBench(frames: readonly BlockFrame[]): Promise<void> {
   });
 }
 
-/** Figures of blocks, each on one core, and of what a disk has to take. */
+/** Figures of blocks, each on one core, and of what a disk has to take and to hold. */
 export async function journalBench(): Promise<void> {
   const frames = makeFrames();
   const append = rate(COUNT, () => appendAll(frames, () => {}));
@@ -126,4 +127,5 @@ export async function journalBench(): Promise<void> {
   });
   report({ name: "journal checksum", value: checksum, unit: "MB/s" });
   await writesBench(frames);
+  journalSizeBench();
 }
