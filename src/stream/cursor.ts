@@ -38,7 +38,7 @@ export interface CursorOptions {
   archived?: ArchiveFilter;
   /** Read nothing from the ring; for an archive that is complete. Default false. */
   archiveOnly?: boolean;
-  /** Told of frames that were lost on their way into the archive, or damaged there. */
+  /** Told of frames that never came into the archive, or are damaged there. */
   missing?: (frames: MissingFrames) => void;
 }
 
@@ -84,6 +84,8 @@ export class FrameCursor {
   #block: OpenBlock | undefined;
   /** Whether the archive has given anything since it was asked last. */
   #progress = false;
+  /** Highest number that had left the ring then. */
+  #goneWhenAsked = 0;
   /** Whether more can be read at once. */
   #isBehind = false;
   #wake: (() => void) | undefined;
@@ -159,22 +161,24 @@ export class FrameCursor {
       budget.endMs = performance.now() + SLICE_MS;
       this.#readBlock(block, { take, budget });
     } else if (!this.#progress) {
-      this.#passVoid();
+      this.#passMissing();
     }
   }
 
-  /** The archive has nothing from here on up to the ring. */
-  #passVoid(): void {
-    const { ring } = this.#source.broker;
-    // Frames of this run that have left the ring and are not in the archive: those were there.
-    if (ring.goneThrough > ring.base) throw new FallenBehindError(ring.oldest);
-    this.#next = Math.max(this.#next, ring.base + 1);
+  /** The archive has nothing from here on. What had left the ring before it was asked, it never got: recording fails. */
+  #passMissing(): void {
+    const { base } = this.#source.broker.ring;
+    const fromSeq = Math.max(this.#next, base + 1);
+    const toSeq = this.#goneWhenAsked;
+    if (fromSeq <= toSeq) this.#options.missing?.({ fromSeq, toSeq });
+    this.#next = Math.max(fromSeq, toSeq + 1);
   }
 
   /** The next block with something to read; undefined at the end, where `#progress` says whether to ask again. */
   async #nextBlock(): Promise<OpenBlock | undefined> {
     if (!this.#blocks) {
       this.#progress = false;
+      this.#goneWhenAsked = this.#source.broker.ring.goneThrough;
       this.#blocks = this.#source.archive?.blocks({ fromSeq: this.#next });
     }
     for (;;) {

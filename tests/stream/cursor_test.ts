@@ -164,13 +164,19 @@ Deno.test("who wants frames that the archive has let go has fallen behind", asyn
   assert.deepEqual(await readAll(cursor, 1500), range(oldest, 1500));
 });
 
-Deno.test("frames that the archive never got, and the ring has let go, are missed with an error", async () => {
+Deno.test("frames that the archive never got are told when the ring has let them go, and reading goes on", async () => {
   const boat = new Boat();
   boat.publish(10);
   boat.publish(30, { recorded: false });
-  const cursor = new FrameCursor({ source: boat.source, fromSeq: 1 });
+  const told: unknown[] = [];
+  const cursor = new FrameCursor({ source: boat.source, fromSeq: 1, missing: (frames) => told.push(frames) });
   assert.deepEqual(await read(cursor), range(1, 10));
-  await assert.rejects(read(cursor), { name: "ErrFallenBehind", oldestSeq: 25 });
+  assert.deepEqual(await read(cursor), range(25, 40));
+  boat.publish(40, { recorded: false });
+  boat.archive.seal();
+  boat.publish(30, { notes: { gap: { firstMissing: 11, reason: "disk" } } });
+  assert.deepEqual(await readAll(cursor, 110), range(81, 110));
+  assert.deepEqual(told, [{ fromSeq: 11, toSeq: 24 }, { fromSeq: 41, toSeq: 80 }], "each once");
 });
 
 Deno.test("frames that were lost on their way to the disk are told, numbers skipped at a start are not", async () => {
