@@ -21,10 +21,18 @@ export interface RecordingOptions {
   rotateBytes?: number;
   /** Longest time that a frame is in memory alone, milliseconds; default 1000. */
   syncIntervalMs?: number;
+  /** Most bytes that wait while nothing can be written; then frames are lost, and told. Default 32 MiB. */
+  maxBacklogBytes?: number;
   /** Which files are kept; left out: all. */
   retention?: RetentionSettings;
   /** Program that archives files; see the retention's `archive`. */
   archiveCommand?: string;
+  /**
+   * How often files are looked after, milliseconds; for tests.
+   *
+   * @internal
+   */
+  lookEveryMs?: number;
   /**
    * Numbers reserved on disk at once; for tests.
    *

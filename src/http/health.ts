@@ -43,12 +43,15 @@ export interface BusLine {
   };
 }
 
+/** What of a journal tells how it does. */
+type JournalSource = Pick<Journal, "state" | "lost" | "files">;
+
 /** What health is judged from. */
 export interface HealthSources {
   broker: Broker;
   lines: readonly BusLine[];
   /** Undefined where nothing is recorded. */
-  journal?: Pick<Journal, "state" | "lost"> | undefined;
+  journal?: JournalSource | undefined;
   /** Whether sequence numbers would survive a restart; undefined where they are not meant to. */
   numbers?: SequenceState | undefined;
   /** Silence of a bus that makes it degraded, milliseconds; undefined never does. */
@@ -97,10 +100,18 @@ export function judgeHealth(sources: HealthSources): Health {
 }
 
 /** Frames that were lost are lost for good: they stay a matter of the metrics once recording goes on. */
-function judgeJournal({ state, lost }: Pick<Journal, "state" | "lost">): ComponentHealth {
-  if (state.kind !== "failing") return { status: "ok" };
+function judgeJournal({ state, lost, files }: JournalSource): ComponentHealth {
   const cost = lost > 0 ? `; ${lost} frames are lost` : "";
-  return { status: "unhealthy", message: `cannot be written: ${state.reason}${cost}` };
+  if (state.kind === "failing") return { status: "unhealthy", message: `cannot be written: ${state.reason}${cost}` };
+  if (files?.isPaused) {
+    const room = `its files take up ${files.bytes} bytes, and ${files.failed} of them could not be archived`;
+    return { status: "unhealthy", message: `recording is paused: ${room}${cost}` };
+  }
+  if (files?.error !== undefined) {
+    return { status: "degraded", message: `files cannot be looked after: ${files.error}` };
+  }
+  if (files && files.failed > 0) return { status: "degraded", message: `${files.failed} files could not be archived` };
+  return { status: "ok" };
 }
 
 function judgeBus({ bus: { state }, index, fault }: BusLine, sources: HealthSources): ComponentHealth {

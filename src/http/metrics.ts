@@ -8,6 +8,9 @@ import type { Sessions } from "../stream/mod.ts";
 import type { BusLine } from "./health.ts";
 import type { StreamHub } from "./stream_hub.ts";
 
+/** What of a journal is counted. */
+type JournalFigures = Pick<Journal, "durableSeq" | "lost" | "blocks" | "state" | "files">;
+
 /** Where the figures come from; read when somebody asks. */
 export interface MetricSources {
   broker: Broker;
@@ -19,7 +22,7 @@ export interface MetricSources {
   /** Version of the server. */
   version: string;
   /** Undefined where nothing is recorded. */
-  journal?: Pick<Journal, "durableSeq" | "lost" | "blocks"> | undefined;
+  journal?: JournalFigures | undefined;
   /** Identity requests so far; undefined when discovery is off. */
   identity: { counters: { sent: number; failed: number }; pending: number } | undefined;
 }
@@ -63,7 +66,14 @@ export class Metrics {
     });
   }
 
-  #journal(journal: Pick<Journal, "durableSeq" | "lost" | "blocks">): void {
+  #journal(journal: JournalFigures): void {
+    this.#gauge(
+      "vbg_journal_recording",
+      "1 while frames are recorded, 0 while there is no room or the disk fails",
+      () => {
+        return [[journal.state.kind === "recording" && !journal.files?.isPaused ? 1 : 0, {}]];
+      },
+    );
     this.#gauge("vbg_journal_durable_seq", "Newest frame that a power cut leaves", () => [[journal.durableSeq, {}]]);
     this.#counter("vbg_journal_blocks_total", "Blocks written", () => [[journal.blocks, {}]]);
     this.#counter("vbg_journal_lost_frames_total", "Frames that could not be recorded", () => [[journal.lost, {}]]);

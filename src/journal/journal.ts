@@ -22,6 +22,8 @@ export interface JournalOptions
   archiveCommand?: string | undefined;
   /** Whose files these are, for that program; default the prefix. */
   instanceId?: string | undefined;
+  /** How often files are looked after, milliseconds; see {@linkcode KeeperOptions}. */
+  lookEveryMs?: number | undefined;
   /** Numbers reserved on disk at once; for tests. */
   reserve?: number;
   /** Told before the first number of a new epoch, which begins when no more numbers can be reserved on disk. */
@@ -41,13 +43,14 @@ function keeperOf(
   options: JournalOptions,
   { writer, index }: { writer: JournalWriter; index: JournalIndex },
 ): Keeper | undefined {
-  const { directory, retention, archiveCommand, instanceId, prefix = "nmea2k", log, clock } = options;
+  const { directory, retention, archiveCommand, instanceId, lookEveryMs, prefix = "nmea2k", log, clock } = options;
   if (retention === undefined) return undefined;
   return new Keeper({
     directory,
     settings: retention,
     command: archiveCommand,
     instanceId: instanceId ?? prefix,
+    lookEveryMs,
     isOpen: (name) => name === writer.openName,
     onPause: (isPaused) => writer.pause(isPaused),
     onRemoved: (name) => index.noteRemoved(`${directory}/${name}`),

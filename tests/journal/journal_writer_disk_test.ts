@@ -12,7 +12,7 @@ import {
   seenOf,
   wantedRange,
 } from "../support/journal_run.ts";
-import { mayMount, mount, unmount } from "../support/mounts.ts";
+import { fillDisk, mayMount, mount, onSmallDisk, unmount } from "../support/mounts.ts";
 import { needs } from "../support/needs.ts";
 
 const MOUNTS = needs({ permissions: ["read", "write"], extras: { "root who may mount": mayMount() } });
@@ -21,38 +21,12 @@ function test(name: string, run: (folder: string) => Promise<void>): void {
   Deno.test({ name: `journal writer: ${name}`, ...MOUNTS, fn: () => inFolder(run) });
 }
 
-/** Runs with a small file system of its own. */
-async function onSmallDisk(folder: string, run: (disk: string) => Promise<void>): Promise<void> {
-  const disk = `${folder}/disk`;
-  await Deno.mkdir(disk);
-  mount(["-t", "tmpfs", "-o", "size=512k", "none", disk]);
-  try {
-    await run(disk);
-  } finally {
-    unmount(disk);
-  }
-}
-
-/** Leaves no byte on a disk. */
-function fill(disk: string): string {
-  const path = `${disk}/filler`;
-  using file = Deno.openSync(path, { write: true, create: true, truncate: true });
-  for (let size = 65_536; size >= 1; size >>= 1) {
-    try {
-      while (file.writeSync(new Uint8Array(size)) > 0);
-    } catch {
-      // Smaller pieces may still fit.
-    }
-  }
-  return path;
-}
-
 test("a full disk is told, frames are counted, and recording goes on with the gap recorded", (folder) =>
   onSmallDisk(folder, async (disk) => {
     const { writer, clock, lines } = makeWriter(disk, { syncIntervalMs: 2, maxBacklogBytes: 16 * 4096 });
     appendRange(writer, 1, 1000);
     await writer.sync();
-    const filler = fill(disk);
+    const filler = fillDisk(disk);
     let seq = 1000;
     const state = await eventually("the failure", () => {
       for (let i = 0; i < 50; i++) writer.append(++seq, frameOf(seq));
@@ -86,7 +60,7 @@ test("a disk that is full now and then loses nothing while the backlog has room"
     const { writer, clock } = makeWriter(disk, { syncIntervalMs: 1 });
     let seq = 0;
     for (let round = 0; round < 10; round++) {
-      const filler = fill(disk);
+      const filler = fillDisk(disk);
       await eventually("the failure", () => {
         for (let i = 0; i < 20; i++) writer.append(++seq, frameOf(seq));
         return writer.state.kind === "failing";
@@ -137,7 +111,7 @@ test("a start on a full disk recovers what it can hold, and the writer writes it
       if (isFile) Deno.copyFileSync(`${disk}/${name}`, `${copy}/${name}`);
     }
     await writer.close();
-    const filler = fill(disk);
+    const filler = fillDisk(disk);
     const { log, lines } = keptLog();
     const found = await recover({ directory: copy, log });
     assert.equal(found.lastSeq, 700);

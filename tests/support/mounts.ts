@@ -26,6 +26,36 @@ export function unmount(path: string): void {
   run("umount", ["-l", path]);
 }
 
+/** Runs with a small file system of its own below a folder. */
+export async function onSmallDisk(
+  folder: string,
+  run: (disk: string) => Promise<void>,
+  { size = "512k" } = {},
+): Promise<void> {
+  const disk = `${folder}/disk`;
+  await Deno.mkdir(disk);
+  mount(["-t", "tmpfs", "-o", `size=${size}`, "none", disk]);
+  try {
+    await run(disk);
+  } finally {
+    unmount(disk);
+  }
+}
+
+/** Leaves no byte on a disk; gives the file that takes it all. */
+export function fillDisk(disk: string): string {
+  const path = `${disk}/filler`;
+  using file = Deno.openSync(path, { write: true, create: true, truncate: true });
+  for (let size = 65_536; size >= 1; size >>= 1) {
+    try {
+      while (file.writeSync(new Uint8Array(size)) > 0);
+    } catch {
+      // Smaller pieces may still fit.
+    }
+  }
+  return path;
+}
+
 function run(program: string, args: string[]): void {
   const { success, stderr } = new Deno.Command(program, { args }).outputSync();
   if (!success) throw new Error(new TextDecoder().decode(stderr));

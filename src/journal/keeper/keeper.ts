@@ -1,6 +1,7 @@
 import { backoffMs, type Clock, type Logger, systemClock } from "../../base/mod.ts";
 import { runArchiveCommand } from "./archive_command.ts";
 import { type ArchiveFile, batchesOf } from "./archive_protocol.ts";
+import { ClockDoubt } from "./clock_doubt.ts";
 import { type Listing, listJournalFiles, markArchived, removeJournalFile, removeMarker } from "./journal_folder.ts";
 import {
   planRetention,
@@ -10,7 +11,7 @@ import {
   type StrangeFile,
 } from "./retention.ts";
 
-/** How often the directory is looked through, whatever happens. */
+/** How often the directory is looked through when nothing else is said. */
 const SCAN_MS = 5 * 60_000;
 const RETRY = { firstMs: 60_000, capMs: 3_600_000 };
 /** A pause before another try is so much longer or shorter, so that a fleet does not come back at once. */
@@ -40,6 +41,8 @@ export interface KeeperOptions {
   isClockRight?: () => boolean;
   /** From 0 up to 1, default Math.random. */
   random?: () => number;
+  /** How often the directory is looked through, whatever happens, milliseconds; default 5 minutes. */
+  lookEveryMs?: number | undefined;
   /** Longest time for one run of the command, milliseconds. */
   commandTimeoutMs?: number;
 }
@@ -68,6 +71,8 @@ export class Keeper {
   readonly #options: KeeperOptions;
   readonly #settings: RetentionSettings;
   readonly #clock: Clock;
+  readonly #doubt: ClockDoubt;
+  #isDoubting = false;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
   #isDue = false;
@@ -84,6 +89,7 @@ export class Keeper {
     this.#options = options;
     this.#settings = options.command ? options.settings : { ...options.settings, archive: "off" };
     this.#clock = options.clock ?? systemClock;
+    this.#doubt = new ClockDoubt(this.#clock);
   }
 
   /** What it knows. */
@@ -91,7 +97,7 @@ export class Keeper {
     return this.#status;
   }
 
-  /** Looks now, and from then on every five minutes and when woken. */
+  /** Looks now, and from then on now and then and when woken. */
   start(): void {
     this.#running ??= this.#run();
   }
@@ -145,7 +151,8 @@ export class Keeper {
   async #sleep(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const untilRetryMs = this.#retry.atMs - this.#clock.monoMs();
-    const timer = setTimeout(resolve, untilRetryMs > 0 ? Math.min(SCAN_MS, untilRetryMs) : SCAN_MS);
+    const { lookEveryMs = SCAN_MS } = this.#options;
+    const timer = setTimeout(resolve, untilRetryMs > 0 ? Math.min(lookEveryMs, untilRetryMs) : lookEveryMs);
     this.#wakeUp = resolve;
     if (this.#stop.signal.aborted) resolve();
     await promise;
@@ -162,8 +169,18 @@ export class Keeper {
       isOpen: isOpen(name),
       archive: isArchived ? "done" : this.#failed.has(name) ? "failed" : "new",
     }));
-    const nowMs = isClockRight() ? this.#clock.wallUs() / 1000 : undefined;
+    const nowMs = isClockRight() ? this.#nowMs() : undefined;
     return planRetention(described, { settings: this.#settings, nowMs });
+  }
+
+  #nowMs(): number | undefined {
+    const nowMs = this.#doubt.nowMs();
+    const isDoubting = nowMs === undefined;
+    if (isDoubting && !this.#isDoubting) {
+      this.#options.log.warn("the clock has jumped: for a day no journal file is deleted for its age");
+    }
+    this.#isDoubting = isDoubting;
+    return nowMs;
   }
 
   #note({ strange, isPaused, totalBytes }: RetentionPlan, { files }: Listing): void {
@@ -228,6 +245,8 @@ export class Keeper {
     const done = batch.filter(({ path }) => outcomes.get(path)?.status === "ok").map(({ name }) => name);
     const isMarked = await attempt(() => markArchived(directory, done));
     if (isMarked) { for (const name of done) this.#failed.delete(name); }
+    // What waits for room does not wait for the next look.
+    if (isMarked && done.length > 0 && this.#status.isPaused) this.#isDue = true;
     // Whoever was told to end has not failed.
     if (this.#stop.signal.aborted) return 0;
     const failed = batch.filter(({ name }) => !isMarked || !done.includes(name));

@@ -1,4 +1,5 @@
 import { parseFileName } from "../file_name.ts";
+import { EARLIEST_MS } from "./clock_doubt.ts";
 
 /** What happens when unarchived files would have to go to make room. */
 export type OverflowPolicy = "delete-unarchived" | "pause-recording";
@@ -56,8 +57,6 @@ export interface RetentionPlan {
   totalBytes: number;
 }
 
-/** Before this nothing was recorded: a clock that says so was not set. */
-const EARLIEST_MS = Date.UTC(2020, 0, 1);
 /** Farther in the future than this, a file was recorded with a wrong clock. */
 const FUTURE_MS = 24 * 3_600_000;
 
@@ -115,7 +114,7 @@ export function planRetention(
       isBlocked ||= isOver && file.archive === "failed";
     }
   }
-  plan.isPaused = isBlocked && kept - promised > limit;
+  plan.isPaused = isBlocked && kept > limit;
   return plan;
 }
 

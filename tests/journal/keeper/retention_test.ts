@@ -162,6 +162,8 @@ Deno.test("where the policy is to pause, nothing unarchived goes, and archived f
   assert.deepEqual([removed(helped), helped.isPaused], [[2], false]);
   const resumed = plan(stuck.map((each, i) => i === 0 ? { ...each, archive: "done" as const } : each), settings);
   assert.deepEqual([removed(resumed), resumed.isPaused], [[4], false]);
+  const ended = plan([...stuck, file(1)], settings);
+  assert.deepEqual([ages(ended.archive), ended.isPaused], [[1], true], "a file that may yet be archived is no room");
 });
 
 Deno.test("the open file alone never pauses recording: nothing could end that", () => {
