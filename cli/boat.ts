@@ -86,4 +86,4 @@ async function start(
   return await startBoat({ ...options, buses });
 }
 
-if (import.meta.main) Deno.exit(await serve(boatProgram, run));
+if (import.meta.main) Deno.exit(await serve(boatProgram, (settings, { log }) => run(settings, log)));

@@ -48,6 +48,13 @@ export interface Running<S> {
   stop(): Promise<void>;
 }
 
+/** What a program has while it starts. */
+export interface Starting {
+  log: Logger;
+  /** Aborted when it is to stop. Whoever takes long ends then, with its reason. */
+  stopping: AbortSignal;
+}
+
 /** What only shows when a program starts: what a setting names cannot be used. Exit code 2. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
@@ -124,7 +131,7 @@ export async function runOnce<S extends ProgramSettings>(
  */
 export async function serve<S extends RunningSettings>(
   program: Program<S>,
-  start: (settings: S, log: Logger) => Promise<Running<S>>,
+  start: (settings: S, parts: Starting) => Promise<Running<S>>,
   around: Surroundings = processSurroundings(),
 ): Promise<number> {
   const prepared = await prepare(program, around);
@@ -136,36 +143,36 @@ export async function serve<S extends RunningSettings>(
     if (again !== undefined) return await runInstead(again);
   }
   const log = new Logger({ level: settings.logLevel, format: settings.logFormat });
-  const stopAsked = whenStopped(log);
+  const stopping = whenStopped(log);
+  const stopAsked = new Promise<void>((resolve) => stopping.addEventListener("abort", () => resolve()));
   try {
-    const running = await start(settings, log);
+    const running = await start(settings, { log, stopping });
     listenForReload({ running, prepared, log });
     const code = await Promise.race([stopAsked, ...(running.done ? [running.done] : [])]);
     await running.stop();
     return code ?? EXIT.ok;
   } catch (error) {
+    if (stopping.aborted && error === stopping.reason) return EXIT.ok;
     around.complain(`${program.name}: ${error instanceof Error ? error.message : String(error)}`);
     log.debug("program failed", { stack: error instanceof Error ? error.stack : undefined });
     return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
   }
 }
 
-/** Settles at the first stop signal. From then on the process ends in time, even if starting or stopping hangs. */
-function whenStopped(log: Logger): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let asked = false;
+/** Aborted at the first stop signal. From then on the process ends in time, even if starting or stopping hangs. */
+function whenStopped(log: Logger): AbortSignal {
+  const stopping = new AbortController();
   const ask = (signal: Deno.Signal) => {
-    if (asked) return;
-    asked = true;
+    if (stopping.signal.aborted) return;
     log.info("stopping", { signal });
     setTimeout(() => {
       log.warn("stopped at the deadline, something did not end in time", { deadlineMs: STOP_DEADLINE_MS });
       Deno.exit(EXIT.ok);
     }, STOP_DEADLINE_MS);
-    resolve();
+    stopping.abort();
   };
   for (const signal of STOP_SIGNALS) Deno.addSignalListener(signal, () => ask(signal));
-  return promise;
+  return stopping.signal;
 }
 
 function listenForReload<S extends RunningSettings>(

@@ -12,10 +12,9 @@ import {
   startSimulation,
   VERSION,
 } from "@vessel/gateway";
-import type { Logger } from "@vessel/gateway/settings";
 import { listenAddress } from "./boat_options.ts";
 import { formatReport } from "./convert_report.ts";
-import { EXIT, type Program, type Running, serve, SettingsError, type Surroundings } from "./program.ts";
+import { EXIT, type Program, type Running, serve, SettingsError, type Starting, type Surroundings } from "./program.ts";
 import { simulateChecks, simulateOptions, type SimulateSettings } from "./simulate_options.ts";
 import { urlOf } from "./url_of.ts";
 
@@ -33,7 +32,7 @@ const JOURNAL_MAGIC = "LPJ";
 
 /** Runs the command until it is stopped, or until the replay is done. Answers the exit code. */
 export async function run(around: Surroundings): Promise<number> {
-  return await serve(program, (settings, log) => start(settings, { log, around }), around);
+  return await serve(program, (settings, parts) => start(settings, { ...parts, around }), around);
 }
 
 /** What is played, and the directory to be removed afterwards where there is one. */
@@ -44,9 +43,9 @@ interface Recording {
 
 async function start(
   settings: SimulateSettings,
-  { log, around }: { log: Logger; around: Surroundings },
+  { log, stopping, around }: Starting & { around: Surroundings },
 ): Promise<Running<SimulateSettings>> {
-  const recording = await open(settings, around).catch(asSettingsError);
+  const recording = await open(settings, { stopping, around }).catch(asSettingsError);
   const removeTemporary = async () => {
     if (recording.temporary !== undefined) await Deno.remove(recording.temporary, { recursive: true });
   };
@@ -70,7 +69,10 @@ async function start(
   }
 }
 
-async function open({ file, dir }: SimulateSettings, { complain }: Surroundings): Promise<Recording> {
+async function open(
+  { file, dir }: SimulateSettings,
+  { stopping, around }: { stopping: AbortSignal; around: Surroundings },
+): Promise<Recording> {
   if (dir !== undefined) return { files: await journalFilesOf(dir) };
   if (file === undefined) throw new ReplayError("There is nothing to play");
   if (await isJournal(file)) return { files: [file] };
@@ -78,18 +80,22 @@ async function open({ file, dir }: SimulateSettings, { complain }: Surroundings)
   try {
     const path = `${temporary}/recording.lpj`;
     const input = await Deno.open(file);
-    const summary = await convertRecordings([{ name: file, chunks: input.readable }], { to: { kind: "file", path } });
-    complain(formatReport(summary));
+    const chunks = input.readable.pipeThrough(new TransformStream<Uint8Array>(), { signal: stopping });
+    const summary = await convertRecordings([{ name: file, chunks }], { to: { kind: "file", path } });
+    around.complain(formatReport(summary));
     if (summary.files.length === 0) throw new ReplayError(`Cannot play "${file}": it has no message`);
     return { files: [path], temporary };
   } catch (error) {
     await Deno.remove(temporary, { recursive: true });
+    stopping.throwIfAborted();
     throw error;
   }
 }
 
 async function isJournal(path: string): Promise<boolean> {
   try {
+    // What is read of a pipe is gone from it.
+    if (!(await Deno.stat(path)).isFile) return false;
     using file = await Deno.open(path);
     const bytes = new Uint8Array(JOURNAL_MAGIC.length);
     await file.read(bytes);

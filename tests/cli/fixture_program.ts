@@ -45,7 +45,7 @@ export const fixtureProgram: Program<FixtureSettings> = {
 
 if (import.meta.main) {
   Deno.exit(
-    await serve(fixtureProgram, async (settings, log) => {
+    await serve(fixtureProgram, async (settings, { log }) => {
       if (settings.onStart === "throw") throw new Error('Cannot start the fixture "x"');
       if (settings.onStart === "hang") {
         log.info("starting");

@@ -8,12 +8,20 @@ import { messages, record } from "../support/replay.ts";
 import { SessionClient } from "../support/session.ts";
 
 const options = needs({ permissions: ["run", "read", "write", "net", "env"] });
+const pipes = needs({ permissions: ["net", "write", "env"], programs: ["mkfifo"] });
 const CANDUMP = fileURLToPath(new URL("../data/candump_sample3.txt", import.meta.url));
 const SLOTS =
   '[{"id":"all","buffer_timeout":"PT1M"},{"id":"some","buffer_timeout":"PT1M","filter":{"exclude_pgn":[127257]}}]';
 
 function simulate(...flags: string[]): Promise<TestProgram> {
   return TestProgram.start("vbg", () => ["simulate", "-listen", "127.0.0.1:0", ...flags]);
+}
+
+async function makePipe(folder: string): Promise<string> {
+  const path = `${folder}/pipe`;
+  const { success } = await new Deno.Command("mkfifo", { args: [path] }).output();
+  assert.ok(success);
+  return path;
 }
 
 /** Lines of both slots of a replay of the file at full speed, which ends by itself. */
@@ -41,6 +49,36 @@ Deno.test(
       assert.ok(first[1] && first[1].length > 100 && first[1].length < 1874);
       assert.deepEqual(second, first);
       assert.deepEqual(original, first, "what convert reads can be played as it is");
+    }),
+);
+
+Deno.test(
+  "a recording that comes through a pipe is played from its first byte on",
+  pipes,
+  () =>
+    inFolder(async (folder) => {
+      const pipe = await makePipe(folder);
+      const [piped] = await Promise.all([replay(pipe), Deno.writeFile(pipe, await Deno.readFile(CANDUMP))]);
+      assert.deepEqual(piped, await replay(CANDUMP));
+    }),
+);
+
+Deno.test(
+  "SIGTERM while a recording is still read ends the program at once, and leaves nothing behind",
+  pipes,
+  () =>
+    inFolder(async (folder) => {
+      const temporary = `${folder}/tmp`;
+      await Deno.mkdir(temporary);
+      const pipe = await makePipe(folder);
+      await using program = await TestProgram.start("vbg", () => ["simulate", "-file", pipe], { TMPDIR: temporary });
+      using writer = await Deno.open(pipe, { write: true });
+      await writer.write(await Deno.readFile(CANDUMP));
+      await eventually("the journal that is made of it", () => [...Deno.readDirSync(temporary)].length > 0);
+      program.signal("SIGTERM");
+      assert.equal(await program.exitCode(), 0, program.log);
+      assert.doesNotMatch(program.log, /deadline|Cannot/);
+      assert.deepEqual([...Deno.readDirSync(temporary)], []);
     }),
 );
 

@@ -14,12 +14,17 @@ export class TestProgram implements AsyncDisposable {
     this.#reading = this.#read();
   }
 
-  /** Starts `cli/{name}.ts`; its folder, which is empty, is where it runs. */
-  static async start(name: "boat" | "vbg", argsIn: (folder: string) => string[]): Promise<TestProgram> {
+  /** Starts `cli/{name}.ts`; its folder, which is empty, is where it runs. `env` is added to our environment. */
+  static async start(
+    name: "boat" | "vbg",
+    argsIn: (folder: string) => string[],
+    env: Record<string, string> = {},
+  ): Promise<TestProgram> {
     const folder = await Deno.makeTempDir();
     const script = fileURLToPath(new URL(`../../cli/${name}.ts`, import.meta.url));
     const args = ["run", "-A", "--no-check", script, ...argsIn(folder)];
-    const child = new Deno.Command(Deno.execPath(), { args, cwd: folder, stdout: "null", stderr: "piped" }).spawn();
+    const settings = { args, env, cwd: folder, stdout: "null", stderr: "piped" } as const;
+    const child = new Deno.Command(Deno.execPath(), settings).spawn();
     return new TestProgram(child, folder);
   }
 
