@@ -14,10 +14,10 @@ const BROADCAST_TIMEOUT_MS = 750;
 /** Longest wait within an addressed session, where the receiver may hold the sender (T2, T3). */
 const ADDRESSED_TIMEOUT_MS = 1250;
 /** Payload bytes of one data packet. */
-const PACKET_BYTES = 7;
+export const PACKET_BYTES = 7;
 
 /** First byte of a connection management frame (ISO 11783-3 §5.10.3). */
-const CONTROL = { rts: 16, cts: 17, endOfMessage: 19, bam: 32, abort: 255 } as const;
+export const CONTROL = { rts: 16, cts: 17, endOfMessage: 19, bam: 32, abort: 255 } as const;
 
 /** One multi-packet message under way, from one address to another. */
 interface Session {
@@ -143,14 +143,16 @@ export class TransportListener {
 }
 
 /** PGN of the message that a connection management frame is about. */
-function announcedPgn(frame: CanFrame): number {
+export function announcedPgn(frame: CanFrame): number {
   return (byteAt(frame, 5) | (byteAt(frame, 6) << 8) | (byteAt(frame, 7) << 16)) & MAX_PGN;
 }
 
-function byteAt(frame: CanFrame, index: number): number {
+/** A data byte of a frame; one that is not there counts as padding. */
+export function byteAt(frame: CanFrame, index: number): number {
   return frame.data[frame.offset + index] ?? 0xff;
 }
 
-function sessionKey(source: number, destination: number): number {
+/** Two addresses in one number. */
+export function sessionKey(source: number, destination: number): number {
   return (source << 8) | destination;
 }

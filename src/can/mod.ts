@@ -9,6 +9,8 @@ export * from "./assembler.ts";
 export * from "./assembler_drops.ts";
 export * from "./bus.ts";
 export * from "./fast_packet.ts";
+export * from "./iso_transport_receiver.ts";
+export * from "./iso_transport_sender.ts";
 export * from "./loopback.ts";
 export * from "./open_bus.ts";
 export * from "./recordings/mod.ts";
