@@ -9,6 +9,9 @@ export class ListenError extends Error {
   override name = "ListenError";
 }
 
+/** Answers a request; `from` is its client. */
+export type Handler = (request: Request, from: ListenAddress) => Promise<Response>;
+
 /** A server that listens. */
 export interface Listener {
   /** Where it really listens. */
@@ -24,16 +27,19 @@ export interface Listener {
  */
 export function listen(
   { hostname, port }: ListenAddress,
-  { handler, stall }: { handler: (request: Request) => Promise<Response>; stall: StallDetector },
+  { handler, stall }: { handler: Handler; stall: StallDetector },
 ): Listener {
   const abort = new AbortController();
   const underWay = new Set<Promise<void>>();
   const serve = (host: string) =>
-    Deno.serve({ hostname: host, port, signal: abort.signal, onListen: () => {} }, (request, { completed }) => {
-      const done: Promise<void> = completed.catch(() => {}).finally(() => underWay.delete(done));
-      underWay.add(done);
-      return stall.run("request", () => handler(request));
-    });
+    Deno.serve(
+      { hostname: host, port, signal: abort.signal, onListen: () => {} },
+      (request, { completed, remoteAddr }) => {
+        const done: Promise<void> = completed.catch(() => {}).finally(() => underWay.delete(done));
+        underWay.add(done);
+        return stall.run("request", () => handler(request, remoteOf(remoteAddr)));
+      },
+    );
   try {
     const server = hostname === ALL_ADDRESSES ? serveAll(serve) : serve(hostname);
     const { addr } = server;
@@ -44,13 +50,20 @@ export function listen(
     };
     return { address: { hostname: addr.hostname, port: addr.port }, stop };
   } catch (error) {
-    const reason = error instanceof Deno.errors.AddrInUse
-      ? "the port is taken"
-      : error instanceof Error
-      ? error.message
-      : String(error);
-    throw new ListenError(`Cannot listen on ${formatAddress({ hostname, port })}: ${reason}`);
+    throw listenError({ hostname, port }, error);
   }
+}
+
+/** What kept a server from listening, in words. */
+export function listenError(address: ListenAddress, error: unknown): ListenError {
+  const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+  const reason = isTaken ? "the port is taken" : error instanceof Error ? error.message : String(error);
+  return new ListenError(`Cannot listen on ${formatAddress(address)}: ${reason}`);
+}
+
+/** An IPv4 address that came in over IPv6, as IPv4: that is how people know it. */
+export function remoteOf({ hostname, port }: ListenAddress): ListenAddress {
+  return { hostname: hostname.replace(/^::ffff:(?=[\d.]+$)/, ""), port };
 }
 
 /** Both families; IPv4 alone where the machine has no IPv6. */

@@ -5,6 +5,7 @@ import type { Broker } from "../broker/mod.ts";
 import type { Journal } from "../journal/mod.ts";
 import type { BusCounters } from "../can/mod.ts";
 import type { Sessions } from "../stream/mod.ts";
+import type { Access } from "./auth.ts";
 import type { BusLine } from "./health.ts";
 import type { StreamHub } from "./stream_hub.ts";
 
@@ -23,6 +24,8 @@ export interface MetricSources {
   version: string;
   /** Undefined where nothing is recorded. */
   journal?: JournalFigures | undefined;
+  /** Undefined where nobody is refused. */
+  access?: Pick<Access, "failures"> | undefined;
   /** Identity requests so far; undefined when discovery is off. */
   identity: { counters: { sent: number; failed: number }; pending: number } | undefined;
 }
@@ -150,7 +153,7 @@ export class Metrics {
     );
   }
 
-  #server({ broker, hub, sessions, stall, identity }: MetricSources): void {
+  #server({ broker, hub, sessions, stall, identity, access }: MetricSources): void {
     this.#gauge("vbg_subscriptions", "Subscriptions to the broker", () => [[broker.subscribers, {}]]);
     this.#gauge("vbg_streams", "Open client streams", () => [
       [hub.count("sse"), { kind: "sse" }],
@@ -168,6 +171,13 @@ export class Metrics {
     this.#gauge("vbg_event_loop_longest_stall_seconds", "Longest stall of the last one to two minutes", () => [
       [stall.longestMs / 1000, {}],
     ]);
+    if (access) {
+      this.#counter(
+        "vbg_auth_failures_total",
+        "Requests refused: no token, an unknown one, one without the scope, a page of another origin that sends",
+        () => Object.entries(access.failures).map(([reason, count]): Reading => [count, { reason }]),
+      );
+    }
     if (!identity) return;
     this.#counter("vbg_identity_requests_total", "ISO requests sent to find out who is there", () => [
       [identity.counters.sent, { result: "sent" }],

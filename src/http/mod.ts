@@ -3,11 +3,15 @@
  *
  * @module
  */
+export * from "./auth.ts";
 export * from "./boat_routes.ts";
 export { compileFor } from "./broker_filter.ts";
 export * from "./health.ts";
 export * from "./listen.ts";
+export * from "./listen_tls.ts";
 export * from "./metrics.ts";
 export * from "./reads.ts";
 export * from "./routes.ts";
 export * from "./stream_hub.ts";
+export * from "./tls_files.ts";
+export * from "./tls_pair.ts";

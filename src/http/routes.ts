@@ -1,5 +1,6 @@
-import type { Logger } from "../base/mod.ts";
+import type { ListenAddress, Logger } from "../base/mod.ts";
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
+import { Access, type Caller, type Scope, urlWithoutToken } from "./auth.ts";
 import { readBody } from "./bodies.ts";
 import { noQuery, readParts, readQuery } from "./params.ts";
 import { ApiError, finish, json, preflight, problem } from "./reply.ts";
@@ -18,12 +19,25 @@ interface RouteOptions<Query extends z.ZodObject, Parts extends z.ZodObject> {
   /** Parts of it that vary are named in braces: `/pgns/{pgn}`. */
   path: string;
   summary: string;
+  /** What a token must be good for; default `read`. What takes `send` is closed to pages of other origins. */
+  scope?: Scope;
   /** Checks the parts of the path that vary. */
   parts: Parts;
   /** Checks the query string, and is what the API description prints. */
   query: Query;
   replies: Replies;
-  answer: (request: Request, query: z.output<Query>, parts: z.output<Parts>) => Response | Promise<Response>;
+  answer: (
+    request: Request,
+    query: z.output<Query>,
+    parts: z.output<Parts>,
+    about: About,
+  ) => Response | Promise<Response>;
+}
+
+/** What an answer may want to know besides what was asked. */
+interface About {
+  /** Who asks. */
+  caller: Caller;
 }
 
 /** One endpoint, ready to be served. */
@@ -35,7 +49,7 @@ export interface Route extends Omit<RouteOptions<z.ZodObject, z.ZodObject>, "ans
 }
 
 /** What a request is answered with besides itself. */
-interface Given {
+interface Given extends About {
   /** Parts of the path that vary, unchecked. */
   parts: Record<string, string>;
   /** Longest body that is read. */
@@ -58,8 +72,8 @@ export function routeWithParts<Query extends z.ZodObject, Parts extends z.ZodObj
 ): Route {
   return {
     ...rest,
-    handle: (request, { parts }) =>
-      answer(request, readQuery(new URL(request.url), rest.query), readParts(parts, rest.parts)),
+    handle: (request, { parts, caller }) =>
+      answer(request, readQuery(urlWithoutToken(request), rest.query), readParts(parts, rest.parts), { caller }),
   };
 }
 
@@ -67,16 +81,16 @@ export function routeWithParts<Query extends z.ZodObject, Parts extends z.ZodObj
 export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject>(
   { answer, body, ...rest }: Omit<RouteOptions<typeof noQuery, Parts>, "answer" | "query"> & {
     body: Body;
-    answer: (body: z.output<Body>, parts: z.output<Parts>) => Response | Promise<Response>;
+    answer: (body: z.output<Body>, parts: z.output<Parts>, about: About) => Response | Promise<Response>;
   },
 ): Route {
   return {
     ...rest,
     query: noQuery,
     body,
-    handle: async (request, { parts, maxBodyBytes }) => {
+    handle: async (request, { parts, maxBodyBytes, caller }) => {
       const checked = readParts(parts, rest.parts);
-      return await answer(await readBody(request, body, { maxBytes: maxBodyBytes }), checked);
+      return await answer(await readBody(request, body, { maxBytes: maxBodyBytes }), checked, { caller });
     },
   };
 }
@@ -91,6 +105,8 @@ export interface ServeOptions {
   version: string;
   /** Longest body that is read; default {@linkcode DEFAULT_MAX_BODY_BYTES}. */
   maxBodyBytes?: number;
+  /** Who may ask for what; default everybody for everything, but for pages of other origins. */
+  access?: Access;
   /** Gets what made a request fail that should not have. */
   log: Logger;
 }
@@ -98,12 +114,16 @@ export interface ServeOptions {
 /** Longest body that is read when nothing else is said. */
 export const DEFAULT_MAX_BODY_BYTES = 65_536;
 
+/** Where a request comes from. */
+type Origin = { Bindings: { from: ListenAddress | undefined } };
+type App = OpenAPIHono<Origin>;
+
 /** Serves a table of routes: HEAD on every GET, OPTIONS everywhere, errors as problems, `/openapi.json`. */
 export function serveRoutes(
   table: RouteTable,
-  { title, version, log, maxBodyBytes = DEFAULT_MAX_BODY_BYTES }: ServeOptions,
-): (request: Request) => Promise<Response> {
-  const app = new OpenAPIHono();
+  { title, version, log, maxBodyBytes = DEFAULT_MAX_BODY_BYTES, access = new Access() }: ServeOptions,
+): (request: Request, from?: ListenAddress) => Promise<Response> {
+  const app: App = new OpenAPIHono();
   let description: unknown;
   const describe = () => json(description ??= app.getOpenAPI31Document({ openapi: "3.1.0", info: { title, version } }));
   const openapi = route({
@@ -114,31 +134,35 @@ export function serveRoutes(
     answer: describe,
   });
   for (const each of [...table, openapi]) {
-    const { method = "GET", path, handle } = each;
+    const { method = "GET", path, scope = "read", handle } = each;
     app.on(
       method,
       path.replace(/\{(\w+)\}/g, ":$1"),
-      (context) => handle(context.req.raw, { parts: context.req.param(), maxBodyBytes }),
+      ({ req, env: { from } }) =>
+        handle(req.raw, { caller: access.admit(req.raw, { scope, from }), parts: req.param(), maxBodyBytes }),
     );
     describeRoute(app, each);
   }
-  app.notFound(({ req }) => problem(missing(app, req.method, req.path)));
+  app.notFound(({ req, env: { from } }) => {
+    access.admit(req.raw, { scope: "read", from });
+    throw missing(app, req.method, req.path);
+  });
   app.onError((error, { req }) => {
     if (!(error instanceof ApiError)) {
       log.error("request failed", { method: req.method, path: req.path, error: error.stack ?? String(error) });
     }
     return problem(error);
   });
-  return async (request) => {
+  return async (request, from) => {
     if (request.method === "OPTIONS") return preflight();
     if (!URL.canParse(request.url)) return finish(request, problem(new ApiError(400, "The Host header is not valid")));
-    const response = await app.fetch(request.method === "HEAD" ? asGet(request) : request);
+    const response = await app.fetch(request.method === "HEAD" ? asGet(request) : request, { from });
     return response.status === 101 ? response : finish(request, response);
   };
 }
 
 /** Puts a row into the API description. */
-function describeRoute(app: OpenAPIHono, { method = "GET", path, summary, query, parts, body, replies }: Route): void {
+function describeRoute(app: App, { method = "GET", path, summary, query, parts, body, replies }: Route): void {
   const canFail = !(isEmpty(query) && isEmpty(parts)) || body;
   app.openAPIRegistry.registerPath({
     method: method.toLowerCase() as Lowercase<Method>,
@@ -184,7 +208,7 @@ function describeReplies(replies: Replies) {
 }
 
 /** 404, or 405 when the path exists for another method. */
-function missing(app: OpenAPIHono, method: string, path: string): ApiError {
+function missing(app: App, method: string, path: string): ApiError {
   const allowed: string[] = METHODS.filter((each) => app.router.match(each, path)[0].length > 0);
   if (allowed.length === 0) return new ApiError(404, `There is nothing at "${path}": see /openapi.json`);
   if (allowed.includes("GET")) allowed.push("HEAD");

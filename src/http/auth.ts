@@ -1,0 +1,142 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { ListenAddress } from "../base/mod.ts";
+import { maySend } from "./origin.ts";
+import { ApiError } from "./reply.ts";
+
+/** What a token may be good for. */
+export const SCOPES = ["read", "send", "admin"] as const;
+
+/** What a token is good for: none of them brings another one along. */
+export type Scope = typeof SCOPES[number];
+
+/** Somebody who may ask, known by a secret of which we keep the digest alone. */
+export interface AccessToken {
+  /** Who has it, for log lines. */
+  name: string;
+  /** SHA-256 of the token in UTF-8, 64 hex digits. */
+  sha256: string;
+  /** What it is good for. */
+  scopes: readonly Scope[];
+  /** Instances of a cloud that it is good for; left out: all. A boat takes no notice. */
+  instances?: readonly string[];
+}
+
+/** Who may ask for what. */
+export interface AccessRules {
+  /** Without any, everybody may ask for everything. */
+  tokens?: readonly AccessToken[];
+  /** Other origins whose pages may send, `scheme://host[:port]` in lower case; `*`: all. */
+  allowOrigins?: readonly string[];
+}
+
+/** Who asks. */
+export interface Caller {
+  /** Name of the token; undefined where none are needed. */
+  name: string | undefined;
+  /** Address of the client; empty when the request did not come over a network. */
+  address: string;
+  /** What the caller may ask for. */
+  scopes: readonly Scope[];
+  /** False: a page of another origin asks, which may read but not send. */
+  originAllowed: boolean;
+}
+
+/** Why a request was refused: no token, an unknown one, one without the scope, a page that may not send. */
+export type AccessFailure = "missing" | "unknown" | "scope" | "origin";
+
+/** What a page of another origin is told that sends. */
+export const FOREIGN_ORIGIN = "send from another origin is not allowed";
+
+/** Parameter that carries the token where a browser lets nobody set headers: EventSource, WebSocket. */
+const TOKEN_PARAMETER = "access_token";
+/** Health is asked for by who has no token: balancers, watchdogs. */
+const OPEN_PATHS = ["/livez", "/readyz", "/healthz"];
+
+/** Knows every token, and tells who may ask for what. */
+export class Access {
+  #tokens: readonly KnownToken[] = [];
+  #allowOrigins: readonly string[] = [];
+  readonly #failures = { missing: 0, unknown: 0, scope: 0, origin: 0 };
+
+  constructor(rules: AccessRules = {}) {
+    this.reload(rules);
+  }
+
+  /** Requests refused so far. */
+  get failures(): Readonly<Record<AccessFailure, number>> {
+    return this.#failures;
+  }
+
+  /** Takes other rules from the next request on; what is left out stays as it is. */
+  reload({ tokens, allowOrigins }: AccessRules): void {
+    if (tokens) this.#tokens = tokens.map(({ sha256, ...rest }) => ({ ...rest, digest: Uint8Array.fromHex(sha256) }));
+    if (allowOrigins) this.#allowOrigins = allowOrigins;
+  }
+
+  /**
+   * Lets a request in before anything else of it is looked at.
+   *
+   * @param need.scope what it takes
+   * @param need.from where the request comes from
+   * @throws {ApiError} 401 without a token that is known, 403 when that is not enough, or when a foreign page sends
+   */
+  admit(request: Request, { scope, from }: { scope: Scope; from: ListenAddress | undefined }): Caller {
+    const url = new URL(request.url);
+    const { name, scopes } = OPEN_PATHS.includes(url.pathname) ? NOBODY : this.#identify(request, url);
+    if (name !== undefined && !scopes.includes(scope)) {
+      throw this.#refuse("scope", new ApiError(403, `The token of "${name}" is not good for "${scope}"`));
+    }
+    const originAllowed = maySend(request.headers, this.#allowOrigins);
+    if (scope === "send" && !originAllowed) {
+      throw this.#refuse("origin", new ApiError(403, `${FOREIGN_ORIGIN}: see -allow-origins`));
+    }
+    return { name, scopes, originAllowed, address: from?.hostname ?? "" };
+  }
+
+  /** Who has the token that a request carries. */
+  #identify(request: Request, url: URL): Pick<Caller, "name" | "scopes"> {
+    if (this.#tokens.length === 0) return NOBODY;
+    const given = givenTokens(request.headers, url);
+    for (const each of given) {
+      const token = this.#find(each);
+      if (token) return token;
+    }
+    const [reason, detail] = given.length === 0
+      ? [
+        "missing",
+        `This takes a token: "Authorization: Bearer TOKEN", "X-API-Key: TOKEN" or ?access_token=TOKEN`,
+      ] as const
+      : ["unknown", "The token is not known here"] as const;
+    throw this.#refuse(reason, new ApiError(401, detail, { headers: { "WWW-Authenticate": "Bearer" } }));
+  }
+
+  /** Takes as long whichever token it is, and if it is none. */
+  #find(given: string): KnownToken | undefined {
+    const digest = createHash("sha256").update(given).digest();
+    return this.#tokens.filter((each) => timingSafeEqual(each.digest, digest))[0];
+  }
+
+  #refuse(reason: AccessFailure, error: ApiError): ApiError {
+    this.#failures[reason]++;
+    return error;
+  }
+}
+
+type KnownToken = Omit<AccessToken, "sha256"> & { digest: Uint8Array };
+
+/** Where nobody needs a token. */
+const NOBODY = { name: undefined, scopes: SCOPES };
+
+/** The tokens of a request, at most one of each place. */
+function givenTokens(headers: Headers, { searchParams }: URL): string[] {
+  const [, bearer] = /^bearer +(\S+)$/i.exec(headers.get("Authorization") ?? "") ?? [];
+  const places = [bearer, headers.get("X-API-Key"), searchParams.get(TOKEN_PARAMETER)];
+  return places.filter((each): each is string => !!each);
+}
+
+/** The address of a request without the token that it may carry. */
+export function urlWithoutToken(request: Request): URL {
+  const url = new URL(request.url);
+  if (url.searchParams.has(TOKEN_PARAMETER)) url.searchParams.delete(TOKEN_PARAMETER);
+  return url;
+}

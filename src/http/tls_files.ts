@@ -1,0 +1,105 @@
+import type { Clock, Logger } from "../base/mod.ts";
+import type { ComponentHealth } from "./health.ts";
+import { checkTlsPair, TlsError, type TlsPair } from "./tls_pair.ts";
+
+/** Where certificate and key are, PEM. */
+export interface TlsPaths {
+  certPath: string;
+  keyPath: string;
+}
+
+/** What a server with a certificate is made of. */
+export interface TlsFilesOptions extends TlsPaths {
+  clock: Clock;
+  log: Logger;
+}
+
+/** How often the files are looked at. */
+const LOOK_EVERY_MS = 10_000;
+/** So long before a certificate ends, health tells. */
+const WARN_BEFORE_MS = 14 * 86_400_000;
+
+/** A certificate and its key, kept as fresh as their files. What cannot be used leaves the old ones in use. */
+export class TlsFiles {
+  readonly #paths: TlsPaths;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #pair: TlsPair;
+  /** Why the files as they are now cannot be used. */
+  #fault: string | undefined;
+  #use: (pair: TlsPair) => void = () => {};
+
+  private constructor(pair: TlsPair, { certPath, keyPath, clock, log }: TlsFilesOptions) {
+    this.#pair = pair;
+    this.#paths = { certPath, keyPath };
+    this.#clock = clock;
+    this.#log = log;
+    this.#timer = setInterval(() => void this.check(), LOOK_EVERY_MS);
+  }
+
+  /**
+   * Reads the files, and looks at them from then on.
+   *
+   * @throws {TlsError} they cannot be read or used
+   */
+  static async open(options: TlsFilesOptions): Promise<TlsFiles> {
+    return new TlsFiles(await readPair(options), options);
+  }
+
+  /** The newest pair that could be used. */
+  get pair(): TlsPair {
+    return this.#pair;
+  }
+
+  /** Calls `use` with the pair, now and whenever there is another one. */
+  follow(use: (pair: TlsPair) => void): void {
+    this.#use = use;
+    use(this.#pair);
+  }
+
+  /** Looks at the files now. Never rejects: what is wrong is logged once, and told by health. */
+  async check(): Promise<void> {
+    try {
+      const pair = await readPair(this.#paths);
+      this.#fault = undefined;
+      if (pair.cert === this.#pair.cert && pair.key === this.#pair.key) return;
+      this.#pair = pair;
+      this.#use(pair);
+      this.#log.info("certificate replaced", { expires: dateOf(pair.expiresMs) });
+    } catch (error) {
+      const fault = error instanceof Error ? error.message : String(error);
+      if (fault !== this.#fault) this.#log.error("certificate refused, the old one stays", { error: fault });
+      this.#fault = fault;
+    }
+  }
+
+  /** Degraded when the files cannot be used, or the certificate ends soon or has ended. */
+  health(): ComponentHealth {
+    const { expiresMs } = this.#pair;
+    if (this.#fault !== undefined) {
+      return { status: "degraded", message: `${this.#fault}; the old one ends ${dateOf(expiresMs)}` };
+    }
+    const leftMs = expiresMs - this.#clock.wallUs() / 1000;
+    if (leftMs > WARN_BEFORE_MS) return { status: "ok" };
+    return { status: "degraded", message: `certificate ${leftMs > 0 ? "ends" : "ended"} ${dateOf(expiresMs)}` };
+  }
+
+  /** Looks no more. */
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+async function readPair({ certPath, keyPath }: TlsPaths): Promise<TlsPair> {
+  try {
+    return checkTlsPair(await Deno.readTextFile(certPath), await Deno.readTextFile(keyPath));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TlsError(`Cannot use the certificate "${certPath}" with the key "${keyPath}": ${reason}`);
+  }
+}
+
+function dateOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
