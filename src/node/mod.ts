@@ -9,4 +9,5 @@ export * from "./identity_requests.ts";
 export * from "./queries.ts";
 export * from "./send_gate.ts";
 export * from "./send_policy.ts";
+export * from "./transmitter.ts";
 export * from "./voice.ts";
