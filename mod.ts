@@ -51,5 +51,14 @@ export {
 export type { CanFrame, Device, DeviceEvent, Frame } from "./src/frame/mod.ts";
 export type { Filter } from "./src/filter/mod.ts";
 export { ListenError } from "./src/http/mod.ts";
+export {
+  DEFAULT_REQUESTS_MIN_INTERVAL_MS,
+  type DeviceMatch,
+  type FrameRequestRule,
+  type IsoRequestRule,
+  type RequestRule,
+  type RequestRuleWords,
+  type SubKeyPlace,
+} from "./src/node/mod.ts";
 export { formatSendRule, parseSendRule, parseSendRules, type PgnRange, type SendRule } from "./src/node/mod.ts";
 export { CLIENT_ID, type Slot } from "./src/stream/mod.ts";

@@ -1,0 +1,308 @@
+import { backoffMs } from "../base/mod.ts";
+import { PGN } from "../pgn/mod.ts";
+import {
+  answers,
+  askedAddress,
+  matchesDevice,
+  refusedPgn,
+  replyPgn,
+  requestMessage,
+  type RequestReply,
+  type RequestRule,
+  type RequestTarget,
+} from "./request_rules.ts";
+
+/** Default of the shortest time between two requests of any rules: requests never are what fills a bus. */
+export const DEFAULT_REQUESTS_MIN_INTERVAL_MS = 100;
+/** Longest wait before a device that does not answer is asked again; a longer minimum interval is kept. */
+const MAX_BACKOFF_MS = 3_600_000;
+/** Wait after a device has said that it will not answer. */
+const REFUSED_WAIT_MS = 6 * 3_600_000;
+/** Who was away for so long is taken for restarted: what it did not answer before is asked at once. */
+const FORGET_MS = 5 * 60_000;
+/** Who has just claimed an address may not speak for 250 ms (ISO 11783-5 §4.4.2): it could not answer. */
+const SETTLE_MS = 300;
+/** Wait after a request that could not be sent. */
+const RESEND_MS = 1000;
+
+/** A request that is due. The object itself is what {@linkcode RequestEngine.sent} and `notSent` go by. */
+export interface DeviceRequest {
+  /** Name of its rule. */
+  readonly rule: string;
+  /** PGN or sub-key. */
+  readonly want: number;
+  /** Index of the bus. */
+  readonly bus: number;
+  readonly prio: number;
+  readonly pgn: number;
+  readonly src: number;
+  readonly dst: number;
+  readonly data: Uint8Array;
+}
+
+/** What is known of a datum. */
+type Datum =
+  /** Nobody wants it yet. */
+  | { readonly kind: "unwanted" }
+  | { readonly kind: "missing" }
+  | { readonly kind: "known"; readonly atMs: number };
+
+/** Where the asking stands. */
+type Asking =
+  | { readonly kind: "idle" }
+  /** Asked so many times in a row without an answer. */
+  | { readonly kind: "asked"; readonly attempts: number; readonly atMs: number }
+  | { readonly kind: "refused"; readonly atMs: number };
+
+/** Whether the device is there, and matches. */
+type Presence =
+  | { readonly kind: "here"; readonly sinceMs: number }
+  | { readonly kind: "gone"; readonly sinceMs: number };
+
+/** One datum of one device. Outlives the device, so that coming and going resets no waits. */
+interface Subject {
+  readonly question: Question;
+  readonly src: number;
+  name: bigint | undefined;
+  datum: Datum;
+  asking: Asking;
+  presence: Presence;
+}
+
+/** One request that can be sent, and the devices whose answers it is for: one, or all that a rule asks at one address. */
+interface Question {
+  readonly rule: RequestRule;
+  readonly want: number;
+  readonly bus: number;
+  readonly dst: number;
+  readonly subjects: Subject[];
+  /** Infinity while it is being sent. */
+  notBeforeMs: number;
+}
+
+/** Asked for, and how it stood with each subject before and since. */
+interface Flight {
+  question: Question;
+  asked: { subject: Subject; before: Asking; since: Asking }[];
+}
+
+const IDLE: Asking = { kind: "idle" };
+const MISSING: Datum = { kind: "missing" };
+const UNWANTED: Datum = { kind: "unwanted" };
+
+/** How an engine is made. */
+export interface RequestEngineOptions {
+  rules: readonly RequestRule[];
+  /** Names of the buses, in the order of their indexes. */
+  buses: readonly string[];
+  /** Shortest time between two requests of any rules, milliseconds; 0: none. */
+  globalMinIntervalMs?: number;
+}
+
+/**
+ * Decides what to ask of which device. Goes by what is there and not by what happens: a datum that is wanted and missing,
+ * or older than its rule allows, is asked for, never sooner than the rule's minimum interval after the last time. Who
+ * does not answer is asked with doubling waits up to an hour, who refuses every six hours. Pure: the caller brings the
+ * time, tells of devices and messages, and sends the requests. Memory is bounded by rules and addresses.
+ */
+export class RequestEngine {
+  /** Running totals: data that came when asked for, and refusals. */
+  readonly counters: { answered: number; refused: number } = { answered: 0, refused: 0 };
+  /** PGNs of the messages that {@linkcode RequestEngine.heard} must be told of; others change nothing. */
+  readonly watched: ReadonlySet<number>;
+  readonly #rules: readonly RequestRule[];
+  readonly #buses: readonly string[];
+  readonly #globalMinIntervalMs: number;
+  /** In the order of asking: who was asked last comes last. */
+  readonly #questions = new Map<string, Question>();
+  /** By bus and address, then by question. */
+  readonly #devices = new Map<number, Map<Question, Subject>>();
+  readonly #flights = new Map<DeviceRequest, Flight>();
+  #lastMs = -Infinity;
+
+  constructor({ rules, buses, globalMinIntervalMs = DEFAULT_REQUESTS_MIN_INTERVAL_MS }: RequestEngineOptions) {
+    this.#rules = rules;
+    this.#buses = buses;
+    this.#globalMinIntervalMs = globalMinIntervalMs;
+    const pgns = rules.flatMap((rule) => [...rule.want.map((want) => replyPgn(rule, want)), ...rule.invalidateOn]);
+    this.watched = new Set(rules.length > 0 ? [...pgns, PGN.isoAcknowledgement] : []);
+  }
+
+  /** Data that are wanted of devices which are there, and have not come yet. */
+  get pending(): number {
+    let count = 0;
+    for (const { subjects } of this.#questions.values()) {
+      for (const { presence, datum } of subjects) if (presence.kind === "here" && datum.kind === "missing") count++;
+    }
+    return count;
+  }
+
+  /** Data that are kept in mind, of devices that have gone, too. */
+  get tracked(): number {
+    let count = 0;
+    for (const { subjects } of this.#questions.values()) count += subjects.length;
+    return count;
+  }
+
+  /** Takes note of what is known of a device now. */
+  known(device: RequestTarget, nowMs: number): void {
+    const key = (device.bus << 8) | device.src;
+    const subjects = this.#devices.get(key) ?? new Map<Question, Subject>();
+    const bus = this.#buses[device.bus] ?? "";
+    for (const rule of this.#rules) {
+      if (!matchesDevice(rule.match, { device, bus })) continue;
+      for (const want of rule.want) {
+        const question = this.#question(rule, { want, bus: device.bus, dst: askedAddress(rule, device.src) });
+        if (!subjects.has(question)) subjects.set(question, addSubject(question, device.src));
+      }
+    }
+    for (const subject of subjects.values()) {
+      if (matchesDevice(subject.question.rule.match, { device, bus })) come(subject, { name: device.name, nowMs });
+      else leave(subject, nowMs);
+    }
+    if (subjects.size > 0) this.#devices.set(key, subjects);
+  }
+
+  /** A device has gone, and all that was known of it. */
+  gone({ bus, src }: { bus: number; src: number }, nowMs: number): void {
+    for (const subject of this.#devices.get((bus << 8) | src)?.values() ?? []) leave(subject, nowMs);
+  }
+
+  /** Takes note of a message. */
+  heard(message: RequestReply, nowMs: number): void {
+    const subjects = this.#devices.get((message.bus << 8) | (message.id & 0xff));
+    if (!subjects) return;
+    for (const subject of subjects.values()) {
+      if (subject.presence.kind === "gone") continue;
+      if (answers(message, subject.question)) this.#answered(subject, nowMs);
+      else if (subject.question.rule.invalidateOn.includes(message.pgn)) subject.datum = MISSING;
+    }
+    const pgn = refusedPgn(message);
+    if (pgn !== undefined) this.#refused(subjects.values(), { pgn, nowMs });
+  }
+
+  /**
+   * The requests that are due now. Each must be reported by `sent` or `notSent`; until then it is not asked again.
+   *
+   * @param sourceOn address to ask from on a bus; undefined: not now. It is never asked itself.
+   */
+  due(nowMs: number, sourceOn: (bus: number) => number | undefined): DeviceRequest[] {
+    const requests: DeviceRequest[] = [];
+    for (const [key, question] of this.#questions) {
+      if (nowMs - this.#lastMs < this.#globalMinIntervalMs) break;
+      if (nowMs < question.notBeforeMs) continue;
+      const src = sourceOn(question.bus);
+      const needs = (subject: Subject) => subject.src !== src && needsAnswer(subject, nowMs);
+      if (src === undefined || question.dst === src || !question.subjects.some(needs)) continue;
+      this.#lastMs = nowMs;
+      this.#questions.delete(key);
+      this.#questions.set(key, question);
+      requests.push(this.#ask(question, { src, nowMs, subjects: question.subjects.filter(needs) }));
+    }
+    return requests;
+  }
+
+  /** A request is out. */
+  sent(request: DeviceRequest, nowMs: number): void {
+    const flight = this.#flights.get(request);
+    if (flight) flight.question.notBeforeMs = nowMs + flight.question.rule.minIntervalMs;
+    this.#flights.delete(request);
+  }
+
+  /** A request could not be sent: that was no try. */
+  notSent(request: DeviceRequest, nowMs: number): void {
+    const flight = this.#flights.get(request);
+    if (!flight) return;
+    flight.question.notBeforeMs = nowMs + RESEND_MS;
+    for (const { subject, before, since } of flight.asked) if (subject.asking === since) subject.asking = before;
+    this.#flights.delete(request);
+  }
+
+  #question(rule: RequestRule, { want, bus, dst }: { want: number; bus: number; dst: number }): Question {
+    const key = `${this.#rules.indexOf(rule)} ${want} ${bus} ${dst}`;
+    const known = this.#questions.get(key);
+    if (known) return known;
+    const question: Question = { rule, want, bus, dst, subjects: [], notBeforeMs: -Infinity };
+    this.#questions.set(key, question);
+    return question;
+  }
+
+  #ask(
+    question: Question,
+    { src, nowMs, subjects }: { src: number; nowMs: number; subjects: readonly Subject[] },
+  ): DeviceRequest {
+    const { rule, want, bus, dst } = question;
+    const request = { rule: rule.name, want, bus, src, dst, ...requestMessage(rule, want) };
+    const asked = subjects.map((subject) => {
+      const before = subject.asking;
+      const attempts = before.kind === "asked" ? before.attempts + 1 : 1;
+      const since: Asking = { kind: "asked", attempts, atMs: nowMs };
+      subject.asking = since;
+      return { subject, before, since };
+    });
+    question.notBeforeMs = Infinity;
+    this.#flights.set(request, { question, asked });
+    return request;
+  }
+
+  #answered(subject: Subject, nowMs: number): void {
+    if (subject.asking.kind === "asked") this.counters.answered++;
+    subject.datum = { kind: "known", atMs: nowMs };
+    subject.asking = IDLE;
+  }
+
+  /** A refusal does not name a sub-key: it is taken as the answer to the last question of those that it can be about. */
+  #refused(subjects: Iterable<Subject>, { pgn, nowMs }: { pgn: number; nowMs: number }): void {
+    const asked = [...subjects].filter(({ question: { rule, want }, asking }) =>
+      asking.kind === "asked" && replyPgn(rule, want) === pgn
+    );
+    if (asked.length === 0) return;
+    this.counters.refused++;
+    const lastMs = Math.max(...asked.map(({ asking }) => asking.kind === "asked" ? asking.atMs : -Infinity));
+    for (const subject of asked) {
+      const { question: { rule }, asking } = subject;
+      if (rule.via === "frame" && asking.kind === "asked" && asking.atMs !== lastMs) continue;
+      subject.asking = { kind: "refused", atMs: nowMs };
+    }
+  }
+}
+
+function addSubject(question: Question, src: number): Subject {
+  const presence: Presence = { kind: "gone", sinceMs: -Infinity };
+  const subject: Subject = { question, src, name: undefined, datum: UNWANTED, asking: IDLE, presence };
+  question.subjects.push(subject);
+  return subject;
+}
+
+/** The device is there and matches. */
+function come(subject: Subject, { name, nowMs }: { name: bigint | undefined; nowMs: number }): void {
+  const { question: { rule }, presence } = subject;
+  const isGone = presence.kind === "gone";
+  const hasClaimed = name !== undefined && name !== subject.name;
+  const isAnother = hasClaimed && subject.name !== undefined;
+  if (hasClaimed) subject.name = name;
+  if (isAnother || (isGone && nowMs - presence.sinceMs >= FORGET_MS)) subject.asking = IDLE;
+  if (isGone) subject.datum = rule.onOnline || rule.maxAgeMs !== undefined ? MISSING : UNWANTED;
+  if (isGone || hasClaimed) subject.presence = { kind: "here", sinceMs: nowMs };
+}
+
+/** The device is not there, or does not match any more. */
+function leave(subject: Subject, nowMs: number): void {
+  if (subject.presence.kind === "here") subject.presence = { kind: "gone", sinceMs: nowMs };
+}
+
+function needsAnswer({ question: { rule }, presence, datum, asking }: Subject, nowMs: number): boolean {
+  if (presence.kind === "gone" || nowMs - presence.sinceMs < SETTLE_MS || datum.kind === "unwanted") return false;
+  if (datum.kind === "known" && nowMs - datum.atMs < (rule.maxAgeMs ?? Infinity)) return false;
+  switch (asking.kind) {
+    case "idle":
+      return true;
+    case "asked": {
+      const { minIntervalMs } = rule;
+      const capMs = Math.max(MAX_BACKOFF_MS, minIntervalMs);
+      return nowMs - asking.atMs >= backoffMs(asking.attempts, { firstMs: minIntervalMs, capMs });
+    }
+    case "refused":
+      return nowMs - asking.atMs >= Math.max(REFUSED_WAIT_MS, rule.minIntervalMs);
+  }
+}
