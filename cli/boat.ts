@@ -55,6 +55,7 @@ function recording(settings: BoatSettings, stateDirectory: string): RecordingOpt
     rotateDurationMs: settings.journalRotateDurationMs,
     rotateBytes: settings.journalRotateBytes,
     syncIntervalMs: settings.journalSyncIntervalMs,
+    maxBacklogBytes: settings.journalBacklogBytes,
     retention: retention(settings),
     ...(settings.archiveCommand !== "" && { archiveCommand: settings.archiveCommand }),
   };

@@ -13,6 +13,7 @@ export interface JournalSettings {
   /** 0: never. */
   journalRotateBytes: number;
   journalSyncIntervalMs: number;
+  journalBacklogBytes: number;
   /** 0: whatever their age. */
   retentionMaxAgeMs: number;
   retentionMinKeepMs: number;
@@ -28,6 +29,8 @@ export interface JournalSettings {
 
 const JOURNAL = "Journal";
 const MIN_SYNC_INTERVAL_MS = 50;
+/** A block that is written, and one that waits behind it. */
+const MIN_BACKLOG_BLOCKS = 2;
 
 /** Options of the journal, the same for every server that keeps one. */
 export const journalOptions: Options<JournalSettings> = {
@@ -86,6 +89,15 @@ export const journalOptions: Options<JournalSettings> = {
     default: 1000,
     minMs: MIN_SYNC_INTERVAL_MS,
     help: "Longest time that a frame is in memory alone: what a power cut may cost.",
+    group: JOURNAL,
+  }),
+  journalBacklogBytes: size({
+    name: "journal-backlog-size",
+    key: "journal.backlog-size",
+    default: 32 * 1024 * 1024,
+    minBytes: 1024 * 1024,
+    maxBytes: 2 ** 30,
+    help: "Memory for frames that wait while the disk is full or slow. Beyond it they are not recorded, which is told.",
     group: JOURNAL,
   }),
   retentionMaxAgeMs: duration({
@@ -172,6 +184,14 @@ export const journalChecks: readonly Check<JournalSettings & { interfaces: reado
     test: ({ archiveCommand, archiveTrigger }) =>
       archiveTrigger !== "disabled" && archiveCommand === ""
         ? `Cannot archive ${archiveTrigger} without -journal-archive-command`
+        : undefined,
+  },
+  {
+    settings: ["journalBacklogBytes", "journalBlockBytes"],
+    severity: "error",
+    test: ({ journalBacklogBytes, journalBlockBytes }) =>
+      journalBacklogBytes < MIN_BACKLOG_BLOCKS * journalBlockBytes
+        ? `Cannot keep waiting frames in ${journalBacklogBytes} bytes: that is less than ${MIN_BACKLOG_BLOCKS} blocks`
         : undefined,
   },
   {

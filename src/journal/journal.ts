@@ -52,6 +52,7 @@ function keeperOf(
     instanceId: instanceId ?? prefix,
     lookEveryMs,
     isOpen: (name) => name === writer.openName,
+    isReadable: (name) => index.has(name),
     onPause: (isPaused) => writer.pause(isPaused),
     onRemoved: (name) => index.noteRemoved(`${directory}/${name}`),
     log,

@@ -89,6 +89,11 @@ export class JournalIndex {
     }));
   }
 
+  /** Whether a file, by its name, is one of the journal's; of those that could not be read it was warned. */
+  has(name: string): boolean {
+    return this.#files.has(name);
+  }
+
   /** Smallest number on disk, of the newest run of numbers; undefined where there is none. */
   get oldestSeq(): number | undefined {
     const { byTime } = this.#ordered();

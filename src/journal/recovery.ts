@@ -127,7 +127,7 @@ class Files {
   #place = 0;
   readonly #ends: FileEnd[] = [];
   cutBytes = 0;
-  cutFile: string | undefined;
+  readonly cutFiles: string[] = [];
 
   constructor(directory: string, names: readonly string[]) {
     this.#directory = directory;
@@ -162,7 +162,7 @@ class Files {
     if (found.tornBytes > 0 || size <= FILE_HEADER_BYTES) {
       await cut(file, { path, end: found });
       this.cutBytes += found.tornBytes;
-      this.cutFile ??= name;
+      this.cutFiles.push(name);
     }
     return end;
   }
@@ -269,8 +269,10 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   await restore(found, { files, options });
   found.cutBytes = files.cutBytes;
   const { frames, cutBytes, lastSeq } = found;
-  if (frames > 0 || files.cutFile) {
-    log.warn("the last recording was cut short", { frames, lastSeq, cutBytes, file: files.cutFile });
+  const { cutFiles } = files;
+  if (frames > 0 || cutFiles.length > 0) {
+    const file = cutFiles.length > 0 ? cutFiles.join(", ") : undefined;
+    log.warn("the last recording was cut short", { frames, lastSeq, cutBytes, file });
   }
   return found;
 }

@@ -85,6 +85,7 @@ Deno.test("the defaults of the boat server", () => {
     journalRotateDurationMs: 3_600_000,
     journalRotateBytes: 0,
     journalSyncIntervalMs: 1000,
+    journalBacklogBytes: 33_554_432,
     retentionMaxAgeMs: 0,
     retentionMinKeepMs: 0,
     retentionMaxBytes: 0,
@@ -185,6 +186,8 @@ Deno.test("a journal that cannot be written as asked is refused with a reason", 
   assert.match(onlyMessage("-journal-compression", "zstd-dict"), /Cannot write zstd-dict/);
   const many = ["-interface", "a,b,c,d,e"];
   assert.match(onlyMessage("-journal-dir", "/j", ...many), /Cannot record 5 interfaces/);
+  const large = ["-journal-block-size", "16777216", "-journal-backlog-size", "31MiB"];
+  assert.match(onlyMessage(...large), /Cannot keep waiting frames in 32505856 bytes: that is less than 2 blocks/);
   assert.deepEqual(resolve(...many).problems, []);
   assert.match(onlyMessage("-journal-block-size", "5000"), /5000/);
   assert.match(onlyMessage("-journal-archive-trigger", "on-rotate"), /Cannot archive on-rotate without/);

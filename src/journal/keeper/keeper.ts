@@ -29,6 +29,8 @@ export interface KeeperOptions {
   instanceId: string;
   /** Whether a file, by its name, is still written. Must be true before the file is created. */
   isOpen: (name: string) => boolean;
+  /** Whether a file, by its name, can be read as a journal; default: all. Of those that cannot, others warn. */
+  isReadable?: (name: string) => boolean;
   /** Told when recording should pause, and when it may go on. */
   onPause?: (isPaused: boolean) => void;
   /** Told the name of every file that is deleted. */
@@ -184,11 +186,13 @@ export class Keeper {
   }
 
   #note({ strange, isPaused, totalBytes }: RetentionPlan, { files }: Listing): void {
-    const { onPause = () => {}, log } = this.#options;
+    const { onPause = () => {}, isReadable = () => true, log } = this.#options;
     const known = new Set(this.#status.strange.map(({ name }) => name));
     const why = { name: "its name is none of ours", clock: "its time cannot be true" };
     for (const file of strange) {
-      if (!known.has(file.name)) log.warn("journal file is left alone", { file: file.name, reason: why[file.why] });
+      if (!known.has(file.name) && isReadable(file.name)) {
+        log.warn("journal file is left alone", { file: file.name, reason: why[file.why] });
+      }
     }
     const wasPaused = this.#status.isPaused;
     this.#status = { files: files.length, bytes: totalBytes, failed: this.#failed.size, strange, isPaused };
