@@ -131,7 +131,10 @@ function withHolder(
 ): Claim["holders"] {
   const next = new Map(holders);
   for (const [address, name] of holders) if (name === heard.name) next.delete(address);
-  if (keep && heard.address <= MAX_DEVICE_ADDRESS) next.set(heard.address, heard.name);
+  const known = next.get(heard.address);
+  // A lower NAME is going to defend its address, and the other one will go: until then nothing has changed hands.
+  const defends = known !== undefined && known < heard.name;
+  if (keep && !defends && heard.address <= MAX_DEVICE_ADDRESS) next.set(heard.address, heard.name);
   return next;
 }
 
