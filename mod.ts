@@ -50,7 +50,15 @@ export {
 } from "./src/can/mod.ts";
 export type { CanFrame, Device, DeviceEvent, Frame } from "./src/frame/mod.ts";
 export type { Filter } from "./src/filter/mod.ts";
-export { ListenError } from "./src/http/mod.ts";
+export {
+  type AccessToken,
+  checkTlsPair,
+  ListenError,
+  type Scope,
+  SCOPES,
+  TlsError,
+  type TlsPair,
+} from "./src/http/mod.ts";
 export {
   DEFAULT_REQUESTS_MIN_INTERVAL_MS,
   type DeviceMatch,

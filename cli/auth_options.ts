@@ -1,0 +1,122 @@
+import { checkTlsPair } from "@vessel/gateway";
+import { isWideOpen, readTokens, type TokenSettings } from "./auth_file.ts";
+import { list, text } from "./option_types.ts";
+import type { Check, Options } from "./options.ts";
+
+/** Settings of who may ask, and of how nobody else hears it. */
+export interface AuthSettings extends TokenSettings {
+  /** Other origins whose pages may send, in lower case; `*`: all. */
+  allowOrigins: readonly string[];
+  /** PEM file; empty: no TLS. */
+  tlsCert: string;
+  /** PEM file; empty: no TLS. */
+  tlsKey: string;
+}
+
+const ACCESS = "Access";
+
+/** Options of who may ask, the same for every server. */
+export const authOptions: Options<AuthSettings> = {
+  authFile: text({
+    name: "auth-file",
+    placeholder: "PATH",
+    default: "",
+    help:
+      "JSON file with the tokens that may ask: a list of { name, sha256, scopes: [read, send, admin] }; `printf %s " +
+      "TOKEN | sha256sum` makes the digest. Read again at SIGHUP. Without tokens everybody may ask for everything.",
+    group: ACCESS,
+    reloadable: true,
+  }),
+  apiKey: text({
+    name: "api-key",
+    placeholder: "KEY",
+    default: "",
+    secret: true,
+    help: "One token that is good for everything. Better given by VBG_API_KEY: others can see command lines.",
+    group: ACCESS,
+    reloadable: true,
+  }),
+  allowOrigins: list({
+    name: "allow-origins",
+    placeholder: "ORIGIN",
+    commas: true,
+    default: [],
+    help: "Other origins whose web pages may send, such as https://chart.example.com; *: all. Any page may read.",
+    group: ACCESS,
+    reloadable: true,
+    validate: checkOrigin,
+  }),
+  tlsCert: text({
+    name: "tls-cert",
+    placeholder: "PATH",
+    default: "",
+    help:
+      "PEM file with the server's certificate, and those up to its authority: HTTPS instead of HTTP. With -tls-key. " +
+      "Used anew within 10 seconds when the files change; what cannot be used leaves the old one in use.",
+    group: ACCESS,
+  }),
+  tlsKey: text({
+    name: "tls-key",
+    placeholder: "PATH",
+    default: "",
+    help: "PEM file with the key of -tls-cert, not encrypted.",
+    group: ACCESS,
+  }),
+};
+
+/** What settings of access must satisfy together, and what must be in the files that they name. */
+export const authChecks: readonly Check<AuthSettings>[] = [
+  {
+    settings: ["authFile"],
+    severity: "error",
+    test: ({ authFile }) => reasonOf(() => readTokens({ authFile, apiKey: "" })),
+  },
+  {
+    settings: ["authFile"],
+    severity: "warning",
+    test: ({ authFile }) => {
+      if (authFile === "" || reasonOf(() => readTokens({ authFile, apiKey: "" })) !== undefined) return undefined;
+      return isWideOpen(authFile) ? `Others than its owner may read or change "${authFile}": chmod 600` : undefined;
+    },
+  },
+  {
+    settings: ["apiKey"],
+    severity: "error",
+    test: ({ apiKey }) =>
+      /^[\x21-\x7e]*$/.test(apiKey) ? undefined : "Cannot use the API key: expected printable ASCII without spaces",
+  },
+  {
+    settings: ["tlsCert", "tlsKey"],
+    severity: "error",
+    test: ({ tlsCert, tlsKey }) => {
+      if (tlsCert === "" && tlsKey === "") return undefined;
+      if (tlsKey === "") return "Cannot use -tls-cert without -tls-key";
+      if (tlsCert === "") return "Cannot use -tls-key without -tls-cert";
+      const reason = reasonOf(() => checkTlsPair(Deno.readTextFileSync(tlsCert), Deno.readTextFileSync(tlsKey)));
+      return reason && `Cannot use the certificate "${tlsCert}" with the key "${tlsKey}": ${reason}`;
+    },
+  },
+];
+
+/** `scheme://host[:port]`, as browsers write it. */
+function checkOrigin(origin: string): string | undefined {
+  if (origin === "*" || origin === originOf(origin)) return undefined;
+  return `Cannot read the origin "${origin}": expected scheme://host[:port] in lower case and without a path, or *`;
+}
+
+/** Schemes of browsers' own pages (`chrome-extension:`) have no origin of their own as a URL. */
+function originOf(text: string): string | undefined {
+  if (!/^[a-z][a-z\d+.-]*:\/\/[^/?#@\s]+$/.test(text) || !URL.canParse(text)) return undefined;
+  const { origin } = new URL(text);
+  return origin === "null" ? text.toLowerCase() : origin;
+}
+
+/** Why something cannot be done, or nothing. */
+function reasonOf(work: () => unknown): string | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
