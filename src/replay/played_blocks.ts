@@ -50,8 +50,8 @@ export class PlayedBlocks implements FrameArchive {
   }
 
   /**
-   * Blocks with frames of a range. By numbers: each play. By times: the newest play of each block, so that a loop shows
-   * each frame once.
+   * Blocks with frames of a range. By numbers: each play, with what is played meanwhile. By times: the newest play of
+   * each block as it stands now, so that a loop shows each frame once.
    *
    * @throws {BlockError} a block cannot be read any more
    */
@@ -62,8 +62,9 @@ export class PlayedBlocks implements FrameArchive {
   }): AsyncGenerator<Block> {
     using reader = new BlockReader();
     if (fromSeq === undefined) {
+      const through = this.#head();
       for (const { play, from } of this.#newest()) {
-        if (play.toUs >= fromUs && play.fromUs <= toUs) yield await this.#read(play, { reader, from });
+        if (play.toUs >= fromUs && play.fromUs <= toUs) yield await this.#read(play, { reader, from, through });
       }
       return;
     }
@@ -107,12 +108,15 @@ export class PlayedBlocks implements FrameArchive {
     return [...newest.values()].sort((a, b) => a.play.fromUs - b.play.fromUs || a.from - b.from);
   }
 
-  /** Reads a play without its first `from` frames. */
-  async #read(play: Played, { reader, from = 0 }: { reader: BlockReader; from?: number }): Promise<Block> {
+  /** Reads a play without its first `from` frames, and without what has a number above `through`. */
+  async #read(
+    play: Played,
+    { reader, from = 0, through = Infinity }: { reader: BlockReader; from?: number; through?: number },
+  ): Promise<Block> {
     const { place, firstSeq, skipped } = play;
     const playing = this.#plays.at(-1) === play ? this.#now : undefined;
     const block = playing ?? await reader.read(place.path, place);
-    const next = this.#plays[this.#indexOf(firstSeq) + 1]?.firstSeq ?? this.#head() + 1;
+    const next = Math.min(this.#plays[this.#indexOf(firstSeq) + 1]?.firstSeq ?? this.#head() + 1, through + 1);
     return block.slice(skipped + from, skipped + next - firstSeq).renumbered(firstSeq + from);
   }
 }

@@ -4,7 +4,7 @@ import { type BlockDevice, NO_PRODUCT, openBlockFile } from "../../src/journal/m
 import { ReplayError } from "../../src/replay/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { keepWarnings, readLine } from "../support/history.ts";
-import { frameSeen } from "../support/journal_files.ts";
+import { type FrameSeen, frameSeen, framesOf } from "../support/journal_files.ts";
 import { claim, message, nameFields, START_US } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
@@ -244,4 +244,22 @@ test("by times what was played is there once, as it was played last", async (fol
   const found = await replay.read({ fromUs: START_US });
   assert.deepEqual(found.map(({ timeUs }) => timeUs), messages(700).map(({ timeUs }) => timeUs));
   assert.ok(found.every(({ seq }) => seq > replay.broker.head - 1400));
+});
+
+test("by times what was played is there once, also while it is played again", async (folder) => {
+  const path = await record(folder, { messages: messages(700) });
+  const replay = await TestReplay.open([path], { speed: 1, loop: true });
+  const running = replay.player.run();
+  while (replay.frames.length < 700) await new Promise((resolve) => setTimeout(resolve));
+  for (let i = 0; i < 8; i++) {
+    const found: FrameSeen[] = [];
+    for await (const block of replay.played.blocks({ fromUs: START_US })) {
+      found.push(...framesOf(block));
+      const { length } = replay.frames;
+      while (replay.frames.length < length + 17) await new Promise((resolve) => setTimeout(resolve));
+    }
+    assert.deepEqual(found.map(({ timeUs }) => timeUs), messages(700).map(({ timeUs }) => timeUs));
+  }
+  replay.player.stop();
+  await running;
 });
