@@ -19,7 +19,7 @@ import { manufacturerCode } from "@vessel/gateway/pgn";
 import { parseDuration } from "@vessel/gateway/settings";
 import { nearest } from "./nearest.ts";
 import { duration, structured } from "./option_types.ts";
-import type { Options } from "./options.ts";
+import type { Check, Options } from "./options.ts";
 
 /** Settings of what the server asks by itself. */
 export interface RequestSettings {
@@ -73,6 +73,20 @@ export const requestOptions: Options<RequestSettings> = {
     group: REQUESTS,
   }),
 };
+
+/** Rules that look at several settings. */
+export const requestChecks: readonly Check<RequestSettings & { interfaces: readonly string[] }>[] = [
+  {
+    settings: ["requests", "interfaces"],
+    severity: "warning",
+    test: ({ requests, interfaces }) => {
+      const isMissing = (bus: string) => interfaces.length > 0 && !interfaces.includes(bus);
+      const rule = requests.find(({ match }) => match.buses?.some(isMissing));
+      const bus = rule?.match.buses?.find(isMissing);
+      return rule && `The request rule "${rule.name}" is for the bus "${bus}", which is no interface`;
+    },
+  },
+];
 
 /** Reads `requests`. @throws {RangeError} naming the place */
 export function readRequestRules(value: unknown): RequestRule[] {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { flattenConfig, parseHocon } from "../../cli/hocon.ts";
 import { describeProblem, resolveSettings } from "../../cli/options.ts";
-import { readRequestRules, requestOptions } from "../../cli/request_rules.ts";
+import { readRequestRules, requestChecks, requestOptions } from "../../cli/request_rules.ts";
 import { needs } from "../support/needs.ts";
 
 /** The file's parser asks for the home directory. */
@@ -208,4 +208,16 @@ Deno.test("requests are a matter of the configuration file alone; their global m
   assert.deepEqual([requests.onCommandLine, requests.inEnvironment], [false, false]);
   assert.equal(requestsGlobalMinIntervalMs.fromFlags(["PT0.5S"]), 500);
   assert.equal(requestsGlobalMinIntervalMs.default({}), 100);
+});
+
+Deno.test("a rule for a bus that is no interface is warned of", () => {
+  const check = (bus: string, interfaces: string[]) => {
+    const requests = readRequestRules([RULE, { ...RULE, name: "b", match: { bus: ["can0", bus] } }]);
+    return requestChecks.map(({ test }) => test({ requests, requestsGlobalMinIntervalMs: 0, interfaces }, () => true));
+  };
+  assert.deepEqual(check("can7", ["can0", "can1"]), [
+    'The request rule "b" is for the bus "can7", which is no interface',
+  ]);
+  assert.deepEqual(check("can1", ["can0", "can1"]), [undefined]);
+  assert.deepEqual(check("can7", []), [undefined], "buses in memory");
 });
