@@ -13,9 +13,16 @@ function mayStart(): boolean {
   return SCRIPT.protocol !== "file:" || Deno.permissions.querySync({ name: "read", path: SCRIPT }).state === "granted";
 }
 
-/** A worker, which is started when the first block comes. */
+/**
+ * Blocks that one worker packs. Its garbage is not collected before there are tens of megabytes of it, half a megabyte
+ * a block; to start another one costs the event loop some milliseconds.
+ */
+const BLOCKS_PER_WORKER = 8;
+
+/** A worker, which is started when the first block comes, and made anew now and then. */
 export class PackWorker implements PackThread {
   #worker: Worker | undefined;
+  #blocks = 0;
   #port: MessagePort | undefined;
 
   async pack(block: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
@@ -34,6 +41,7 @@ export class PackWorker implements PackThread {
       });
     } finally {
       port1.close();
+      if (++this.#blocks % BLOCKS_PER_WORKER === 0) this.close();
     }
   }
 
