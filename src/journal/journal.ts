@@ -103,12 +103,11 @@ export class Journal {
           options.onNewEpoch?.(epoch);
         },
       });
-      const { start } = numbers;
-      const skipped = start.kind === "continued" ? start.skipped : undefined;
+      const { skipped, isUnrecorded = false } = numbers.start.kind === "continued" ? numbers.start : {};
       const writer = late.writer = new JournalWriter({
         ...options,
         epoch: numbers.epoch,
-        gap: skipped && { firstMissing: skipped.from, reason: "restart" },
+        gap: skipped && { firstMissing: skipped.from, reason: isUnrecorded ? "disk" : "restart" },
         newestFile: recovered.newestFile,
         pending: recovered.pending,
         onWritten: (block) => index.noteWritten(block),

@@ -44,9 +44,12 @@ export interface EpochReason {
   message: string;
 }
 
-/** How the numbers go on after a start. `skipped` are those before the first that the journal does not end with. */
+/**
+ * How the numbers go on after a start. `skipped` are those before the first that the journal does not end with;
+ * `isUnrecorded` says that they were frames, known by an orderly end, and that the journal lacks them.
+ */
 export type SequenceStart =
-  | { kind: "continued"; first: number; skipped?: SeqRange }
+  | { kind: "continued"; first: number; skipped?: SeqRange; isUnrecorded?: true }
   | { kind: "new"; first: 1; reason: EpochReason };
 
 /** What reading `head.json` gave. */
@@ -116,7 +119,9 @@ export function decideStart(
   if (journal.seq > believable) {
     return startNew("head_outdated", `the journal ends at ${journal.seq}, head.json knows up to ${first - 1}`);
   }
-  return { kind: "continued", first, ...skippedRange(journal.seq + 1, first - 1) };
+  const isUnrecorded = cleanHead !== undefined && journal.seq < cleanHead;
+  const skipped = skippedRange(journal.seq + 1, first - 1);
+  return { kind: "continued", first, ...skipped, ...(isUnrecorded && { isUnrecorded }) };
 }
 
 function startNew(code: EpochReason["code"], message: string): SequenceStart {

@@ -22,6 +22,11 @@ const SMALL = { blockBytes: 4096, compression: "none", maxBacklogBytes: 16 * 409
 
 const RING = 256;
 
+/** How a boat records, and how many frames it has heard in earlier runs. */
+interface RecordingInit extends Partial<RecordingOptions> {
+  said?: number;
+}
+
 /** A boat that records in a folder, and whoever looks at it. */
 class Recording implements AsyncDisposable {
   readonly clock: FakeClock;
@@ -38,13 +43,14 @@ class Recording implements AsyncDisposable {
     this.session = new SessionClient(this.boat.url);
   }
 
-  static async start(directory: string, options: Partial<RecordingOptions> = {}): Promise<Recording> {
+  static async start(directory: string, { said = 0, ...options }: RecordingInit = {}): Promise<Recording> {
     const clock = new FakeClock();
     const stateDirectory = `${directory}/state`;
     await Deno.mkdir(stateDirectory, { recursive: true });
     const journal = { directory, stateDirectory, lookEveryMs: 10, ...SMALL, ...options };
     const boat = await TestBoat.start({ clock, journal, stateDirectory, ringFrames: RING });
     const recording = new Recording({ clock, boat, live: await boat.events() });
+    recording.#said = said;
     await recording.session.put({ buffer_timeout: "P6D" });
     return recording;
   }
@@ -152,6 +158,39 @@ Deno.test(
       assert.equal(await recording.boat.metric("vbg_journal_recording"), 1);
       await recording.say(300);
       await checkGap(recording, directory);
+    }),
+);
+
+Deno.test(
+  "frames that were lost when a run ended, and in the next one, are told",
+  PROCESSES,
+  () =>
+    inFolder(async (folder) => {
+      const directory = `${folder}/journal`;
+      const options = {
+        retention: { maxBytes: 20_000, softPercent: 80, overflow: "pause-recording", archive: "on-rotate" },
+        archiveCommand: await writeScript(folder, "exit 1"),
+        rotateBytes: 8192,
+      } as const;
+      const first = await Recording.start(directory, options);
+      await first.until(/^recording is paused/);
+      const last = (await history(first)).at(-1)!;
+      await first.say(300);
+      const { said } = first;
+      await first[Symbol.asyncDispose]();
+      await using second = await Recording.start(directory, { ...options, said });
+      await second.until(/^recording is paused/);
+      await second.say(300);
+      await writeScript(folder, ALL_OK);
+      await second.untilWell();
+      await second.say(100);
+      await second.session.ack(last);
+      await using events = await second.session.events();
+      await eventually("the newest frame", () => events.frames.at(-1)?.seq === second.said);
+      const kept = seqs(events.frames);
+      const missing = range(last + 1, second.said).filter((seq) => !kept.includes(seq));
+      assert.deepEqual(events.dropped.flatMap(({ from_seq: from, to_seq: to }) => range(from, to)), missing);
+      assert.ok(missing.length >= 600 && missing.includes(said));
     }),
 );
 
