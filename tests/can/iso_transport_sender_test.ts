@@ -176,6 +176,34 @@ Deno.test("a hold without a further word ends after 1050 ms, and one without an 
   assert.deepEqual(heads(forever.talk), [16, ABORT]);
 });
 
+Deno.test("a receiver may hold us again and again when it lets us go on in between", () => {
+  const { talk, end } = alone(30);
+  talk.pass(0);
+  for (let packet = 1; packet <= 5; packet++) {
+    for (let i = 0; i < 50; i++) {
+      talk.say(control([17, 0]));
+      talk.pass(1000);
+    }
+    talk.say(control([17, 1, packet]));
+    talk.pass(0);
+  }
+  talk.say(control([19, 30, 0, 5]));
+  assert.deepEqual([end()?.type, heads(talk)], ["done", [16, 1, 2, 3, 4, 5]]);
+});
+
+Deno.test("a receiver that asks to and fro gets on nowhere and is given up", () => {
+  const { talk, end } = alone(30);
+  talk.pass(0);
+  for (let i = 0; i < 4 && !end(); i++) {
+    for (const from of [1, 2]) {
+      talk.say(control([17, 1, from]));
+      talk.pass(0);
+    }
+  }
+  assert.deepEqual(heads(talk), [16, 1, 2, 1, 2, ABORT]);
+  assert.equal(end()?.type, "aborted");
+});
+
 Deno.test("packets that a receiver asks for again are sent again, twice without getting on, and no more", () => {
   const { talk, end } = alone(30);
   talk.pass(0);

@@ -288,13 +288,21 @@ Deno.test("when it is closed all that waits fails, nothing is sent any more, and
   assert.deepEqual([counters.sent, counters.failed.closed, waiting, transfers], [32, 10, 0, 0]);
 });
 
-Deno.test("a message whose bus never answers fails when all is closed", async () => {
+Deno.test("a message whose bus never answers fails when all is closed, and nothing more of it is sent", async () => {
   const wire = await Wire.open();
-  wire.buses[0]!.send = () => new Promise(() => {});
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let frames = 0;
+  wire.buses[0]!.send = () => {
+    frames++;
+    return promise;
+  };
   const sent = watch(wire.transmitter.send([outgoing({ pgn: FAST, length: 30 })]));
   await wire.time.pass(1000);
   assert.equal(sent.outcome, "waiting");
   wire.transmitter.close();
   await wire.time.pass(0);
   assert.equal(sent.outcome, "closed");
+  resolve();
+  await wire.time.pass(0);
+  assert.equal(frames, 1);
 });

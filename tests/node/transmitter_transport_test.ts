@@ -111,21 +111,49 @@ Deno.test("a receiver that says no, and one that says nothing, are told apart, c
   assert.deepEqual([failed.aborted, failed.silent], [1, 1]);
 });
 
-Deno.test("a bus that goes down in the middle of a session fails it; the next one is not touched by what was", async () => {
-  const receiver = new TpReceiver({ address: 20 });
-  const wire = await Wire.open({ receivers: [receiver] });
-  const sent = watch(wire.transmitter.send([long()]));
-  await wire.time.pass(300);
-  await wire.buses[0]!.close();
-  await wire.time.pass(5000);
-  assert.equal(sent.outcome, "bus");
-  await wire.openBus(0);
-  const data = random.bytes(500);
-  const again = watch(wire.transmitter.send([long({ data })]));
-  await wire.time.pass(5000);
-  assert.equal(again.outcome, "sent");
-  assert.deepEqual(receiver.messages.map((message) => message.data), [[...data]]);
+Deno.test("a session goes on as soon as the receiver has spoken", async () => {
+  const moods: TpMood[] = ["hold"];
+  const receiver = new TpReceiver({ address: 20, window: () => 1, mood: () => moods.shift() ?? "ask" });
+  const wire = await Wire.open({ receivers: [receiver], framesPerSecond: 0 });
+  const sent = watch(wire.transmitter.send([long({ length: 70 })]));
+  await wire.time.pass(450);
+  assert.equal(sent.outcome, "waiting");
+  await wire.time.pass(100);
+  assert.equal(sent.outcome, "sent");
 });
+
+Deno.test("when all is closed in the middle of sessions, none of them is heard of again", async () => {
+  const wire = await Wire.open();
+  const sent = [255, 20].map((dst) => watch(wire.transmitter.send([long({ dst })])));
+  await wire.time.pass(300);
+  const { length } = wire.frames[0]!;
+  wire.transmitter.close();
+  await wire.time.pass(10_000);
+  assert.deepEqual(sent.map(({ outcome }) => outcome), ["closed", "closed"]);
+  assert.equal(wire.frames[0]!.length, length);
+  assert.equal(wire.time.pending, 0);
+});
+
+for (const awayMs of [100, 5000]) {
+  Deno.test(`a bus that is down for ${awayMs} ms fails the session that it carried, which is not heard of again`, async () => {
+    const receiver = new TpReceiver({ address: 20 });
+    const wire = await Wire.open({ receivers: [receiver] });
+    const sent = watch(wire.transmitter.send([long()]));
+    await wire.time.pass(300);
+    await wire.buses[0]!.close();
+    await wire.time.pass(awayMs);
+    assert.equal(sent.outcome, "bus");
+    await wire.openBus(0);
+    const before = wire.frames[0]!.length;
+    await wire.time.pass(5000);
+    assert.ok(wire.frames[0]!.slice(before).every(({ id }) => parseCanId(id).src === 20));
+    const data = random.bytes(500);
+    const again = watch(wire.transmitter.send([long({ data })]));
+    await wire.time.pass(5000);
+    assert.equal(again.outcome, "sent");
+    assert.deepEqual(receiver.messages.map((message) => message.data), [[...data]]);
+  });
+}
 
 Deno.test("a frame of a session that the bus refuses fails that session alone", async () => {
   const wire = await Wire.open({ receivers: [20, 21].map((address) => new TpReceiver({ address })) });
