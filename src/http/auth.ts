@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { ListenAddress } from "../base/mod.ts";
+import { type ListenAddress, type Logger, silentLogger } from "../base/mod.ts";
 import { maySend } from "./origin.ts";
 import { ApiError } from "./reply.ts";
 
@@ -57,8 +57,11 @@ export class Access {
   #tokens: readonly KnownToken[] = [];
   #allowOrigins: readonly string[] = [];
   readonly #failures = { missing: 0, unknown: 0, scope: 0, origin: 0 };
+  readonly #log: Logger;
 
-  constructor(rules: AccessRules = {}) {
+  /** @param options.log gets a line of the audit log for each refusal of what sends; default silent */
+  constructor(rules: AccessRules = {}, { log = silentLogger }: { log?: Logger } = {}) {
+    this.#log = log;
     this.reload(rules);
   }
 
@@ -82,32 +85,23 @@ export class Access {
    */
   admit(request: Request, { scope, from }: { scope: Scope; from: ListenAddress | undefined }): Caller {
     const url = new URL(request.url);
-    const { name, scopes } = OPEN_PATHS.includes(url.pathname) ? NOBODY : this.#identify(request, url);
-    if (name !== undefined && !scopes.includes(scope)) {
-      throw this.#refuse("scope", new ApiError(403, `The token of "${name}" is not good for "${scope}"`));
-    }
+    const address = from?.hostname ?? "";
+    const token = OPEN_PATHS.includes(url.pathname) ? NOBODY : this.#identify(request.headers, url);
+    if (typeof token === "string") throw this.#refuse(token, { scope, address, via: url.pathname });
+    const { name, scopes } = token;
     const originAllowed = maySend(request.headers, this.#allowOrigins);
-    if (scope === "send" && !originAllowed) {
-      throw this.#refuse("origin", new ApiError(403, `${FOREIGN_ORIGIN}: see -allow-origins`));
-    }
-    return { name, scopes, originAllowed, address: from?.hostname ?? "" };
+    const about = { scope, address, via: url.pathname, name };
+    if (!scopes.includes(scope)) throw this.#refuse("scope", about);
+    if (scope === "send" && !originAllowed) throw this.#refuse("origin", about);
+    return { name, scopes, originAllowed, address };
   }
 
-  /** Who has the token that a request carries. */
-  #identify(request: Request, url: URL): Pick<Caller, "name" | "scopes"> {
+  /** Who has the token that a request carries, or why nobody is known. */
+  #identify(headers: Headers, url: URL): Pick<Caller, "name" | "scopes"> | "missing" | "unknown" {
     if (this.#tokens.length === 0) return NOBODY;
-    const given = givenTokens(request.headers, url);
-    for (const each of given) {
-      const token = this.#find(each);
-      if (token) return token;
-    }
-    const [reason, detail] = given.length === 0
-      ? [
-        "missing",
-        `This takes a token: "Authorization: Bearer TOKEN", "X-API-Key: TOKEN" or ?access_token=TOKEN`,
-      ] as const
-      : ["unknown", "The token is not known here"] as const;
-    throw this.#refuse(reason, new ApiError(401, detail, { headers: { "WWW-Authenticate": "Bearer" } }));
+    const given = givenTokens(headers, url);
+    if (given.length === 0) return "missing";
+    return given.map((each) => this.#find(each)).find((token) => token !== undefined) ?? "unknown";
   }
 
   /** Takes as long whichever token it is, and if it is none. */
@@ -116,9 +110,47 @@ export class Access {
     return this.#tokens.filter((each) => timingSafeEqual(each.digest, digest))[0];
   }
 
-  #refuse(reason: AccessFailure, error: ApiError): ApiError {
+  /** Counts it; what wanted to send has its line in the audit log, as all that is sent has. */
+  #refuse(reason: AccessFailure, { scope, address, via, name }: Asked): ApiError {
     this.#failures[reason]++;
+    const error = refusal(reason, { scope, name });
+    if (scope === "send") {
+      const token = name !== undefined && { token: name };
+      this.#log.info("audit", {
+        component: "audit",
+        outcome: reason,
+        via,
+        client: address,
+        ...token,
+        why: error.message,
+      });
+    }
     return error;
+  }
+}
+
+/** What was asked for, and by whom. */
+interface Asked {
+  scope: Scope;
+  address: string;
+  /** Path. */
+  via: string;
+  name?: string | undefined;
+}
+
+function refusal(reason: AccessFailure, { scope, name }: Pick<Asked, "scope" | "name">): ApiError {
+  const headers = { "WWW-Authenticate": "Bearer" };
+  switch (reason) {
+    case "missing": {
+      const ways = `"Authorization: Bearer TOKEN", "X-API-Key: TOKEN" or ?${TOKEN_PARAMETER}=TOKEN`;
+      return new ApiError(401, `This takes a token: ${ways}`, { headers });
+    }
+    case "unknown":
+      return new ApiError(401, "The token is not known here", { headers });
+    case "scope":
+      return new ApiError(403, `The token of "${name}" is not good for "${scope}"`);
+    case "origin":
+      return new ApiError(403, `${FOREIGN_ORIGIN}: see -allow-origins`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "@hono/zod-openapi";
-import { silentLogger, StallDetector, systemClock } from "../../src/base/mod.ts";
+import { type Logger, silentLogger, StallDetector, systemClock } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
 import {
   Access,
@@ -50,6 +50,8 @@ function whoRows(asked: Caller[]): RouteTable {
 /** How a guarded server is made. */
 interface GuardedOptions extends AccessRules {
   tls?: TlsFiles;
+  /** Default silent. */
+  log?: Logger;
 }
 
 /** The rows of a boat behind rules of access, on a real port; its broker has no bus. */
@@ -77,10 +79,9 @@ export class GuardedServer implements AsyncDisposable {
   }
 
   /** Starts it on any free port. */
-  static async start({ tls, ...rules }: GuardedOptions = {}): Promise<GuardedServer> {
+  static async start({ tls, log = silentLogger, ...rules }: GuardedOptions = {}): Promise<GuardedServer> {
     const clock = systemClock;
-    const log = silentLogger;
-    const access = new Access(rules);
+    const access = new Access(rules, { log });
     const broker = new Broker({ buses: ["can0"] });
     const stall = new StallDetector(log);
     const hub = new StreamHub({ broker, clock, stall });

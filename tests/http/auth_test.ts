@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Logger } from "../../src/base/mod.ts";
 import { pause } from "../support/eventually.ts";
 import { sendRaw } from "../support/raw_http.ts";
 import { SseClient } from "../support/sse_client.ts";
@@ -153,6 +154,27 @@ Deno.test("refusals are counted by reason, and those who look at health are none
     `vbg_auth_failures_total{reason="unknown"} 3`,
     `vbg_auth_failures_total{reason="scope"} 1`,
     `vbg_auth_failures_total{reason="origin"} 1`,
+  ]);
+});
+
+Deno.test("whoever is refused what sends has a line in the audit log, without the token", async () => {
+  const lines: string[] = [];
+  await using server = await GuardedServer.start({
+    tokens: TOKENS,
+    log: new Logger({ write: (line) => lines.push(line) }),
+  });
+  const post = (headers: Record<string, string>) => server.raw("/who/send?access_token=x", { method: "POST", headers });
+  await post(bearer("no"));
+  await post(bearer(READER));
+  await post({ ...bearer(SENDER), Origin: "null" });
+  await server.raw("/devices");
+  const told = lines.map((line) => line.slice(line.indexOf("audit")));
+  assert.deepEqual(told, [
+    `audit component=audit outcome=unknown via=/who/send client=127.0.0.1 why="The token is not known here"`,
+    `audit component=audit outcome=scope via=/who/send client=127.0.0.1 token="chart table" ` +
+    String.raw`why="The token of \"chart table\" is not good for \"send\""`,
+    `audit component=audit outcome=origin via=/who/send client=127.0.0.1 token=pilot ` +
+    `why="send from another origin is not allowed: see -allow-origins"`,
   ]);
 });
 
