@@ -58,6 +58,8 @@ export class Player {
   /** Time on the recording's own monotonic clock. */
   #nowMs = 0;
   #houseKeptMs = 0;
+  /** Addresses that the recording gave to NAMEs, by bus and NAME. */
+  readonly #addresses = new Map<string, number>();
   #sliceEndMs = 0;
   #burst = 0;
   #damaged: number;
@@ -92,6 +94,7 @@ export class Player {
       do {
         this.#isSeeking = true;
         this.#timeline.restart();
+        this.#addresses.clear();
         const before = this.#options.broker.head;
         using reader = new BlockReader();
         for (const place of playlist.blocks) {
@@ -184,14 +187,18 @@ export class Player {
     devices: BlockDevice[],
     { upTo, buses, timeUs }: { upTo: number; buses: readonly number[]; timeUs: number },
   ): void {
+    const { registry } = this.#options.broker;
     for (let device = devices[0]; device && device.activeFrom <= upTo; device = devices[0]) {
       devices.shift();
-      const { bus, src, name, activeFrom: _, ...product } = device;
+      const { bus: index, src, name, activeFrom: _, ...product } = device;
+      const bus = buses[index] ?? index;
+      const key = `${bus} ${name}`;
+      // Each block tells of all devices: one that was removed for its silence stays so until it is heard.
+      if (this.#addresses.get(key) === src && !registry.get(bus, src)) continue;
+      this.#addresses.set(key, src);
       const isKnown = product.productCode !== 0 || product.modelId !== "";
-      this.#options.broker.registry.learn(
-        { bus: buses[bus] ?? bus, src, name, product: isKnown ? product : undefined },
-        { timeUs, monoMs: this.#nowMs },
-      );
+      const known = { bus, src, name, product: isKnown ? product : undefined };
+      registry.learn(known, { timeUs, monoMs: this.#nowMs });
     }
   }
 

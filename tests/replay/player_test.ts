@@ -206,6 +206,24 @@ test("a device that is silent in the time of the recording is removed, however f
   }
 });
 
+test("a silent device does not come back because the recording still has its name, until it is heard again", async (folder) => {
+  // A block has some 180 messages: 18 seconds.
+  const said = [...messages(1000, { everyMs: 100 }), ...messages(1000, { fromMs: 100_000, everyMs: 100, src: 9 })];
+  const path = await record(folder, { messages: said, devices: [device(1), device(9)] });
+  const replay = await TestReplay.open([path], { speed: 0, deviceIdleTimeoutMs: 60_000, loop: true });
+  const events: string[] = [];
+  replay.broker.registry.listen(({ event, device: { src, name } }) => {
+    if (event !== "updated") events.push(`${event} ${src} ${name === undefined ? "unnamed" : "named"}`);
+  });
+  const running = replay.player.run();
+  while (replay.frames.length < 2500) await new Promise((resolve) => setTimeout(resolve));
+  replay.player.stop();
+  await running;
+  const once = ["added 1 named", "added 9 named", "removed 9 named", "added 9 unnamed", "removed 1 named"];
+  assert.deepEqual(events, [...once, "added 1 named"]);
+  assert.equal(replay.broker.registry.get(0, 9)?.name, device(9).name);
+});
+
 test("stop ends a pause of days at once", async (folder) => {
   const said = [...messages(10), message({ monoMs: 30 * DAY_MS })];
   const replay = await TestReplay.open([await record(folder, { messages: said })], { realTime: true });
