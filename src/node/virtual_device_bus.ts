@@ -110,6 +110,8 @@ export class VirtualDeviceBus {
   readonly #heardMs = new Float64Array(MAX_DEVICE_ADDRESS + 1);
   #claim: Claim = NEW_CLAIM;
   #said: Said = { type: "nothing" };
+  /** An address that it was told to take. */
+  #command: number | undefined;
   #sweepMs = 0;
 
   /** @throws {EncodeError} something that it says of itself is too long */
@@ -168,17 +170,22 @@ export class VirtualDeviceBus {
     else if (pgn === PGN.transportData) this.#receiver.data(frame);
   }
 
-  /** Takes an address that it is told to take (PGN 65240), if it is meant by the NAME. */
+  /**
+   * Takes an address that it is told to take (PGN 65240), if it is meant by the NAME: when next something is due, so
+   * that whoever told it still gets the confirmation from the old one.
+   */
   commanded({ name, address }: { name: bigint; address: number }): void {
     if (name !== this.#claimant.name) return;
     this.#options.log.info("told to take an address", { bus: this.#options.busName, src: address });
-    this.#happen({ type: "commanded", nowMs: this.#options.clock.monoMs(), address });
+    this.#command = address;
   }
 
   /** Does what is due. */
   tick(): void {
     const nowMs = this.#options.clock.monoMs();
     this.#receiver.expire(nowMs);
+    if (this.#command !== undefined) this.#happen({ type: "commanded", nowMs, address: this.#command });
+    this.#command = undefined;
     const { state } = this.#claim;
     if (this.#said.type === "failed" && nowMs >= this.#said.retryMs) this.#retry(state, nowMs);
     if (this.#said.type === "out") {
