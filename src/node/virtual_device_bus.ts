@@ -56,7 +56,7 @@ export interface VirtualDeviceCounters {
   /** Requests answered, and refused with a NAK. */
   answered: number;
   refused: number;
-  /** Requests left unanswered because there were too many. */
+  /** Requests, and control frames of long messages to us, left unanswered because there were too many. */
   unanswered: number;
 }
 
@@ -250,17 +250,21 @@ export class VirtualDeviceBus {
     const answers = isClaim ? [] : this.#answers.to({ pgn, from: src, to });
     const frames = answers.reduce((sum, answer) => sum + framesOf(answer), isClaim ? 1 : 0);
     if (frames === 0) return;
-    if (!this.#answerBucket.take(this.#options.clock.monoMs(), frames)) {
-      this.counters.unanswered++;
-      return;
-    }
+    if (!this.#mayAnswer(frames)) return;
     if (answers[0]?.pgn === PGN.isoAcknowledgement) this.counters.refused++;
     else this.counters.answered++;
     if (isClaim) this.#happen({ type: "asked" });
     else this.#say(answers);
   }
 
+  #mayAnswer(frames: number): boolean {
+    const may = this.#answerBucket.take(this.#options.clock.monoMs(), frames);
+    if (!may) this.counters.unanswered++;
+    return may;
+  }
+
   #answerTransport(dst: number, data: Uint8Array): void {
+    if (!this.#mayAnswer(1)) return;
     this.#say([{ pgn: PGN.transportControl, prio: TRANSPORT_PRIO, dst, data }], { urgent: true });
   }
 

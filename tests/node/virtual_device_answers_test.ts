@@ -160,3 +160,12 @@ Deno.test("virtual device: long messages to others are none of its business", as
   await bench.say({ pgn: 60416, src: 10, dst: 251, data: rts(20) });
   assert.equal(bench.transmit.taken.length, before);
 });
+
+Deno.test("virtual device: a flood of announcements of long messages is answered at the rate of requests", async () => {
+  using bench = await DeviceBench.start({ answerFramesPerSecond: 50 });
+  const before = bench.transmit.taken.length;
+  for (let i = 0; i < 2000; i++) void bench.say({ pgn: 60416, src: 10, dst: 252, data: rts(20) }, 0);
+  await bench.pass(1000);
+  const sent = bench.transmit.taken.length - before;
+  assert.ok(sent >= 50 && sent <= 100, `${sent} frames`);
+});
