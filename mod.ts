@@ -5,6 +5,7 @@
  */
 export { type Boat, BOAT_DEFAULTS, type BoatLimits, type BoatOptions, startBoat } from "./src/boat.ts";
 export type { StoreOptions } from "./src/boat_stores.ts";
+export type { VirtualDeviceSettings, VoiceOptions } from "./src/boat_voice.ts";
 export {
   type ConvertedFile,
   type ConvertedInput,
@@ -58,15 +59,27 @@ export {
   SCOPES,
   TlsError,
   type TlsPair,
+  type TlsPaths,
 } from "./src/http/mod.ts";
 export {
+  composeName,
   DEFAULT_REQUESTS_MIN_INTERVAL_MS,
   type DeviceMatch,
+  formatSendRule,
   type FrameRequestRule,
   type IsoRequestRule,
+  type NameParts,
+  type OwnIdentity,
+  parseSendRule,
+  parseSendRules,
+  type PgnRange,
   type RequestRule,
   type RequestRuleWords,
+  type SendRule,
   type SubKeyPlace,
+  type TransmitLimits,
+  uniqueNumberOf,
+  VIRTUAL_DEVICE_DEFAULTS,
+  type VirtualDeviceOptions,
 } from "./src/node/mod.ts";
-export { formatSendRule, parseSendRule, parseSendRules, type PgnRange, type SendRule } from "./src/node/mod.ts";
 export { CLIENT_ID, type Slot } from "./src/stream/mod.ts";

@@ -5,10 +5,12 @@
  */
 import { type Boat, createBus, type RecordingOptions, startBoat, startDemo, VERSION } from "@vessel/gateway";
 import type { Logger } from "@vessel/gateway/settings";
+import { readTokens } from "./auth_file.ts";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings, listenAddress } from "./boat_options.ts";
 import { type Program, type Running, serve } from "./program.ts";
 import { openStateDir } from "./state_dir.ts";
 import { urlOf } from "./url_of.ts";
+import { virtualDeviceOf } from "./virtual_device_options.ts";
 
 /** The boat server's name, words and settings. */
 export const boatProgram: Program<BoatSettings> = {
@@ -28,9 +30,13 @@ async function run(settings: BoatSettings, log: Logger): Promise<Running<BoatSet
   const stateDir = await openStateDir(settings.demo ? `${settings.stateDir}/${DEMO_STATE}` : settings.stateDir);
   try {
     const boat = await start(settings, { log, stateDirectory: stateDir.path });
-    log.info("listening", { url: urlOf(boat.address) });
+    log.info("listening", { url: urlOf(boat.address, { tls: settings.tlsCert !== "" }) });
+    let current = settings;
     return {
-      reload: boat.reload,
+      reload: (changed) => {
+        current = { ...current, ...changed };
+        boat.reload({ ...changed, tokens: readTokens(current) });
+      },
       stop: async () => {
         await boat.stop();
         stateDir[Symbol.dispose]();
@@ -80,7 +86,21 @@ async function start(
 ): Promise<Boat> {
   const { interfaces, demo, canDriver, loopback } = settings;
   const journal = recording(settings, stateDirectory);
-  const options = { ...settings, stateDirectory, listen: listenAddress(settings), log, ...(journal && { journal }) };
+  const { sendQueueMessages: queueMessages, sendFramesPerSecond: framesPerSecond } = settings;
+  const { tlsCert: certPath, tlsKey: keyPath } = settings;
+  const device = virtualDeviceOf(settings);
+  const { virtualDevice: _, ...rest } = settings;
+  const options = {
+    ...rest,
+    stateDirectory,
+    listen: listenAddress(settings),
+    tokens: readTokens(settings),
+    transmit: { queueMessages, framesPerSecond },
+    ...(device && { virtualDevice: device }),
+    ...(certPath !== "" && { tls: { certPath, keyPath } }),
+    ...(journal && { journal }),
+    log,
+  };
   if (demo) return await startDemo(options);
   const driver = loopback ? "loopback" : canDriver;
   const buses = await Promise.all(interfaces.map((name) => createBus(name, { driver })));

@@ -11,13 +11,31 @@ import {
 import { address, boolean, duration, integer, list, offAtZero, oneOf, powerOfTwo, size } from "./option_types.ts";
 import { journalChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
 import type { Check, Options } from "./options.ts";
+import { authChecks, authOptions, type AuthSettings } from "./auth_options.ts";
+import { requestChecks, requestOptions, type RequestSettings } from "./request_rules.ts";
+import { sendChecks, sendOptions, type SendOptionSettings } from "./send_options.ts";
 import { sessionOptions, type SessionSettings } from "./session_options.ts";
+import {
+  virtualDeviceChecks,
+  virtualDeviceOptions,
+  type VirtualDeviceOptionSettings,
+} from "./virtual_device_options.ts";
 
 /** How frames of a CAN interface are read: through libc, or through the npm package `socketcan`. */
 export type CanDriver = Exclude<BusDriver, "loopback">;
 
 /** Settings of the boat server. */
-export interface BoatSettings extends ProgramSettings, FileSettings, ServerSettings, JournalSettings, SessionSettings {
+export interface BoatSettings
+  extends
+    ProgramSettings,
+    FileSettings,
+    ServerSettings,
+    JournalSettings,
+    SessionSettings,
+    AuthSettings,
+    SendOptionSettings,
+    VirtualDeviceOptionSettings,
+    RequestSettings {
   /** Buses, by the name of their network interface. */
   interfaces: readonly string[];
   canDriver: CanDriver;
@@ -183,6 +201,10 @@ export const boatOptions: Options<BoatSettings> = {
   ...busOptions,
   ...networkOptions,
   ...memoryOptions,
+  ...authOptions,
+  ...sendOptions,
+  ...virtualDeviceOptions,
+  ...requestOptions,
   ...sessionOptions,
   ...journalOptions,
   ...serverOptions(),
@@ -193,6 +215,10 @@ export const boatOptions: Options<BoatSettings> = {
 /** What settings of the boat server must satisfy together. */
 export const boatChecks: readonly Check<BoatSettings>[] = [
   ...journalChecks,
+  ...authChecks,
+  ...sendChecks,
+  ...virtualDeviceChecks,
+  ...requestChecks,
   {
     settings: ["interfaces"],
     severity: "error",

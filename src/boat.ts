@@ -11,21 +11,48 @@ import { type Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAUL
 import { Assembler, BusError, type BusState, type CanBus, DEFAULT_MAX_ASSEMBLIES } from "./can/mod.ts";
 import type { Message } from "./frame/mod.ts";
 import { openStores, type StoreOptions, type Stores } from "./boat_stores.ts";
+import { Voice, type VoiceOptions } from "./boat_voice.ts";
 import {
+  Access,
+  type AccessToken,
   boatRoutes,
   type BusLine,
   DEFAULT_MAX_BODY_BYTES,
+  type Handler,
+  type Health,
   judgeHealth,
   listen,
+  type Listener,
+  listenTls,
   Metrics,
   serveRoutes,
   StreamHub,
+  TlsFiles,
+  type TlsPaths,
 } from "./http/mod.ts";
-import { IdentityRequests } from "./node/mod.ts";
+import { IdentityRequests, type SendRule, type SendSettings } from "./node/mod.ts";
 import { VERSION } from "./version.ts";
 
 /** Settings of a boat server that may change while it runs. */
 export interface BoatLimits {
+  /** Let clients send; default false. */
+  sendEnabled: boolean;
+  /** Let no client send, whatever else is set; default false. */
+  readOnly: boolean;
+  /** What clients may send, see `judge`; none (the default): anything. */
+  sendRules: readonly SendRule[];
+  /** Messages a second that clients may send, all together; 0 (the default): no limit. */
+  sendRateLimit: number;
+  /** Messages at once, default 10. */
+  sendRateBurst: number;
+  /** Longest time that a query may wait, milliseconds; default a minute. */
+  queryMaxTimeoutMs: number;
+  /** Most queries under way, default 64. */
+  maxQueries: number;
+  /** Who may ask; none (the default): everybody. */
+  tokens: readonly AccessToken[];
+  /** Other origins whose pages may send; default none. */
+  allowOrigins: readonly string[];
   /** A device that says nothing for so long is removed, milliseconds; 0 keeps all. Default 5 minutes. */
   deviceIdleTimeoutMs: number;
   /** A bus that is silent for so long degrades health, milliseconds; undefined (the default) never does. */
@@ -41,7 +68,7 @@ export interface BoatLimits {
 }
 
 /** How a boat server is made. Only `buses` must be given. */
-export interface BoatOptions extends Partial<BoatLimits>, StoreOptions {
+export interface BoatOptions extends Partial<BoatLimits>, StoreOptions, VoiceOptions {
   /** The buses to serve, not opened yet. */
   buses: readonly CanBus[];
   /** Default all addresses, port 8089. */
@@ -54,6 +81,8 @@ export interface BoatOptions extends Partial<BoatLimits>, StoreOptions {
   discovery?: boolean;
   /** Longest body of a request, default 64 KiB. */
   maxBodyBytes?: number;
+  /** Certificate and key; left out: HTTP instead of HTTPS. */
+  tls?: TlsPaths;
   /** Default silent. */
   log?: Logger;
   /** Default the machine's. */
@@ -84,6 +113,15 @@ export const BOAT_DEFAULTS = {
   maxValues: DEFAULT_MAX_VALUES,
   maxAssemblies: DEFAULT_MAX_ASSEMBLIES,
   deviceIdleTimeoutMs: DEFAULT_DEVICE_IDLE_TIMEOUT_MS,
+  sendEnabled: false,
+  readOnly: false,
+  sendRules: [],
+  sendRateLimit: 0,
+  sendRateBurst: 10,
+  queryMaxTimeoutMs: 60_000,
+  maxQueries: 64,
+  tokens: [],
+  allowOrigins: [],
   maxStreams: 1000,
   maxHistory: 1_000_000,
   maxSessions: 1000,
@@ -98,72 +136,67 @@ const TITLE = "Vessel Bus Gateway: boat server";
 const HOUSEKEEPING_MS = 1000;
 
 /**
- * Starts a boat server: buses → assembler → broker → streams.
+ * Starts a boat server: buses → assembler → broker → streams; and back, what clients and we ourselves have to say.
  *
  * @throws {BusError} a bus cannot be opened
  * @throws {ListenError} the port cannot be had
+ * @throws {TlsError} certificate and key cannot be used
  * @throws {RangeError} the ring's size is no power of two
  */
 export async function startBoat(options: BoatOptions): Promise<Boat> {
   const { buses, log = silentLogger, clock = systemClock } = options;
   const { maxAssemblies, streamBufferBytes, maxBodyBytes } = { ...BOAT_DEFAULTS, ...options };
   const limits = limitsOf(options);
+  const tls = options.tls && await TlsFiles.open({ ...options.tls, clock, log });
   const stores = await openStores(options, {
     buses: buses.map(({ name }) => name),
     sessionLimits: () => ({ maxSessions: limits.maxSessions, maxTimeoutMs: limits.maxBufferDurationMs }),
     clock,
     log,
   });
-  const { broker, sessions, journal, take } = stores;
+  const { broker, sessions } = stores;
   const stall = new StallDetector(log);
   const hub = new StreamHub({ broker, clock, stall });
+  const access = new Access(limits);
+  const sending = () => sendSettingsOf(limits);
+  const voice = new Voice(options, { broker, buses, sending, clock, log });
+  const take = (message: Message) => {
+    stores.take(message);
+    voice.message(message);
+  };
   const lines = buses.map((bus, index) => lineOf(bus, { index, maxAssemblies, take }));
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
-  const metrics = new Metrics({ version: VERSION, broker, lines, hub, sessions, stall, identity, journal });
-  const startedMs = clock.monoMs();
-  const health = () =>
-    judgeHealth({
-      broker,
-      lines,
-      journal,
-      numbers: stores.numbers(),
-      busSilenceMs: limits.busSilenceThresholdMs,
-      startedMs,
-      nowMs: clock.monoMs(),
-    });
-  const routes = boatRoutes({
-    broker,
-    hub,
-    sessions,
-    metrics,
-    clock,
-    health,
-    ...(journal && { journal }),
-    limits: () => ({ maxStreams: limits.maxStreams, maxHistory: limits.maxHistory, streamBufferBytes }),
-  });
-  const handler = serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, log });
+  const parts = { stores, hub, stall, access, voice, lines, identity, tls, clock, log };
+  const handler = apiOf(parts, { limits, streamBufferBytes, maxBodyBytes });
   const housekeeping = keepHouse({ broker, lines, sessions, clock, stall }, () => limits.deviceIdleTimeoutMs);
 
   const stopParts = async () => {
     clearInterval(housekeeping);
+    tls?.stop();
     identity?.stop();
+    voice.stop();
     await closeBuses(buses, log);
     hub.stop();
     stall.stop();
     await stores.close();
   };
   try {
-    await openBuses(lines, { identity, log, stall });
+    await openBuses(lines, { identity, voice, log, stall });
     identity?.start();
-    const listener = listen(options.listen ?? { hostname: ALL_ADDRESSES, port: BOAT_DEFAULTS.port }, {
-      handler,
-      stall,
-    });
+    voice.start();
+    const address = options.listen ?? { hostname: ALL_ADDRESSES, port: BOAT_DEFAULTS.port };
+    const listener: Listener = tls
+      ? await listenTls(address, { handler, stall, log, tls })
+      : listen(address, { handler, stall });
     let stopping: Promise<void> | undefined;
     return {
       address: listener.address,
       broker,
-      reload: (changed) => Object.assign(limits, changed),
+      reload: (changed) => {
+        Object.assign(limits, changed);
+        access.reload(changed);
+        void tls?.check();
+      },
       stop: () => stopping ??= stopParts().then(listener.stop),
     };
   } catch (error) {
@@ -172,10 +205,75 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   }
 }
 
+/** The settings that may change, with what they are when nothing is said. */
 function limitsOf(options: BoatOptions): BoatLimits {
   const { deviceIdleTimeoutMs, busSilenceThresholdMs, ...rest } = { ...BOAT_DEFAULTS, ...options };
   const { maxStreams, maxHistory, maxSessions, maxBufferDurationMs } = rest;
-  return { deviceIdleTimeoutMs, busSilenceThresholdMs, maxStreams, maxHistory, maxSessions, maxBufferDurationMs };
+  const { sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst, queryMaxTimeoutMs, maxQueries } = rest;
+  const sending = { sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst, queryMaxTimeoutMs, maxQueries };
+  const streams = { maxStreams, maxHistory, maxSessions, maxBufferDurationMs };
+  const { tokens, allowOrigins } = rest;
+  return { deviceIdleTimeoutMs, busSilenceThresholdMs, tokens, allowOrigins, ...sending, ...streams };
+}
+
+function sendSettingsOf({ sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst }: BoatLimits): SendSettings {
+  return { enabled: sendEnabled, readOnly, rules: sendRules, rateLimit: sendRateLimit, rateBurst: sendRateBurst };
+}
+
+/** What the API is made of. */
+interface ApiParts {
+  stores: Stores;
+  hub: StreamHub;
+  stall: StallDetector;
+  access: Access;
+  voice: Voice;
+  lines: readonly Line[];
+  identity: IdentityRequests | undefined;
+  tls: TlsFiles | undefined;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Answers requests. */
+function apiOf(
+  parts: ApiParts,
+  { limits, streamBufferBytes, maxBodyBytes }: { limits: BoatLimits; streamBufferBytes: number; maxBodyBytes: number },
+): Handler {
+  const { stores: { broker, sessions, journal }, hub, access, voice, clock, log } = parts;
+  const routes = boatRoutes({
+    broker,
+    hub,
+    sessions,
+    clock,
+    metrics: new Metrics({ ...parts, version: VERSION, broker, sessions, journal }),
+    health: healthOf(parts, () => limits.busSilenceThresholdMs),
+    sending: {
+      ...voice,
+      queryLimits: () => ({ maxTimeoutMs: limits.queryMaxTimeoutMs, maxQueries: limits.maxQueries }),
+    },
+    ...(journal && { journal }),
+    limits: () => ({ maxStreams: limits.maxStreams, maxHistory: limits.maxHistory, streamBufferBytes }),
+  });
+  return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, access, log });
+}
+
+/** Judges the server whenever it is called. */
+function healthOf(
+  { stores, lines, voice, tls, clock }: ApiParts,
+  busSilenceMs: () => number | undefined,
+): () => Health {
+  const startedMs = clock.monoMs();
+  return () =>
+    judgeHealth({
+      broker: stores.broker,
+      lines,
+      journal: stores.journal,
+      numbers: stores.numbers(),
+      others: { ...voice.health(), ...(tls && { tls: tls.health() }) },
+      busSilenceMs: busSilenceMs(),
+      startedMs,
+      nowMs: clock.monoMs(),
+    });
 }
 
 /** Parts that must be looked after. */
@@ -221,11 +319,12 @@ function lineOf(
 
 interface Surroundings {
   identity: IdentityRequests | undefined;
+  voice: Voice;
   log: Logger;
   stall: StallDetector;
 }
 
-async function openBuses(lines: readonly Line[], { identity, log, stall }: Surroundings): Promise<void> {
+async function openBuses(lines: readonly Line[], { identity, voice, log, stall }: Surroundings): Promise<void> {
   const names = lines.map(({ bus }) => bus.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new BusError(`Cannot open bus "${twice}" twice`);
@@ -237,6 +336,7 @@ async function openBuses(lines: readonly Line[], { identity, log, stall }: Surro
         stall.mark("frames");
         try {
           assembler.push(frame);
+          voice.heard(index, frame);
         } catch (error) {
           noteFault(line, { error, log });
         }
@@ -244,7 +344,10 @@ async function openBuses(lines: readonly Line[], { identity, log, stall }: Surro
       state: (state) => {
         logState(log, bus.name, state);
         const isUp = state.type === "up" && state.controller !== "bus-off";
-        if (isUp && !wasUp) identity?.askAll(index);
+        if (isUp && !wasUp) {
+          identity?.askAll(index);
+          voice.up(index);
+        }
         wasUp = isUp;
       },
     });

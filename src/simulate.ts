@@ -12,6 +12,7 @@ import { Broker, Decoder } from "./broker/mod.ts";
 import {
   boatRoutes,
   compileFor,
+  type ComponentHealth,
   type Health,
   judgeHealth,
   listen,
@@ -157,13 +158,10 @@ class Patience {
 
 /** The server does as well as its replay. */
 function healthOf({ state, damaged }: Player, broker: Broker): Health {
-  const rest = judgeHealth({ broker, lines: [], busSilenceMs: undefined, startedMs: 0, nowMs: 0 });
-  if (state.kind === "failed") {
-    const replay = { status: "unhealthy", message: `failed: ${state.reason}` } as const;
-    return { ...rest, status: "unhealthy", components: { ...rest.components, replay } };
-  }
-  const status = damaged > 0 ? "degraded" : "ok";
-  const message = damaged > 0 ? `${damaged} damaged blocks passed over` : state.kind;
-  const components = { ...rest.components, replay: { status, message } as const };
-  return { ...rest, status: rest.status === "ok" ? status : rest.status, components };
+  const replay: ComponentHealth = state.kind === "failed"
+    ? { status: "unhealthy", message: `failed: ${state.reason}` }
+    : damaged > 0
+    ? { status: "degraded", message: `${damaged} damaged blocks passed over` }
+    : { status: "ok", message: state.kind };
+  return judgeHealth({ broker, lines: [], others: { replay }, busSilenceMs: undefined, startedMs: 0, nowMs: 0 });
 }

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { Caller } from "./auth.ts";
 import { ApiError, json, jsonList } from "./reply.ts";
 import { eventsQuery, filterOf, filterQuery, noQuery, pgnPart, streamQuery } from "./params.ts";
 import {
@@ -20,6 +21,7 @@ import type { HistoryIndex } from "./history.ts";
 import { historyRoute } from "./history_route.ts";
 import { listDevices, listValues } from "./reads.ts";
 import { roomForStream } from "./room.ts";
+import { closedSendRoutes, SEND_DISABLED, type SendApi, sendFromSocket, sendRoutes } from "./send_routes.ts";
 import { type SessionApi, sessionRoutes } from "./session_routes.ts";
 import { EventStream } from "./sse.ts";
 import { checkUpgrade, upgradeToStream } from "./websocket.ts";
@@ -33,6 +35,8 @@ export interface BoatApi extends Omit<SessionApi, "sessions"> {
   limits: () => { maxStreams: number; streamBufferBytes: number; maxHistory?: number };
   /** Sessions, where they are kept. */
   sessions?: Sessions;
+  /** The way to the buses, where there are any. */
+  sending?: Omit<SendApi, "broker">;
   /** The recording, where one is kept. */
   journal?: { index: HistoryIndex };
 }
@@ -57,7 +61,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
         426: PROBLEM,
         503: PROBLEM,
       },
-      answer: (request, query) => openSocket(api, request, query),
+      answer: (request, query, _, { caller }) => openSocket(api, request, { query, caller }),
     }),
     route({
       path: "/devices",
@@ -82,26 +86,10 @@ export function boatRoutes(api: BoatApi): RouteTable {
     }),
     historyRoute({ ...api, maxLimit: () => api.limits().maxHistory }),
     ...(sessions ? sessionRoutes({ ...api, sessions }) : []),
-    ...sendingRoutes(),
+    ...(api.sending ? sendRoutes({ ...api, ...api.sending }) : closedSendRoutes()),
     ...pgnRoutes(),
     ...stateRoutes(api),
   ];
-}
-
-/** Nothing is sent to a bus. */
-function sendingRoutes(): RouteTable {
-  return (["/send", "/query"] as const).map((path) =>
-    route({
-      method: "POST",
-      path,
-      summary: path === "/send" ? "Sends a message: disabled" : "Asks devices for a PGN: disabled",
-      query: noQuery,
-      replies: { 403: PROBLEM },
-      answer: () => {
-        throw new ApiError(403, "send is disabled");
-      },
-    })
-  );
 }
 
 /** How the server itself does. */
@@ -178,7 +166,11 @@ function openEvents(api: BoatApi, query: z.output<typeof eventsQuery>): Response
   return stream.response();
 }
 
-function openSocket(api: BoatApi, request: Request, query: z.output<typeof streamQuery>): Response {
+function openSocket(
+  api: BoatApi,
+  request: Request,
+  { query, caller }: { query: z.output<typeof streamQuery>; caller: Caller },
+): Response {
   checkUpgrade(request.headers);
   const { bufferBytes } = roomForStream(api);
   const wanted = { filter: filterOf(query), decode: query.decode };
@@ -186,6 +178,7 @@ function openSocket(api: BoatApi, request: Request, query: z.output<typeof strea
   let leave: () => void = () => {};
   return upgradeToStream(request, {
     bufferBytes,
+    send: (data) => api.sending ? sendFromSocket({ ...api, ...api.sending }, { data, caller }) : SEND_DISABLED,
     opened: (client) => leave = api.hub.join(client, wanted),
     refused: () => leave(),
     closed: () => {

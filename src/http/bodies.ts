@@ -84,6 +84,11 @@ export async function readBody<T extends z.ZodType>(
     if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
     throw new ApiError(400, bytes.length === 0 ? "The body is empty: expected JSON" : "The body is no JSON in UTF-8");
   }
+  return checkBody(value, schema);
+}
+
+/** Checks what was read. @throws {ApiError} 400 naming the field */
+export function checkBody<T extends z.ZodType>(value: unknown, schema: T): z.output<T> {
   const result = schema.safeParse(value, { error: ({ input }) => input === undefined ? "is missing" : undefined });
   if (result.success) return result.data;
   throw badField(result.error);

@@ -54,6 +54,8 @@ export interface HealthSources {
   journal?: JournalSource | undefined;
   /** Whether sequence numbers would survive a restart; undefined where they are not meant to. */
   numbers?: SequenceState | undefined;
+  /** How further parts do, by name; an unhealthy one makes the server so. */
+  others?: Readonly<Record<string, ComponentHealth>> | undefined;
   /** Silence of a bus that makes it degraded, milliseconds; undefined never does. */
   busSilenceMs: number | undefined;
   /** Monotonic time when the server started. */
@@ -72,7 +74,9 @@ export function judgeHealth(sources: HealthSources): Health {
   const buses = Object.values(components);
   const noBus = buses.length > 0 && buses.every(({ status }) => status === "unhealthy");
   if (journal) components.journal = judgeJournal(journal);
-  const failed = noBus || components.journal?.status === "unhealthy";
+  Object.assign(components, sources.others);
+  const failed = noBus ||
+    [components.journal, ...Object.values(sources.others ?? {})].some((each) => each?.status === "unhealthy");
   const { numbers } = sources;
   if (numbers && numbers.status !== "durable") {
     const message = `sequence numbers cannot be reserved on disk: ${numbers.error}`;

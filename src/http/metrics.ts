@@ -4,6 +4,7 @@ import type { StallDetector } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
 import type { Journal } from "../journal/mod.ts";
 import type { BusCounters } from "../can/mod.ts";
+import type { DeviceRequests, SendCounters, TransmitStatus } from "../node/mod.ts";
 import type { Sessions } from "../stream/mod.ts";
 import type { Access } from "./auth.ts";
 import type { BusLine } from "./health.ts";
@@ -24,10 +25,20 @@ export interface MetricSources {
   version: string;
   /** Undefined where nothing is recorded. */
   journal?: JournalFigures | undefined;
+  /** Undefined where nothing is sent. */
+  voice?: VoiceFigures | undefined;
   /** Undefined where nobody is refused. */
   access?: Pick<Access, "failures"> | undefined;
   /** Identity requests so far; undefined when discovery is off. */
   identity: { counters: { sent: number; failed: number }; pending: number } | undefined;
+}
+
+/** What is said on the buses. */
+export interface VoiceFigures {
+  gate: { counters: Readonly<SendCounters> };
+  queries: { open: number };
+  transmitter: { status: readonly TransmitStatus[] };
+  requests?: Pick<DeviceRequests, "counters" | "pending"> | undefined;
 }
 
 const startedS = Date.now() / 1000;
@@ -47,6 +58,7 @@ export class Metrics {
     this.#broker(sources);
     this.#server(sources);
     if (sources.journal) this.#journal(sources.journal);
+    if (sources.voice) this.#voice(sources.voice);
   }
 
   /** Type of the text. */
@@ -188,6 +200,32 @@ export class Metrics {
       "Addresses that have not said who they are",
       () => [[identity.pending, {}]],
     );
+  }
+
+  #voice({ gate, queries, transmitter, requests }: VoiceFigures): void {
+    const byReason = (counts: Readonly<Record<string, number>>, labels: Labels = {}) =>
+      Object.entries(counts).map(([reason, count]): Reading => [count, { ...labels, reason }]);
+    this.#counter("vbg_send_accepted_total", "Messages of clients queued", () => [[gate.counters.accepted, {}]]);
+    this.#counter("vbg_send_refused_total", "Messages of clients refused", () => byReason(gate.counters.refused));
+    this.#counter(
+      "vbg_send_failed_total",
+      "Messages of clients queued and not sent",
+      () => [[gate.counters.failed, {}]],
+    );
+    this.#gauge("vbg_queries", "Queries under way", () => [[queries.open, {}]]);
+    const perBus = (read: (status: TransmitStatus) => number) => () =>
+      transmitter.status.map((status): Reading => [read(status), { bus: status.bus }]);
+    this.#counter("vbg_transmit_messages_total", "Messages sent, our own included", perBus((s) => s.counters.sent));
+    this.#counter(
+      "vbg_transmit_failed_total",
+      "Messages not sent, or not wholly",
+      () => transmitter.status.flatMap(({ bus, counters }) => byReason(counters.failed, { bus })),
+    );
+    this.#gauge("vbg_transmit_waiting", "Messages that wait for their bus", perBus((status) => status.waiting));
+    this.#gauge("vbg_transmit_transfers", "Transport sessions under way or waiting", perBus((s) => s.transfers));
+    if (!requests) return;
+    this.#counter("vbg_device_requests_total", "Requests by rules", () => byReason({ ...requests.counters }));
+    this.#gauge("vbg_device_requests_pending", "Data wanted that have not come", () => [[requests.pending, {}]]);
   }
 
   #counter(name: string, help: string, read: () => Reading[]): void {

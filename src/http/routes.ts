@@ -79,8 +79,10 @@ export function routeWithParts<Query extends z.ZodObject, Parts extends z.ZodObj
 
 /** Makes a row that takes a JSON body; the answer gets it checked, and the parts of the path. */
 export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject>(
-  { answer, body, ...rest }: Omit<RouteOptions<typeof noQuery, Parts>, "answer" | "query"> & {
+  { answer, admit, body, ...rest }: Omit<RouteOptions<typeof noQuery, Parts>, "answer" | "query"> & {
     body: Body;
+    /** Throws where the body need not be read. */
+    admit?: () => void | Promise<void>;
     answer: (body: z.output<Body>, parts: z.output<Parts>, about: About) => Response | Promise<Response>;
   },
 ): Route {
@@ -90,6 +92,7 @@ export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject>
     body,
     handle: async (request, { parts, maxBodyBytes, caller }) => {
       const checked = readParts(parts, rest.parts);
+      await admit?.();
       return await answer(await readBody(request, body, { maxBytes: maxBodyBytes }), checked, { caller });
     },
   };

@@ -22,6 +22,8 @@ const PING_INTERVAL_S = 30;
 export interface WebSocketOptions {
   /** Most bytes that wait for a client that reads too slowly. */
   bufferBytes: number;
+  /** Sends what the client wants sent; gives the reason when it may not be. */
+  send: (data: unknown) => string | undefined;
   /** Called once when the socket is open. */
   opened: (client: StreamClient) => void;
   /** Called when the server wants no more of the client. Its connection is there until `closed`, however long that is. */
@@ -68,12 +70,14 @@ class SocketStream implements StreamClient {
   readonly #socket: WebSocket;
   readonly #bufferBytes: number;
   readonly #refused: () => void;
+  readonly #sendFor: (data: unknown) => string | undefined;
   readonly #backlog = new Backlog();
 
-  constructor(socket: WebSocket, { bufferBytes, refused }: WebSocketOptions) {
+  constructor(socket: WebSocket, { bufferBytes, refused, send }: WebSocketOptions) {
     this.#socket = socket;
     this.#bufferBytes = bufferBytes;
     this.#refused = refused;
+    this.#sendFor = send;
   }
 
   get waitingBytes(): number {
@@ -109,9 +113,11 @@ class SocketStream implements StreamClient {
   receive(data: unknown): void {
     if (byteLength(data) > MAX_INBOUND_BYTES) return this.#close(CLOSE_TOO_BIG, "message too big");
     if (typeof data !== "string") return this.#refuse("messages must be JSON text");
-    const type = envelopeType(data);
-    if (type === undefined) return this.#refuse("messages must be JSON objects with a type");
-    this.#refuse(type === "send" ? "send is disabled" : `unknown message type ${JSON.stringify(type)}`);
+    const envelope = readEnvelope(data);
+    if (envelope === undefined) return this.#refuse("messages must be JSON objects with a type");
+    const { type } = envelope;
+    const reason = type === "send" ? this.#sendFor(envelope.data) : `unknown message type ${JSON.stringify(type)}`;
+    if (reason !== undefined) this.#refuse(reason);
   }
 
   /** Answers a message that cannot be served. Answers have as much room again as frames have, and no more. */
@@ -144,11 +150,12 @@ function byteLength(data: unknown): number {
   return data.length > MAX_INBOUND_BYTES ? Infinity : new TextEncoder().encode(data).length;
 }
 
-function envelopeType(text: string): string | undefined {
+function readEnvelope(text: string): { type: string; data: unknown } | undefined {
   try {
     const value: unknown = JSON.parse(text);
     const isEnvelope = typeof value === "object" && value !== null && "type" in value;
-    return isEnvelope && typeof value.type === "string" ? value.type : undefined;
+    if (!isEnvelope || typeof value.type !== "string") return undefined;
+    return { type: value.type, data: "data" in value ? value.data : undefined };
   } catch {
     return undefined;
   }

@@ -20,9 +20,7 @@ export type QueryOutcome =
   /** The device says no: `control` is the code of ISO 11783-3 §5.4.5, 1 to 3. */
   | { kind: "refused"; src: number; control: number }
   | { kind: "timeout" }
-  | { kind: "failed"; why: string }
-  /** Nobody waits for it any more. */
-  | { kind: "cancelled" };
+  | { kind: "failed"; why: string };
 
 /** Frames that may wait to be looked at. */
 const WAITING_FRAMES = 256;
@@ -59,14 +57,12 @@ export class Queries {
    *
    * @throws {SendError} the request may not be sent
    */
-  async ask(query: Query, { sender, signal }: { sender: Sender; signal?: AbortSignal }): Promise<QueryOutcome> {
+  async ask(query: Query, sender: Sender): Promise<QueryOutcome> {
     const { gate } = this.#options;
     gate.checkOpen();
     const { promise, resolve } = Promise.withResolvers<QueryOutcome>();
     const stop = this.#watch(query, resolve);
-    const cancel = () => resolve({ kind: "cancelled" });
     const timer = setTimeout(() => resolve({ kind: "timeout" }), query.timeoutMs);
-    signal?.addEventListener("abort", cancel);
     this.#open++;
     try {
       const { bus, dst, pgn } = query;
@@ -81,7 +77,6 @@ export class Queries {
       return await promise;
     } finally {
       this.#open--;
-      signal?.removeEventListener("abort", cancel);
       clearTimeout(timer);
       stop();
     }

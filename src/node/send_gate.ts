@@ -118,8 +118,9 @@ export class SendGate {
       const messages = this.#pass(wanted);
       const done = this.#options.transmit.send(messages);
       this.counters.accepted += messages.length;
-      for (const message of messages) this.#audit(message, { sender, outcome: "accepted" });
-      done.catch((error: unknown) => this.#failed(messages, { sender, error }));
+      const sent = wanted.map((message, i) => ({ ...message, src: messages[i]?.src }));
+      for (const message of sent) this.#audit(message, { sender, outcome: "accepted" });
+      done.catch((error: unknown) => this.#failed(sent, { sender, error }));
       return done;
     } catch (error) {
       const refusal = asRefusal(error);
@@ -172,7 +173,7 @@ export class SendGate {
     throw new SendError("address", `the virtual device has no address on bus "${this.#options.buses[bus]}": ${why}`);
   }
 
-  #failed(messages: readonly OutgoingMessage[], { sender, error }: { sender: Sender; error: unknown }): void {
+  #failed(messages: readonly WantedMessage[], { sender, error }: { sender: Sender; error: unknown }): void {
     this.counters.failed += messages.length;
     const why = error instanceof Error ? error.message : String(error);
     for (const message of messages) this.#audit(message, { sender, outcome: "failed", why });

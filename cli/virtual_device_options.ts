@@ -1,0 +1,131 @@
+import {
+  composeName,
+  uniqueNumberOf,
+  VERSION,
+  VIRTUAL_DEVICE_DEFAULTS,
+  type VirtualDeviceSettings,
+} from "@vessel/gateway";
+import { readName } from "@vessel/gateway/frame";
+import { boolean, duration, integer, optional, text } from "./option_types.ts";
+import type { Check, Options } from "./options.ts";
+
+/** Settings of the device that the server itself is on the bus. */
+export interface VirtualDeviceOptionSettings {
+  virtualDevice: boolean;
+  /** NAME in hex; nothing: composed of the others. */
+  virtualDeviceName: string | undefined;
+  /** Nothing: made of the machine's name. */
+  virtualDeviceUniqueNumber: number | undefined;
+  virtualDeviceManufacturer: number;
+  virtualDeviceInstance: number;
+  virtualDeviceModelId: string;
+  virtualDeviceClaimHeartbeatMs: number;
+  virtualDeviceProductInfoHeartbeatMs: number;
+}
+
+const DEVICE = "Virtual device";
+const MAX_UNIQUE_NUMBER = 0x1fffff;
+const MAX_MANUFACTURER = 0x7ff;
+const MAX_INSTANCE = 252;
+const MAX_MODEL_CHARACTERS = 32;
+/** Manufacturer code that nobody has. */
+const NO_MANUFACTURER = 2046;
+
+/** Options of the virtual device. */
+export const virtualDeviceOptions: Options<VirtualDeviceOptionSettings> = {
+  virtualDevice: boolean({
+    name: "virtual-device",
+    key: ["virtual-device.enabled", "virtual-device"],
+    default: false,
+    help:
+      "Be a device on every bus: claim an address (252 downwards), from which everything is sent, and answer requests.",
+    group: DEVICE,
+  }),
+  virtualDeviceName: optional(text({
+    name: "virtual-device-name",
+    key: "virtual-device.name",
+    placeholder: "HEX",
+    default: "",
+    help: "Its 64-bit NAME. Without it: composed of the following.",
+    group: DEVICE,
+    validate: (name) =>
+      readName(name) === undefined ? `Cannot read the NAME "${name}": expected 1 to 16 hex digits` : undefined,
+  })),
+  virtualDeviceUniqueNumber: optional(integer({
+    name: "virtual-device-unique-number",
+    key: "virtual-device.unique-number",
+    default: 0,
+    max: MAX_UNIQUE_NUMBER,
+    help: "Number that no other gateway on the bus has. Without it: made of the machine's name.",
+    group: DEVICE,
+  })),
+  virtualDeviceManufacturer: integer({
+    name: "virtual-device-manufacturer",
+    key: "virtual-device.manufacturer",
+    default: NO_MANUFACTURER,
+    max: MAX_MANUFACTURER,
+    help: "Manufacturer code; 2046 is nobody's.",
+    group: DEVICE,
+  }),
+  virtualDeviceInstance: integer({
+    name: "virtual-device-instance",
+    key: "virtual-device.instance",
+    default: 0,
+    max: MAX_INSTANCE,
+    help: "Device instance.",
+    group: DEVICE,
+  }),
+  virtualDeviceModelId: text({
+    name: "virtual-device-model-id",
+    key: "virtual-device.model-id",
+    default: "Vessel Bus Gateway",
+    help: "Model that it tells of itself, up to 32 characters.",
+    group: DEVICE,
+    validate: (model) =>
+      model.length > MAX_MODEL_CHARACTERS
+        ? `Cannot tell the model "${model}": it is longer than 32 characters`
+        : undefined,
+  }),
+  virtualDeviceClaimHeartbeatMs: duration({
+    name: "virtual-device-claim-heartbeat",
+    key: "virtual-device.claim-heartbeat",
+    default: VIRTUAL_DEVICE_DEFAULTS.claimHeartbeatMs,
+    help: "How often it repeats its claim. 0: never.",
+    group: DEVICE,
+  }),
+  virtualDeviceProductInfoHeartbeatMs: duration({
+    name: "virtual-device-product-info-heartbeat",
+    key: "virtual-device.product-info-heartbeat",
+    default: VIRTUAL_DEVICE_DEFAULTS.productInfoHeartbeatMs,
+    help: "How often it repeats its product information. 0: never.",
+    group: DEVICE,
+  }),
+};
+
+/** Rules that look at several settings. */
+export const virtualDeviceChecks: readonly Check<VirtualDeviceOptionSettings>[] =
+  (["virtualDeviceUniqueNumber", "virtualDeviceManufacturer", "virtualDeviceInstance"] as const).map((name) => ({
+    settings: [name, "virtualDeviceName"],
+    severity: "warning",
+    test: ({ virtualDeviceName }, isGiven) =>
+      virtualDeviceName !== undefined && isGiven(name) ? "Not used: -virtual-device-name says it all" : undefined,
+  }));
+
+/** What the server is on the bus; nothing unless it shall be something. */
+export function virtualDeviceOf(settings: VirtualDeviceOptionSettings): VirtualDeviceSettings | undefined {
+  if (!settings.virtualDevice) return undefined;
+  const machine = Deno.hostname();
+  const given = settings.virtualDeviceName === undefined ? undefined : readName(settings.virtualDeviceName);
+  return {
+    name: given ?? composeName({
+      uniqueNumber: settings.virtualDeviceUniqueNumber ?? uniqueNumberOf(machine),
+      manufacturerCode: settings.virtualDeviceManufacturer,
+      deviceInstance: settings.virtualDeviceInstance,
+    }),
+    modelId: settings.virtualDeviceModelId,
+    softwareVersion: VERSION,
+    serial: machine.slice(0, MAX_MODEL_CHARACTERS),
+    claimHeartbeatMs: settings.virtualDeviceClaimHeartbeatMs,
+    productInfoHeartbeatMs: settings.virtualDeviceProductInfoHeartbeatMs,
+  };
+}

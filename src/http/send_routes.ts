@@ -1,0 +1,174 @@
+import { z } from "@hono/zod-openapi";
+import type { Broker } from "../broker/mod.ts";
+import {
+  type Queries,
+  type QueryOutcome,
+  type Sender,
+  SendError,
+  type SendGate,
+  type SendRefusal,
+  TransmitError,
+} from "../node/mod.ts";
+import { type Caller, FOREIGN_ORIGIN } from "./auth.ts";
+import { checkBody } from "./bodies.ts";
+import { noQuery } from "./params.ts";
+import { ApiError, overloaded } from "./reply.ts";
+import { RETRY_AFTER_S } from "./room.ts";
+import { route, type RouteTable, routeWithBody } from "./routes.ts";
+import { frameSchema, PROBLEM } from "./schemas.ts";
+import { messagesOf, queryBody, queryOf, sendBody } from "./send_body.ts";
+
+/** What the endpoints of sending are made of. */
+export interface SendApi {
+  broker: Broker;
+  gate: SendGate;
+  queries: Queries;
+  /** Limits that may change while running. */
+  queryLimits: () => { maxTimeoutMs: number; maxQueries: number };
+}
+
+/** What a server without a bus says to whoever wants to send. */
+export const SEND_DISABLED = "send is disabled";
+const PATHS = ["/send", "/query"] as const;
+
+/** The endpoints of a server without a bus. */
+export function closedSendRoutes(): RouteTable {
+  return PATHS.map((path) =>
+    route({
+      method: "POST",
+      path,
+      summary: path === "/send" ? "Sends messages: disabled" : "Asks devices for a PGN: disabled",
+      query: noQuery,
+      replies: { 403: PROBLEM },
+      answer: () => {
+        throw new ApiError(403, SEND_DISABLED);
+      },
+    })
+  );
+}
+
+/** Sending and asking. */
+export function sendRoutes(api: SendApi): RouteTable {
+  const { broker, gate } = api;
+  const refusals = { 403: PROBLEM, 429: PROBLEM, 503: PROBLEM };
+  const admit = () => asProblem(() => gate.checkOpen());
+  return [
+    routeWithBody({
+      method: "POST",
+      path: "/send",
+      summary: "Queues a message, or all of several, for the bus",
+      scope: "send",
+      parts: noQuery,
+      body: sendBody,
+      admit,
+      replies: { 202: null, ...refusals },
+      answer: (body, _, { caller }) =>
+        asProblem(() => {
+          // What becomes of them later is in the audit log.
+          gate.send(messagesOf(body, broker.buses), senderOf(caller, "/send")).catch(() => {});
+          return new Response(null, { status: 202 });
+        }),
+    }),
+    routeWithBody({
+      method: "POST",
+      path: "/query",
+      summary: "Asks devices for a PGN, and answers with the first frame that comes",
+      scope: "send",
+      parts: noQuery,
+      body: queryBody,
+      admit,
+      replies: { 200: ["application/json", frameSchema], ...refusals, 502: PROBLEM, 504: PROBLEM },
+      answer: (body, _, { caller }) => query(api, { body, caller }),
+    }),
+  ];
+}
+
+async function query(
+  { broker, queries, queryLimits }: SendApi,
+  { body, caller }: { body: z.output<typeof queryBody>; caller: Caller },
+): Promise<Response> {
+  const { maxTimeoutMs, maxQueries } = queryLimits();
+  const wanted = queryOf(body, { buses: broker.buses, maxTimeoutMs });
+  if (queries.open >= maxQueries) {
+    throw overloaded(`All ${maxQueries} queries are in use: see -max-queries`, RETRY_AFTER_S);
+  }
+  const outcome = await asProblem(() => queries.ask(wanted, senderOf(caller, "/query")));
+  if (outcome.kind !== "answered") throw unanswered(outcome);
+  const text = body.decode ? broker.json.decodedOf(outcome.seq) : broker.json.of(outcome.seq);
+  if (text === undefined) throw new ApiError(502, "The answer was gone before it could be read");
+  return new Response(text, { headers: { "Content-Type": "application/json" } });
+}
+
+/** Reasons of ISO 11783-3 §5.4.5 by control byte. */
+const REFUSALS: Record<number, string> = {
+  1: "it does not have it",
+  2: "access is denied",
+  3: "it cannot answer now",
+};
+
+function unanswered(outcome: Exclude<QueryOutcome, { kind: "answered" }>): ApiError {
+  switch (outcome.kind) {
+    case "refused": {
+      const { src, control } = outcome;
+      return new ApiError(502, `Device ${src} refuses: ${REFUSALS[control] ?? `control byte ${control}`}`, {
+        members: { src, control },
+      });
+    }
+    case "timeout":
+      return new ApiError(504, "No device answered in time");
+    case "failed":
+      return new ApiError(503, `The request could not be sent: ${outcome.why}`);
+  }
+}
+
+/**
+ * Sends what a client says on its WebSocket.
+ *
+ * @returns why nothing was sent; undefined when it is queued
+ */
+export function sendFromSocket(
+  { broker, gate }: Pick<SendApi, "broker" | "gate">,
+  { data, caller }: { data: unknown; caller: Caller },
+): string | undefined {
+  try {
+    gate.checkOpen();
+    if (!caller.scopes.includes("send")) return `the token of "${caller.name}" is not good for "send"`;
+    if (!caller.originAllowed) return FOREIGN_ORIGIN;
+    const messages = messagesOf(checkBody(data, sendBody), broker.buses);
+    gate.send(messages, senderOf(caller, "/ws")).catch(() => {});
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof SendError) return error.message;
+    throw error;
+  }
+}
+
+function senderOf({ address, name }: Caller, via: string): Sender {
+  return { address, name, via };
+}
+
+const STATUS: Record<SendRefusal, number> = {
+  disabled: 403,
+  "read-only": 403,
+  policy: 403,
+  rate: 429,
+  address: 503,
+  full: 503,
+  "too-long": 400,
+};
+
+/** What may not be sent, as a problem. */
+async function asProblem<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof TransmitError) throw new ApiError(503, error.message);
+    throw error instanceof SendError ? refusalOf(error) : error;
+  }
+}
+
+function refusalOf({ reason, message, retryAfterMs }: SendError): ApiError {
+  const isLater = reason === "rate" || reason === "full" || reason === "address";
+  const seconds = Number.isFinite(retryAfterMs) ? Math.max(1, Math.ceil(retryAfterMs / 1000)) : RETRY_AFTER_S;
+  return new ApiError(STATUS[reason], message, isLater ? { headers: { "Retry-After": String(seconds) } } : {});
+}
