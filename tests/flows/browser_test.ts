@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { Browser, hasPlaywright, type Page } from "../support/browser.ts";
+import { eventually, pause } from "../support/eventually.ts";
+import { message } from "../support/messages.ts";
+import { needs } from "../support/needs.ts";
+import { GuardedServer } from "../http/auth_server.ts";
+
+const BROWSER = needs({
+  permissions: ["env", "net", "read", "run", "sys", "write"],
+  programs: ["chromium"],
+  others: { 'npm package "playwright-core"': hasPlaywright() },
+});
+
+/** A public name that somebody has pointed at the boat. */
+const REBOUND = "boat.evil.example";
+const FOREIGN = "send from another origin is not allowed";
+
+/** What a page does. Each gives what it has seen. */
+const PAGE_SCRIPT = `
+  const once = (target, name) => new Promise((resolve) => target.addEventListener(name, resolve, { once: true }));
+  const BODY = JSON.stringify({ pgn: 127250, data: "00ffffff7fff7ffd" });
+  window.ways = {
+    events: async (url) => {
+      const events = new EventSource(url + "/events");
+      const { data } = await once(events, "message");
+      events.close();
+      return JSON.parse(data).pgn;
+    },
+    devices: async (url) => (await fetch(url + "/devices")).status,
+    json: async (url, path) => {
+      const headers = { "Content-Type": "application/json", "X-API-Key": "any" };
+      const reply = await fetch(url + path, { method: "POST", body: BODY, headers });
+      return reply.status + " " + (await reply.text());
+    },
+    plain: async (url, path) => {
+      const reply = await fetch(url + path, { method: "POST", body: BODY });
+      return reply.status + " " + (await reply.text());
+    },
+    blind: async (url, path) => (await fetch(url + path, { method: "POST", mode: "no-cors", body: BODY })).type,
+    beacon: async (url, path) => navigator.sendBeacon(url + path, BODY),
+    form: async (url, path) => {
+      const frame = document.body.appendChild(document.createElement("iframe"));
+      frame.name = "target";
+      const form = document.body.appendChild(document.createElement("form"));
+      Object.assign(form, { action: url + path, method: "post", enctype: "text/plain", target: "target" });
+      const field = form.appendChild(document.createElement("input"));
+      Object.assign(field, { name: '{"pgn":127250,"data":"00', value: '"}' });
+      form.submit();
+    },
+    sandboxed: async (url, path) => {
+      const frame = document.createElement("iframe");
+      frame.sandbox = "allow-scripts";
+      const request = "fetch(" + JSON.stringify(url + path) + ", { method: 'POST', body: '{}' })";
+      frame.srcdoc = "<script>" + request + ".then((reply) => parent.postMessage(reply.status, '*'))</" + "script>";
+      document.body.append(frame);
+      return (await once(window, "message")).data;
+    },
+    socket: async (url) => {
+      const socket = new WebSocket(url.replace("http", "ws") + "/ws");
+      const seen = [];
+      const answered = new Promise((resolve) => {
+        socket.onmessage = ({ data }) => {
+          const envelope = JSON.parse(data);
+          seen.push(envelope.type);
+          if (envelope.type === "error") resolve(envelope.data);
+        };
+      });
+      await once(socket, "open");
+      while (!seen.includes("frame")) await new Promise((resolve) => setTimeout(resolve, 5));
+      socket.send(JSON.stringify({ type: "send", data: JSON.parse(BODY) }));
+      const answer = await Promise.race([answered, new Promise((resolve) => setTimeout(resolve, 500, "nothing"))]);
+      socket.close();
+      return answer;
+    },
+  };
+`;
+
+/** Opens an address and gives the page its ways. */
+async function visit(page: Page, url: string): Promise<(way: string, ...args: string[]) => Promise<unknown>> {
+  await page.goto(url);
+  await page.evaluate(PAGE_SCRIPT);
+  return (way, ...args) => page.evaluate(`ways.${way}(${args.map((each) => JSON.stringify(each)).join(", ")})`);
+}
+
+/** Lets frames come in while something is waited for. */
+async function underWay<T>(server: GuardedServer, work: Promise<T>): Promise<T> {
+  let done = false;
+  const end = work.finally(() => done = true);
+  while (!done) {
+    server.broker.publish(message());
+    await Promise.race([end, pause(10)]);
+  }
+  return await end;
+}
+
+/** A web server of somebody else, on all addresses of this machine. */
+function somebodyElse(): Deno.HttpServer<Deno.NetAddr> {
+  const headers = { "Content-Type": "text/html" };
+  return Deno.serve(
+    { hostname: "0.0.0.0", port: 0, onListen: () => {} },
+    () => new Response("<!doctype html><body>", { headers }),
+  );
+}
+
+const SEND = "/who/send";
+
+Deno.test("in a real browser, pages of other origins can read and cannot send", BROWSER, async (t) => {
+  await using server = await GuardedServer.start();
+  const other = somebodyElse();
+  try {
+    await using browser = await Browser.start({ hosts: [REBOUND] });
+    const { port } = other.addr;
+    const own = new URL(server.url).port;
+    const page = await browser.newPage();
+    const origins = [
+      ["another port", `http://127.0.0.1:${port}`, server.url],
+      ["another address", `http://127.0.0.2:${port}`, server.url],
+      ["another name", `http://a.localhost:${port}`, server.url],
+      ["a public name that points at the boat", `http://${REBOUND}:${own}/livez`, `http://${REBOUND}:${own}`],
+    ] as const;
+    for (const [what, origin, target] of origins) {
+      await t.step(what, async () => {
+        const go = await visit(page, origin);
+        assert.equal(await underWay(server, go("events", target)), 127250);
+        assert.equal(await go("devices", target), 200);
+        for (const way of ["json", "plain"]) {
+          const answer = String(await go(way, target, SEND));
+          assert.match(answer, /^403 /, way);
+          assert.ok(answer.includes(FOREIGN), way);
+        }
+        for (const way of ["blind", "beacon", "form"]) {
+          const before = server.access.failures.origin;
+          await go(way, target, SEND);
+          await eventually(`the ${way} to be refused`, () => server.access.failures.origin > before);
+        }
+        assert.equal(await go("sandboxed", target, SEND), 403);
+        assert.match(String(await underWay(server, go("socket", target))), /^send /);
+        assert.deepEqual(server.asked, []);
+      });
+    }
+  } finally {
+    await other.shutdown();
+  }
+});
+
+Deno.test("in a real browser, the boat's own page can send", BROWSER, async () => {
+  await using server = await GuardedServer.start();
+  await using browser = await Browser.start({ hosts: ["boat.local"] });
+  const page = await browser.newPage();
+  const { port } = new URL(server.url);
+  for (const origin of [server.url, `http://localhost:${port}`, `http://boat.local:${port}`]) {
+    const go = await visit(page, `${origin}/livez`);
+    assert.match(String(await go("json", origin, SEND)), /^200 .*"originAllowed":true/);
+  }
+  assert.equal(server.asked.length, 3);
+});
+
+Deno.test("in a real browser, a page that is listed can send", BROWSER, async () => {
+  const other = somebodyElse();
+  try {
+    const origin = `http://a.localhost:${other.addr.port}`;
+    await using server = await GuardedServer.start({ allowOrigins: [origin] });
+    await using browser = await Browser.start({ hosts: [] });
+    const go = await visit(await browser.newPage(), origin);
+    assert.match(String(await go("json", server.url, SEND)), /^200 .*"originAllowed":true/);
+  } finally {
+    await other.shutdown();
+  }
+});
