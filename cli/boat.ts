@@ -62,6 +62,7 @@ function recording(settings: BoatSettings, stateDirectory: string): RecordingOpt
     rotateBytes: settings.journalRotateBytes,
     syncIntervalMs: settings.journalSyncIntervalMs,
     maxBacklogBytes: settings.journalBacklogBytes,
+    slowBlockMs: settings.journalPackAfterMs,
     retention: retention(settings),
     ...(settings.archiveCommand !== "" && { archiveCommand: settings.archiveCommand }),
   };

@@ -14,6 +14,7 @@ export interface JournalSettings {
   journalRotateBytes: number;
   journalSyncIntervalMs: number;
   journalBacklogBytes: number;
+  journalPackAfterMs: number;
   /** 0: whatever their age. */
   retentionMaxAgeMs: number;
   retentionMinKeepMs: number;
@@ -98,6 +99,15 @@ export const journalOptions: Options<JournalSettings> = {
     minBytes: 1024 * 1024,
     maxBytes: 2 ** 30,
     help: "Memory for frames that wait while the disk is full or slow. Beyond it they are not recorded, which is told.",
+    group: JOURNAL,
+  }),
+  journalPackAfterMs: duration({
+    name: "journal-pack-after",
+    key: "journal.pack-after",
+    default: 30_000,
+    help:
+      "Blocks that took so long to fill are packed small, some seconds of CPU time an hour; others at once. A day: " +
+      "all at once.",
     group: JOURNAL,
   }),
   retentionMaxAgeMs: duration({

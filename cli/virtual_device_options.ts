@@ -21,13 +21,17 @@ export interface VirtualDeviceOptionSettings {
   virtualDeviceModelId: string;
   virtualDeviceClaimHeartbeatMs: number;
   virtualDeviceProductInfoHeartbeatMs: number;
+  virtualDeviceAnswerRate: number;
+  virtualDeviceMaxInbound: number;
 }
 
+/** Shorter ones would flood the bus. */
+const MIN_HEARTBEAT_MS = 1000;
 const DEVICE = "Virtual device";
 const MAX_UNIQUE_NUMBER = 0x1fffff;
 const MAX_MANUFACTURER = 0x7ff;
 const MAX_INSTANCE = 252;
-const MAX_MODEL_CHARACTERS = 32;
+const MAX_MODEL_BYTES = 32;
 /** Manufacturer code that nobody has. */
 const NO_MANUFACTURER = 2046;
 
@@ -79,11 +83,11 @@ export const virtualDeviceOptions: Options<VirtualDeviceOptionSettings> = {
     name: "virtual-device-model-id",
     key: "virtual-device.model-id",
     default: "Vessel Bus Gateway",
-    help: "Model that it tells of itself, up to 32 characters.",
+    help: "Model that it tells of itself, up to 32 bytes.",
     group: DEVICE,
     validate: (model) =>
-      model.length > MAX_MODEL_CHARACTERS
-        ? `Cannot tell the model "${model}": it is longer than 32 characters`
+      new TextEncoder().encode(model).length > MAX_MODEL_BYTES
+        ? `Cannot tell the model "${model}": it is longer than 32 bytes`
         : undefined,
   }),
   virtualDeviceClaimHeartbeatMs: duration({
@@ -92,12 +96,31 @@ export const virtualDeviceOptions: Options<VirtualDeviceOptionSettings> = {
     default: VIRTUAL_DEVICE_DEFAULTS.claimHeartbeatMs,
     help: "How often it repeats its claim. 0: never.",
     group: DEVICE,
+    validate: checkHeartbeat,
   }),
   virtualDeviceProductInfoHeartbeatMs: duration({
     name: "virtual-device-product-info-heartbeat",
     key: "virtual-device.product-info-heartbeat",
     default: VIRTUAL_DEVICE_DEFAULTS.productInfoHeartbeatMs,
     help: "How often it repeats its product information. 0: never.",
+    group: DEVICE,
+    validate: checkHeartbeat,
+  }),
+  virtualDeviceAnswerRate: integer({
+    name: "virtual-device-answer-rate",
+    key: "virtual-device.answer-rate",
+    default: VIRTUAL_DEVICE_DEFAULTS.answerFramesPerSecond,
+    max: 10_000,
+    help: "Most CAN frames a second that its answers take on one bus, whoever asks how often. 0: no limit.",
+    group: DEVICE,
+  }),
+  virtualDeviceMaxInbound: integer({
+    name: "virtual-device-max-inbound",
+    key: "virtual-device.max-inbound",
+    default: VIRTUAL_DEVICE_DEFAULTS.maxInboundSessions,
+    min: 1,
+    max: 253,
+    help: "Most nodes of one bus that may send it a long message at once.",
     group: DEVICE,
   }),
 };
@@ -124,8 +147,14 @@ export function virtualDeviceOf(settings: VirtualDeviceOptionSettings): VirtualD
     }),
     modelId: settings.virtualDeviceModelId,
     softwareVersion: VERSION,
-    serial: machine.slice(0, MAX_MODEL_CHARACTERS),
+    serial: machine.slice(0, MAX_MODEL_BYTES),
     claimHeartbeatMs: settings.virtualDeviceClaimHeartbeatMs,
     productInfoHeartbeatMs: settings.virtualDeviceProductInfoHeartbeatMs,
+    answerFramesPerSecond: settings.virtualDeviceAnswerRate,
+    maxInboundSessions: settings.virtualDeviceMaxInbound,
   };
+}
+
+function checkHeartbeat(ms: number): string | undefined {
+  return ms > 0 && ms < MIN_HEARTBEAT_MS ? "Cannot repeat it more often than once a second" : undefined;
 }

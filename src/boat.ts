@@ -336,10 +336,10 @@ async function openBuses(lines: readonly Line[], { identity, voice, log, stall }
         stall.mark("frames");
         try {
           assembler.push(frame);
-          voice.heard(index, frame);
         } catch (error) {
           noteFault(line, { error, log });
         }
+        voice.heard(index, frame);
       },
       state: (state) => {
         logState(log, bus.name, state);

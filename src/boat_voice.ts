@@ -47,10 +47,13 @@ export class Voice {
   readonly device: VirtualDevice | undefined;
   readonly requests: DeviceRequests | undefined;
   readonly #buses: readonly string[];
+  readonly #log: Logger;
+  #faults = 0;
 
   constructor(options: VoiceOptions, { broker, buses, sending, clock, log }: VoiceSurroundings) {
     const { virtualDevice, requests: rules = [], requestsGlobalMinIntervalMs: globalMinIntervalMs } = options;
     this.#buses = broker.buses;
+    this.#log = log;
     const transmit = this.transmitter = new Transmitter({ buses, clock, ...options.transmit });
     this.device = virtualDevice && new VirtualDevice({ buses, transmit, clock, log, ...virtualDevice });
     const address = (bus: number): OwnAddress => this.device?.address(bus) ?? { kind: "none" };
@@ -75,10 +78,16 @@ export class Voice {
     this.requests?.start();
   }
 
-  /** Hears every frame of a bus, our own included. */
+  /** Hears every frame of a bus, our own included. What goes wrong here concerns nobody who reads. */
   heard(bus: number, frame: CanFrame): void {
-    this.transmitter.heard(bus, frame);
-    this.device?.heard(bus, frame);
+    try {
+      this.transmitter.heard(bus, frame);
+      this.device?.heard(bus, frame);
+    } catch (error) {
+      if (this.#faults++ === 0) {
+        this.#log.error("a frame is not heard by a fault of the server", { error: String(error) });
+      }
+    }
   }
 
   /** Hears every whole message. */

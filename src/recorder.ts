@@ -23,6 +23,8 @@ export interface RecordingOptions {
   syncIntervalMs?: number;
   /** Most bytes that wait while nothing can be written; then frames are lost, and told. Default 32 MiB. */
   maxBacklogBytes?: number;
+  /** Blocks that took at least so long to fill are packed small, in a thread of their own, milliseconds; default 30 s. */
+  slowBlockMs?: number;
   /** Which files are kept; left out: all. */
   retention?: RetentionSettings;
   /** Program that archives files; see the retention's `archive`. */

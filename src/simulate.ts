@@ -122,7 +122,11 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
     return {
       address: listener.address,
       replayed,
-      drained: async () => void await Promise.all([patience.caughtUp(), sessions.drained(LOOK_EVERY_MS)]),
+      drained: async () =>
+        void await Promise.all([
+          patience.caughtUp(),
+          sessions.drained({ everyMs: LOOK_EVERY_MS, patienceMs: PATIENCE_MS }),
+        ]),
       stop: () => stopping ??= stopParts().then(() => replayed).then(listener.stop),
     };
   } catch (error) {

@@ -29,9 +29,13 @@ export async function lockDirectory(
   return { path, close: () => lock.close(), [Symbol.dispose]: () => lock.close() };
 }
 
-interface LockOptions {
+/** How a directory is taken. */
+export interface LockOptions {
+  /** What to call it in messages. */
   what: string;
+  /** Permissions of a directory that is made. */
   mode: number;
+  /** Name of the file that carries the lock. */
   file: string;
 }
 

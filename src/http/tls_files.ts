@@ -4,7 +4,9 @@ import { checkTlsPair, TlsError, type TlsPair } from "./tls_pair.ts";
 
 /** Where certificate and key are, PEM. */
 export interface TlsPaths {
+  /** Certificate, and those up to its authority. */
   certPath: string;
+  /** Key of the certificate, not encrypted. */
   keyPath: string;
 }
 
@@ -24,7 +26,7 @@ export class TlsFiles {
   readonly #paths: TlsPaths;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #timer: ReturnType<typeof setInterval>;
+  #timer: ReturnType<typeof setInterval> | undefined;
   #pair: TlsPair;
   /** Why the files as they are now cannot be used. */
   #fault: string | undefined;
@@ -35,11 +37,10 @@ export class TlsFiles {
     this.#paths = { certPath, keyPath };
     this.#clock = clock;
     this.#log = log;
-    this.#timer = setInterval(() => void this.check(), LOOK_EVERY_MS);
   }
 
   /**
-   * Reads the files, and looks at them from then on.
+   * Reads the files.
    *
    * @throws {TlsError} they cannot be read or used
    */
@@ -52,10 +53,11 @@ export class TlsFiles {
     return this.#pair;
   }
 
-  /** Calls `use` with the pair, now and whenever there is another one. */
+  /** Calls `use` with the pair, now and whenever there is another one; looks for it from now on. */
   follow(use: (pair: TlsPair) => void): void {
     this.#use = use;
     use(this.#pair);
+    this.#timer ??= setInterval(() => void this.check(), LOOK_EVERY_MS);
   }
 
   /** Looks at the files now. Never rejects: what is wrong is logged once, and told by health. */

@@ -207,7 +207,9 @@ export class JournalWriter {
     if (!this.#isLosing) this.#options.log.error("frames are not recorded", { from: seq, reason });
     this.#isLosing = true;
     this.#lost++;
-    this.#gap ??= { firstMissing: this.#lastSeq === 0 ? seq : this.#lastSeq + 1, reason: "disk" };
+    // Frames that were there matter more than numbers that a start has skipped.
+    const isTold = this.#gap !== undefined && this.#gap.reason !== "restart";
+    if (!isTold) this.#gap = { firstMissing: this.#lastSeq === 0 ? seq : this.#lastSeq + 1, reason: "disk" };
     this.#seal();
   }
 

@@ -2,6 +2,7 @@ import { BROADCAST_ADDRESS, isAddressed, MAX_PGN } from "../frame/mod.ts";
 
 /** Allows or denies messages. Every condition that it has must hold. */
 export interface SendRule {
+  /** Whether what matches is denied, not allowed. */
   deny: boolean;
   /** PGNs, both ends included; left out: all. */
   pgns?: readonly PgnRange[];
@@ -11,7 +12,9 @@ export interface SendRule {
 
 /** PGNs from `from` to `to`, both included. */
 export interface PgnRange {
+  /** The first one. */
   from: number;
+  /** The last one. */
   to: number;
 }
 

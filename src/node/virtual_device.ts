@@ -29,8 +29,11 @@ export const VIRTUAL_DEVICE_DEFAULTS = {
 export interface VirtualDeviceOptions extends OwnIdentity {
   /** The buses, in the order of their indexes. It claims an address on each. */
   buses: readonly { readonly name: string }[];
+  /** Where messages go. */
   transmit: Transmit;
+  /** What timeouts go by. */
   clock: Clock;
+  /** Gets what happens to its addresses. */
   log: Logger;
   /** 64-bit NAME, see `composeName`. The lower of two wins a contested address. */
   name: bigint;

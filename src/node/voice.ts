@@ -6,6 +6,7 @@ export interface OutgoingMessage {
   bus: number;
   /** 0 to 7. */
   prio: number;
+  /** Of a PGN with a destination the lowest byte is 0. */
   pgn: number;
   /** 0 to 254. */
   src: number;

@@ -9,4 +9,5 @@ export * from "./frame_source.ts";
 export * from "./filters.ts";
 export * from "./session_file.ts";
 export * from "./session_stream.ts";
+export * from "./session_words.ts";
 export * from "./sessions.ts";

@@ -5,24 +5,7 @@ import { archiveFilter, type CompileFilter, followDevices, type LiveFilter } fro
 import type { FrameSource } from "./frame_source.ts";
 import { SessionFile, type StoredSession } from "./session_file.ts";
 import { SessionStream, type StreamEnd } from "./session_stream.ts";
-
-/** A session that the settings name: it is there from the start, and never goes away. */
-export interface Slot {
-  /** What its client calls it, see {@linkcode CLIENT_ID}. */
-  id: string;
-  /** It begins anew when its client is away for so long, milliseconds. */
-  timeoutMs: number;
-  /** Frames that it is for. */
-  filter: Filter;
-}
-
-/** What sessions may cost; read whenever it matters. */
-export interface SessionLimits {
-  /** Most sessions, slots not counted. */
-  maxSessions: number;
-  /** Longest time that a session is kept for a client that is away. */
-  maxTimeoutMs: number;
-}
+import { SessionError, type SessionLimits, type SessionView, type Slot } from "./session_words.ts";
 
 /** How sessions are kept. */
 export interface SessionsOptions {
@@ -42,36 +25,12 @@ export interface SessionsOptions {
   journal?: { sync(): Promise<void> } | undefined;
 }
 
-/** A session as clients see it. */
-export interface SessionView {
-  readonly id: string;
-  readonly cursor: number;
-  readonly timeoutMs: number;
-  readonly filter: Filter;
-  readonly isStreaming: boolean;
-  readonly isSlot: boolean;
-}
-
 /** How a stream is opened. */
 export interface SessionStreamOptions {
   /** Called once when the stream has ended. */
   ended: (how: StreamEnd) => void;
   /** Told of frames that were lost on their way into the journal. */
   missing?: (frames: MissingFrames) => void;
-}
-
-/** `missing`: there is no such session; `full`: no more are kept; `ahead`: nothing has that number yet. */
-export type SessionErrorReason = "missing" | "full" | "ahead";
-
-/** What a client asked of its session cannot be done. */
-export class SessionError extends Error {
-  override readonly name = "SessionError";
-  readonly reason: SessionErrorReason;
-
-  constructor(reason: SessionErrorReason, message: string) {
-    super(message);
-    this.reason = reason;
-  }
 }
 
 interface Session {
@@ -254,13 +213,21 @@ export class Sessions {
   }
 
   /**
-   * Waits until every client has read all there is, or has been away for longer than its session is kept. Looks at them
-   * every `everyMs`.
+   * Waits until every client has read all there is, or has been away for longer than its session is kept; for one that is
+   * connected and takes nothing only `patienceMs`. Looks at them every `everyMs`.
    */
-  async drained(everyMs: number): Promise<void> {
-    const unread = new Set(this.#sessions.values());
+  async drained({ everyMs, patienceMs }: { everyMs: number; patienceMs: number }): Promise<void> {
+    const { clock } = this.#options;
+    const unread = new Map(
+      [...this.#sessions.values()].map((session) => [session, { through: 0, sinceMs: clock.monoMs() }]),
+    );
     for (;;) {
-      for (const session of unread) if (!this.#isUnread(session)) unread.delete(session);
+      const nowMs = clock.monoMs();
+      for (const [session, seen] of unread) {
+        const through = readThroughOf(session);
+        if (through > seen.through || session.state.kind === "idle") unread.set(session, { through, sinceMs: nowMs });
+        if (!this.#isUnread(session) || nowMs - seen.sinceMs > patienceMs) unread.delete(session);
+      }
       if (unread.size === 0 || this.#isStopped) return;
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
@@ -320,7 +287,7 @@ export class Sessions {
     const { head } = this.#options.source;
     this.#expire(session);
     if (this.#sessions.get(session.id) !== session || session.cursor > head) return false;
-    return session.state.kind === "idle" ? session.readThrough < head : session.state.stream.readThrough < head;
+    return readThroughOf(session) < head;
   }
 
   #find(id: string): Session {
@@ -384,4 +351,9 @@ export class Sessions {
 
 function viewOf({ id, cursor, timeoutMs, filter, state, slot }: Session): SessionView {
   return { id, cursor, timeoutMs, filter, isStreaming: state.kind === "streaming", isSlot: slot !== undefined };
+}
+
+/** Newest number that any of its streams came to. */
+function readThroughOf({ state, readThrough }: Session): number {
+  return state.kind === "idle" ? readThrough : Math.max(readThrough, state.stream.readThrough);
 }

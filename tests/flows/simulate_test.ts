@@ -186,3 +186,21 @@ test("a slot whose client comes after its timeout begins with the first frame ag
   clock.advance(60_000);
   assert.equal(await client.cursor(), 1);
 });
+
+test("drained gives a client up that is connected and takes nothing", async (folder) => {
+  const clock = new FakeClock();
+  const files = [await record(folder, { messages: messages(100_000) })];
+  await using server = await TestSimulation.start({ files, slots: [SLOT], clock });
+  await using stream = await server.slot("slot");
+  stream.pause();
+  await server.simulation.replayed;
+  let isDrained = false;
+  const drained = server.simulation.drained().then(() => isDrained = true);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.ok(!isDrained);
+  await eventually("the end of the patience", () => {
+    clock.advance(6000);
+    return isDrained;
+  });
+  await drained;
+});

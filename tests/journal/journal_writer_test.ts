@@ -290,3 +290,13 @@ test("numbers that begin again go into a file of their own, and nobody waits in 
   assert.equal(journalFiles(folder).length, 2);
   assert.deepEqual(readJournal(folder).frames, [...wantedRange(1, 200), ...wantedRange(1, 300)]);
 });
+
+test("frames lost right after a start that skipped numbers are told as lost", async (folder) => {
+  const { writer } = makeWriter(folder, { gap: { firstMissing: 11, reason: "restart" } });
+  writer.pause(true);
+  appendRange(writer, 21, 30);
+  writer.pause(false);
+  appendRange(writer, 31, 40);
+  await writer.close();
+  assert.deepEqual(readJournal(folder).blocks[0]?.notes.gap, { firstMissing: 21, reason: "disk" });
+});
