@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { Browser, hasPlaywright, type Page } from "../support/browser.ts";
+import { TestBoat } from "../support/boat.ts";
 import { eventually, pause } from "../support/eventually.ts";
-import { message } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
-import { GuardedServer } from "../http/auth_server.ts";
 
 const BROWSER = needs({
   permissions: ["env", "net", "read", "run", "sys", "write"],
@@ -15,10 +14,12 @@ const BROWSER = needs({
 const REBOUND = "boat.evil.example";
 const FOREIGN = "send from another origin is not allowed";
 
+const PAYLOAD = "00ffffff7fff7ffd";
+
 /** What a page does. Each gives what it has seen. */
 const PAGE_SCRIPT = `
   const once = (target, name) => new Promise((resolve) => target.addEventListener(name, resolve, { once: true }));
-  const BODY = JSON.stringify({ pgn: 127250, data: "00ffffff7fff7ffd" });
+  const BODY = JSON.stringify({ pgn: 127250, data: "${PAYLOAD}" });
   window.ways = {
     events: async (url) => {
       const events = new EventSource(url + "/events");
@@ -83,11 +84,11 @@ async function visit(page: Page, url: string): Promise<(way: string, ...args: st
 }
 
 /** Lets frames come in while something is waited for. */
-async function underWay<T>(server: GuardedServer, work: Promise<T>): Promise<T> {
+async function underWay<T>(boat: TestBoat, work: Promise<T>): Promise<T> {
   let done = false;
   const end = work.finally(() => done = true);
   while (!done) {
-    server.broker.publish(message());
+    boat.say({ pgn: 127250 });
     await Promise.race([end, pause(10)]);
   }
   return await end;
@@ -102,40 +103,41 @@ function somebodyElse(): Deno.HttpServer<Deno.NetAddr> {
   );
 }
 
-const SEND = "/who/send";
+/** Attempts of pages of other origins to send that the boat has refused. */
+async function refused(boat: TestBoat): Promise<number> {
+  return await boat.metric('vbg_auth_failures_total{reason="origin"}') ?? 0;
+}
+
+/** What clients have had sent. */
+function sent(boat: TestBoat): string[] {
+  return boat.heard.flat().filter(({ src }) => src === DEFAULT_SOURCE).map(({ data }) => data);
+}
+
+const DEFAULT_SOURCE = 254;
+const PATHS = ["/send", "/query"];
 
 Deno.test("in a real browser, pages of other origins can read and cannot send", BROWSER, async (t) => {
-  await using server = await GuardedServer.start();
+  await using boat = await TestBoat.start({ sendEnabled: true });
   const other = somebodyElse();
   try {
     await using browser = await Browser.start({ hosts: [REBOUND] });
     const { port } = other.addr;
-    const own = new URL(server.url).port;
+    const own = new URL(boat.url).port;
     const page = await browser.newPage();
     const origins = [
-      ["another port", `http://127.0.0.1:${port}`, server.url],
-      ["another address", `http://127.0.0.2:${port}`, server.url],
-      ["another name", `http://a.localhost:${port}`, server.url],
+      ["another port", `http://127.0.0.1:${port}`, boat.url],
+      ["another address", `http://127.0.0.2:${port}`, boat.url],
+      ["another name", `http://a.localhost:${port}`, boat.url],
       ["a public name that points at the boat", `http://${REBOUND}:${own}/livez`, `http://${REBOUND}:${own}`],
     ] as const;
     for (const [what, origin, target] of origins) {
       await t.step(what, async () => {
         const go = await visit(page, origin);
-        assert.equal(await underWay(server, go("events", target)), 127250);
+        assert.equal(await underWay(boat, go("events", target)), 127250);
         assert.equal(await go("devices", target), 200);
-        for (const way of ["json", "plain"]) {
-          const answer = String(await go(way, target, SEND));
-          assert.match(answer, /^403 /, way);
-          assert.ok(answer.includes(FOREIGN), way);
-        }
-        for (const way of ["blind", "beacon", "form"]) {
-          const before = server.access.failures.origin;
-          await go(way, target, SEND);
-          await eventually(`the ${way} to be refused`, () => server.access.failures.origin > before);
-        }
-        assert.equal(await go("sandboxed", target, SEND), 403);
-        assert.match(String(await underWay(server, go("socket", target))), /^send /);
-        assert.deepEqual(server.asked, []);
+        for (const path of PATHS) await cannotSend(boat, (way) => go(way, target, path));
+        assert.equal(await underWay(boat, go("socket", target)), FOREIGN);
+        assert.deepEqual(sent(boat), []);
       });
     }
   } finally {
@@ -143,26 +145,44 @@ Deno.test("in a real browser, pages of other origins can read and cannot send", 
   }
 });
 
+async function cannotSend(boat: TestBoat, go: (way: string) => Promise<unknown>): Promise<void> {
+  for (const way of ["json", "plain"]) {
+    const answer = String(await go(way));
+    assert.match(answer, /^403 /, way);
+    assert.ok(answer.includes(FOREIGN), way);
+  }
+  // What the page does not get to see is seen in what the boat has counted.
+  for (const way of ["blind", "beacon", "form"]) {
+    const before = await refused(boat);
+    await go(way);
+    await eventually(`the ${way} to be refused`, async () => await refused(boat) > before);
+  }
+  assert.equal(await go("sandboxed"), 403);
+}
+
 Deno.test("in a real browser, the boat's own page can send", BROWSER, async () => {
-  await using server = await GuardedServer.start();
+  await using boat = await TestBoat.start({ sendEnabled: true });
   await using browser = await Browser.start({ hosts: ["boat.local"] });
   const page = await browser.newPage();
-  const { port } = new URL(server.url);
-  for (const origin of [server.url, `http://localhost:${port}`, `http://boat.local:${port}`]) {
+  const { port } = new URL(boat.url);
+  for (const origin of [boat.url, `http://localhost:${port}`, `http://boat.local:${port}`]) {
     const go = await visit(page, `${origin}/livez`);
-    assert.match(String(await go("json", origin, SEND)), /^200 .*"originAllowed":true/);
+    assert.match(String(await go("json", origin, "/send")), /^202 /);
+    assert.equal(await underWay(boat, go("socket", origin)), "nothing");
   }
-  assert.equal(server.asked.length, 3);
+  await eventually("all messages", () => sent(boat).length === 6);
+  assert.deepEqual(new Set(sent(boat)), new Set([PAYLOAD]));
 });
 
 Deno.test("in a real browser, a page that is listed can send", BROWSER, async () => {
   const other = somebodyElse();
   try {
     const origin = `http://a.localhost:${other.addr.port}`;
-    await using server = await GuardedServer.start({ allowOrigins: [origin] });
+    await using boat = await TestBoat.start({ sendEnabled: true, allowOrigins: [origin] });
     await using browser = await Browser.start({ hosts: [] });
     const go = await visit(await browser.newPage(), origin);
-    assert.match(String(await go("json", server.url, SEND)), /^200 .*"originAllowed":true/);
+    assert.match(String(await go("json", boat.url, "/send")), /^202 /);
+    await eventually("the message", () => sent(boat).length === 1);
   } finally {
     await other.shutdown();
   }

@@ -88,7 +88,7 @@ export class GuardedServer implements AsyncDisposable {
     const metrics = new Metrics({ version: "0.0.0", broker, lines: [], hub, stall, access, identity: undefined });
     const health = () =>
       judgeHealth({ broker, lines: [], busSilenceMs: undefined, startedMs: 0, nowMs: clock.monoMs() });
-    const limits = () => ({ maxStreams: 10, streamBufferBytes: 2 ** 20 });
+    const limits = () => ({ maxStreams: 1000, streamBufferBytes: 2 ** 20 });
     const asked: Caller[] = [];
     const table = [...boatRoutes({ broker, hub, metrics, clock, health, limits }), ...whoRows(asked)];
     const handler = serveRoutes(table, { title: "Test", version: "0.0.0", log, access });
