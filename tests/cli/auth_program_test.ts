@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { TestAuthority } from "../support/certificates.ts";
+import { eventually } from "../support/eventually.ts";
+import { inFolder } from "../support/folder.ts";
+import { needs } from "../support/needs.ts";
+import { TestProgram } from "../support/program.ts";
+
+const PROGRAM = needs({ permissions: ["env", "net", "read", "run", "write"] });
+const OPENSSL = needs({ permissions: ["env", "net", "write"], programs: ["openssl"] });
+
+function startBoat(env: Record<string, string>, ...args: string[]): Promise<TestProgram> {
+  const all = (folder: string) => ["-loopback", "-listen", "127.0.0.1:0", "-state-dir", `${folder}/state`, ...args];
+  return TestProgram.start("boat", all, env);
+}
+
+/** Writes a file with one token that may read. */
+async function writeTokens(path: string, token: string): Promise<void> {
+  const sha256 = createHash("sha256").update(token).digest("hex");
+  await Deno.writeTextFile(path, JSON.stringify([{ name: "one", sha256, scopes: ["read"] }]), { mode: 0o600 });
+}
+
+Deno.test("SIGHUP reads tokens again, and a bad file leaves the old ones", PROGRAM, async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/tokens.json`;
+    await writeTokens(file, "sesame-1");
+    await using program = await startBoat({ VBG_API_KEY: "sesame-3" }, "-auth-file", file);
+    const url = await program.url();
+    const status = async (key: string) => {
+      const reply = await fetch(`${url}/devices`, { headers: { "X-API-Key": key } });
+      await reply.body?.cancel();
+      return reply.status;
+    };
+    assert.deepEqual([await status("sesame-1"), await status("sesame-2"), await status("sesame-3")], [200, 401, 200]);
+    await Deno.writeTextFile(file, "[]");
+    program.signal("SIGHUP");
+    await eventually("the refusal", () => program.log.includes("has no token"));
+    assert.deepEqual([await status("sesame-1"), await status("")], [200, 401]);
+    await writeTokens(file, "sesame-2");
+    program.signal("SIGHUP");
+    await eventually("the other token", async () => await status("sesame-2") === 200);
+    assert.deepEqual([await status("sesame-1"), await status("sesame-3")], [401, 200]);
+    assert.doesNotMatch(program.log, /sesame/);
+  });
+});
+
+Deno.test("a program with tokens that cannot be read does not start", PROGRAM, async () => {
+  await using program = await startBoat({}, "-auth-file", "missing.json");
+  assert.equal(await program.exitCode(), 2);
+  assert.match(program.log, /^vbg-boat: flag -auth-file: missing\.json: No such file/m);
+});
+
+Deno.test("SIGHUP takes another certificate over at once", OPENSSL, async () => {
+  await inFolder(async (folder) => {
+    const authority = await TestAuthority.make(folder);
+    const { certPath, keyPath } = await authority.issue("first");
+    const second = await authority.issue("second");
+    await using program = await startBoat({}, "-tls-cert", certPath, "-tls-key", keyPath);
+    const listening = () => /"url":"https:\/\/[^"]+:(\d+)"/.exec(program.log)?.[1];
+    const port = Number(await eventually("the log line with the address", listening));
+    assert.equal(await authority.nameAt(port), "first");
+    await Deno.copyFile(second.certPath, certPath);
+    await Deno.copyFile(second.keyPath, keyPath);
+    program.signal("SIGHUP");
+    await eventually("the other certificate", async () => await authority.nameAt(port) === "second");
+  });
+});
