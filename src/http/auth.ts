@@ -48,9 +48,9 @@ export type AccessFailure = "missing" | "unknown" | "scope" | "origin";
 export const FOREIGN_ORIGIN = "send from another origin is not allowed";
 
 /** Parameter that carries the token where a browser lets nobody set headers: EventSource, WebSocket. */
-const TOKEN_PARAMETER = "access_token";
+export const TOKEN_PARAMETER = "access_token";
 /** Health is asked for by who has no token: balancers, watchdogs. */
-const OPEN_PATHS = ["/livez", "/readyz", "/healthz"];
+export const OPEN_PATHS: readonly string[] = ["/livez", "/readyz", "/healthz"];
 
 /** Knows every token, and tells who may ask for what. */
 export class Access {

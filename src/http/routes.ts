@@ -1,6 +1,6 @@
 import type { ListenAddress, Logger } from "../base/mod.ts";
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
-import { Access, type Caller, type Scope, urlWithoutToken } from "./auth.ts";
+import { Access, type Caller, OPEN_PATHS, type Scope, TOKEN_PARAMETER, urlWithoutToken } from "./auth.ts";
 import { readBody } from "./bodies.ts";
 import { noQuery, readParts, readQuery } from "./params.ts";
 import { ApiError, finish, json, preflight, problem } from "./reply.ts";
@@ -146,6 +146,9 @@ export function serveRoutes(
     );
     describeRoute(app, each);
   }
+  for (const [name, way] of Object.entries(TOKEN_WAYS)) {
+    app.openAPIRegistry.registerComponent("securitySchemes", name, way);
+  }
   app.notFound(({ req, env: { from } }) => {
     access.admit(req.raw, { scope: "read", from });
     throw missing(app, req.method, req.path);
@@ -164,19 +167,35 @@ export function serveRoutes(
   };
 }
 
+/** Ways to give a token, as the API description names them. */
+const TOKEN_WAYS = {
+  bearer: { type: "http", scheme: "bearer" },
+  header: { type: "apiKey", in: "header", name: "X-API-Key" },
+  query: { type: "apiKey", in: "query", name: TOKEN_PARAMETER },
+} as const;
+/** Without tokens in the settings nobody needs one. */
+const TOKEN_OR_NONE = [{}, ...Object.keys(TOKEN_WAYS).map((way) => ({ [way]: [] }))];
+
 /** Puts a row into the API description. */
 function describeRoute(app: App, { method = "GET", path, summary, query, parts, body, replies }: Route): void {
   const canFail = !(isEmpty(query) && isEmpty(parts)) || body;
+  const takesToken = !OPEN_PATHS.includes(path);
   app.openAPIRegistry.registerPath({
     method: method.toLowerCase() as Lowercase<Method>,
     path,
     summary,
+    ...(takesToken && { security: TOKEN_OR_NONE }),
     request: {
       query,
       params: parts,
       ...(body && { body: { required: true, content: { "application/json": { schema: body } } } }),
     },
-    responses: describeReplies({ ...replies, ...(canFail && { 400: PROBLEM }), ...(body && { 413: PROBLEM }) }),
+    responses: describeReplies({
+      ...replies,
+      ...(canFail && { 400: PROBLEM }),
+      ...(takesToken && { 401: PROBLEM, 403: PROBLEM }),
+      ...(body && { 413: PROBLEM }),
+    }),
   });
 }
 

@@ -27,6 +27,8 @@ interface Parameter {
 
 interface Operation {
   summary: string;
+  /** Ways to give a token, one of which is none. */
+  security?: Record<string, unknown>[];
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> };
   parameters?: Parameter[];
   responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
@@ -36,9 +38,14 @@ interface OpenApi {
   openapi: string;
   info: { title: string; version: string };
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema> };
+  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> };
 }
 
+/** Asked by who has no token. */
+const OPEN = ["/healthz", "/readyz", "/livez"];
+/** What everything else may answer besides. */
+const REFUSED = ["401", "403"];
+const WAYS_OF_TOKENS = ["bearer", "header", "query"];
 const FILTER = ["pgn", "exclude_pgn", "manufacturer", "instance", "name", "exclude_name", "bus"];
 /** Every path with its method, GET when it says none, its query parameters and the codes it may answer with. */
 const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
@@ -69,7 +76,8 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
 
 Deno.test("the API description lists every route, its parameters and its codes, and nothing else", async () => {
   await using boat = await TestBoat.start();
-  const { openapi, info, paths } = await boat.get<OpenApi>("/openapi.json");
+  const { openapi, info, paths, components } = await boat.get<OpenApi>("/openapi.json");
+  assert.deepEqual(Object.keys(components.securitySchemes), WAYS_OF_TOKENS);
   assert.match(openapi, /^3\.1\./);
   assert.ok(info.title !== "" && /^\d+\.\d+\.\d+/.test(info.version));
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -87,7 +95,9 @@ Deno.test("the API description lists every route, its parameters and its codes, 
     const named = (where: string) => parameters.filter((each) => each.in === where).map(({ name }) => name);
     assert.deepEqual(named("query").sort(), ROUTES[path]?.query.toSorted(), path);
     assert.deepEqual(named("path"), Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name), path);
-    assert.deepEqual(Object.keys(responses).sort(), ROUTES[path]?.codes, path);
+    const codes = new Set([...ROUTES[path]?.codes ?? [], ...OPEN.includes(path) ? [] : REFUSED]);
+    assert.deepEqual(Object.keys(responses).sort(), [...codes].sort(), path);
+    assert.equal(operation.security?.length, OPEN.includes(path) ? undefined : 1 + WAYS_OF_TOKENS.length, path);
     for (const [code, { description, content = {} }] of Object.entries(responses)) {
       assert.ok(description !== "");
       const problem = Number(code) >= 400 && !(path.endsWith("z") && code === "503");
