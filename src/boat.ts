@@ -157,7 +157,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const { broker, sessions } = stores;
   const stall = new StallDetector(log);
   const hub = new StreamHub({ broker, clock, stall });
-  const access = new Access(limits);
+  const access = new Access(limits, { log });
   const sending = () => sendSettingsOf(limits);
   const voice = new Voice(options, { broker, buses, sending, clock, log });
   const take = (message: Message) => {

@@ -4,6 +4,7 @@ import type { CanBus } from "./can/mod.ts";
 import { type CanFrame, type Message, NULL_ADDRESS } from "./frame/mod.ts";
 import {
   DeviceRequests,
+  faultOf,
   type OwnAddress,
   Queries,
   type RequestRule,
@@ -58,7 +59,9 @@ export class Voice {
     this.device = virtualDevice && new VirtualDevice({ buses, transmit, clock, log, ...virtualDevice });
     const address = (bus: number): OwnAddress => this.device?.address(bus) ?? { kind: "none" };
     const nameOf = (bus: number, src: number) => broker.registry.get(bus, src)?.name;
-    this.gate = new SendGate({ transmit, address, nameOf, buses: broker.buses, settings: sending, clock, log });
+    const faultOn = (bus: number) => buses[bus] && faultOf(buses[bus]);
+    const gate = { transmit, address, nameOf, buses: broker.buses, faultOf: faultOn, settings: sending, clock, log };
+    this.gate = new SendGate(gate);
     this.queries = new Queries({ broker, gate: this.gate, address });
     if (rules.length === 0) return;
     this.requests = new DeviceRequests({

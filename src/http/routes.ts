@@ -82,7 +82,7 @@ export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject>
   { answer, admit, body, ...rest }: Omit<RouteOptions<typeof noQuery, Parts>, "answer" | "query"> & {
     body: Body;
     /** Throws where the body need not be read. */
-    admit?: () => void | Promise<void>;
+    admit?: (about: About) => void | Promise<void>;
     answer: (body: z.output<Body>, parts: z.output<Parts>, about: About) => Response | Promise<Response>;
   },
 ): Route {
@@ -92,7 +92,7 @@ export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject>
     body,
     handle: async (request, { parts, maxBodyBytes, caller }) => {
       const checked = readParts(parts, rest.parts);
-      await admit?.();
+      await admit?.({ caller });
       return await answer(await readBody(request, body, { maxBytes: maxBodyBytes }), checked, { caller });
     },
   };

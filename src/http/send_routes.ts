@@ -7,7 +7,6 @@ import {
   SendError,
   type SendGate,
   type SendRefusal,
-  TransmitError,
 } from "../node/mod.ts";
 import { type Caller, FOREIGN_ORIGIN } from "./auth.ts";
 import { checkBody } from "./bodies.ts";
@@ -51,7 +50,7 @@ export function closedSendRoutes(): RouteTable {
 export function sendRoutes(api: SendApi): RouteTable {
   const { broker, gate } = api;
   const refusals = { 403: PROBLEM, 429: PROBLEM, 503: PROBLEM };
-  const admit = () => asProblem(() => gate.checkOpen());
+  const admit = (via: string) => ({ caller }: { caller: Caller }) => asProblem(() => gate.admit(senderOf(caller, via)));
   return [
     routeWithBody({
       method: "POST",
@@ -60,7 +59,7 @@ export function sendRoutes(api: SendApi): RouteTable {
       scope: "send",
       parts: noQuery,
       body: sendBody,
-      admit,
+      admit: admit("/send"),
       replies: { 202: null, ...refusals },
       answer: (body, _, { caller }) =>
         asProblem(() => {
@@ -76,7 +75,7 @@ export function sendRoutes(api: SendApi): RouteTable {
       scope: "send",
       parts: noQuery,
       body: queryBody,
-      admit,
+      admit: admit("/query"),
       replies: { 200: ["application/json", frameSchema], ...refusals, 502: PROBLEM, 504: PROBLEM },
       answer: (body, _, { caller }) => query(api, { body, caller }),
     }),
@@ -84,15 +83,18 @@ export function sendRoutes(api: SendApi): RouteTable {
 }
 
 async function query(
-  { broker, queries, queryLimits }: SendApi,
+  { broker, gate, queries, queryLimits }: SendApi,
   { body, caller }: { body: z.output<typeof queryBody>; caller: Caller },
 ): Promise<Response> {
   const { maxTimeoutMs, maxQueries } = queryLimits();
   const wanted = queryOf(body, { buses: broker.buses, maxTimeoutMs });
+  const sender = senderOf(caller, "/query");
   if (queries.open >= maxQueries) {
-    throw overloaded(`All ${maxQueries} queries are in use: see -max-queries`, RETRY_AFTER_S);
+    const why = `All ${maxQueries} queries are in use: see -max-queries`;
+    gate.turnAway(sender, { outcome: "full", why });
+    throw overloaded(why, RETRY_AFTER_S);
   }
-  const outcome = await asProblem(() => queries.ask(wanted, senderOf(caller, "/query")));
+  const outcome = await asProblem(() => queries.ask(wanted, sender));
   if (outcome.kind !== "answered") throw unanswered(outcome);
   const text = body.decode ? broker.json.decodedOf(outcome.seq) : broker.json.of(outcome.seq);
   if (text === undefined) throw new ApiError(502, "The answer was gone before it could be read");
@@ -117,7 +119,7 @@ function unanswered(outcome: Exclude<QueryOutcome, { kind: "answered" }>): ApiEr
     case "timeout":
       return new ApiError(504, "No device answered in time");
     case "failed":
-      return new ApiError(503, `The request could not be sent: ${outcome.why}`);
+      return overloaded(`The request could not be sent: ${outcome.why}`, RETRY_AFTER_S);
   }
 }
 
@@ -130,12 +132,18 @@ export function sendFromSocket(
   { broker, gate }: Pick<SendApi, "broker" | "gate">,
   { data, caller }: { data: unknown; caller: Caller },
 ): string | undefined {
+  const sender = senderOf(caller, "/ws");
+  const turnAway = (outcome: string, why: string) => {
+    gate.turnAway(sender, { outcome, why });
+    return why;
+  };
   try {
-    gate.checkOpen();
-    if (!caller.scopes.includes("send")) return `the token of "${caller.name}" is not good for "send"`;
-    if (!caller.originAllowed) return FOREIGN_ORIGIN;
-    const messages = messagesOf(checkBody(data, sendBody), broker.buses);
-    gate.send(messages, senderOf(caller, "/ws")).catch(() => {});
+    gate.admit(sender);
+    if (!caller.scopes.includes("send")) {
+      return turnAway("scope", `The token of "${caller.name}" is not good for "send"`);
+    }
+    if (!caller.originAllowed) return turnAway("origin", FOREIGN_ORIGIN);
+    gate.send(messagesOf(checkBody(data, sendBody), broker.buses), sender).catch(() => {});
     return undefined;
   } catch (error) {
     if (error instanceof ApiError || error instanceof SendError) return error.message;
@@ -153,6 +161,7 @@ const STATUS: Record<SendRefusal, number> = {
   policy: 403,
   rate: 429,
   address: 503,
+  bus: 503,
   full: 503,
   "too-long": 400,
 };
@@ -162,13 +171,13 @@ async function asProblem<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof TransmitError) throw new ApiError(503, error.message);
     throw error instanceof SendError ? refusalOf(error) : error;
   }
 }
 
 function refusalOf({ reason, message, retryAfterMs }: SendError): ApiError {
-  const isLater = reason === "rate" || reason === "full" || reason === "address";
+  const status = STATUS[reason];
+  const isLater = status === 429 || status === 503;
   const seconds = Number.isFinite(retryAfterMs) ? Math.max(1, Math.ceil(retryAfterMs / 1000)) : RETRY_AFTER_S;
-  return new ApiError(STATUS[reason], message, isLater ? { headers: { "Retry-After": String(seconds) } } : {});
+  return new ApiError(status, message, isLater ? { headers: { "Retry-After": String(seconds) } } : {});
 }

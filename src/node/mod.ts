@@ -15,6 +15,7 @@ export * from "./request_rules_engine.ts";
 export * from "./send_gate.ts";
 export * from "./send_policy.ts";
 export * from "./transmitter.ts";
+export { faultOf } from "./transmitter_bus.ts";
 export * from "./virtual_device.ts";
 export type { VirtualDeviceCounters } from "./virtual_device_bus.ts";
 export * from "./virtual_device_name.ts";

@@ -59,7 +59,6 @@ export class Queries {
    */
   async ask(query: Query, sender: Sender): Promise<QueryOutcome> {
     const { gate } = this.#options;
-    gate.checkOpen();
     const { promise, resolve } = Promise.withResolvers<QueryOutcome>();
     const stop = this.#watch(query, resolve);
     const timer = setTimeout(() => resolve({ kind: "timeout" }), query.timeoutMs);

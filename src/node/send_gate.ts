@@ -43,10 +43,11 @@ export interface Sender {
  * - `rate`: too many; `retryAfterMs` says when there is room
  * - `policy`: the rules do not allow it
  * - `address`: we have no address on the bus yet
+ * - `bus`: the bus carries nothing now, or the server stops
  * - `full`: too many messages wait for the bus
  * - `too-long`: no transport carries so many bytes
  */
-export type SendRefusal = "disabled" | "read-only" | "rate" | "policy" | "address" | "full" | "too-long";
+export type SendRefusal = "disabled" | "read-only" | "rate" | "policy" | "address" | "bus" | "full" | "too-long";
 
 /** A client's message is not sent. */
 export class SendError extends Error {
@@ -81,6 +82,8 @@ export interface SendGateOptions {
   nameOf: NameOf;
   /** Names of the buses by index. */
   buses: readonly string[];
+  /** Why a bus carries nothing now, in words; undefined while it does. */
+  faultOf: (bus: number) => string | undefined;
   settings: () => SendSettings;
   clock: Clock;
   log: Logger;
@@ -91,7 +94,7 @@ export class SendGate {
   readonly counters: SendCounters = {
     accepted: 0,
     failed: 0,
-    refused: { disabled: 0, "read-only": 0, rate: 0, policy: 0, address: 0, full: 0, "too-long": 0 },
+    refused: { disabled: 0, "read-only": 0, rate: 0, policy: 0, address: 0, bus: 0, full: 0, "too-long": 0 },
   };
   readonly #options: SendGateOptions;
   #bucket: { key: string; tokens: TokenBucket } | undefined;
@@ -100,11 +103,23 @@ export class SendGate {
     this.#options = options;
   }
 
-  /** @throws {SendError} `disabled`, `read-only`: whatever the message */
-  checkOpen(): void {
-    const { enabled, readOnly } = this.#options.settings();
-    if (!enabled) throw new SendError("disabled", "send is disabled");
-    if (readOnly) throw new SendError("read-only", "the server is in read-only mode");
+  /**
+   * Lets somebody in, whatever the message; who is not has a line in the audit log.
+   *
+   * @throws {SendError} `disabled`, `read-only`
+   */
+  admit(sender: Sender): void {
+    const closed = this.#closed();
+    if (!closed) return;
+    this.counters.refused[closed.reason]++;
+    this.turnAway(sender, { outcome: closed.reason, why: closed.message });
+    throw closed;
+  }
+
+  /** Writes down that somebody is refused before a message is looked at. */
+  turnAway({ via, address, name }: Sender, { outcome, why }: { outcome: string; why: string }): void {
+    const token = name !== undefined && { token: name };
+    this.#options.log.info("audit", { component: "audit", outcome, via, client: address, ...token, why });
   }
 
   /**
@@ -131,10 +146,18 @@ export class SendGate {
     }
   }
 
+  #closed(): SendError | undefined {
+    const { enabled, readOnly } = this.#options.settings();
+    if (!enabled) return new SendError("disabled", "send is disabled");
+    return readOnly ? new SendError("read-only", "the server is in read-only mode") : undefined;
+  }
+
   #pass(wanted: readonly WantedMessage[]): OutgoingMessage[] {
-    this.checkOpen();
+    const closed = this.#closed();
+    if (closed) throw closed;
     this.#takeTokens(wanted.length);
     for (const { bus, pgn, dst, judgedPgn = pgn } of wanted) this.#judge({ bus, pgn: judgedPgn, dst });
+    for (const { bus } of wanted) this.#checkBus(bus);
     return wanted.map(({ judgedPgn: _, ...message }) => ({ ...message, src: this.#source(message) }));
   }
 
@@ -163,6 +186,12 @@ export class SendGate {
       "policy",
       verdict.kind === "denied" ? `send denied by rule ${verdict.rule} ${what}` : `no send rule matched ${what}`,
     );
+  }
+
+  #checkBus(bus: number): void {
+    const { buses, faultOf } = this.#options;
+    const fault = faultOf(bus);
+    if (fault !== undefined) throw new SendError("bus", `Cannot send on bus "${buses[bus]}": ${fault}`);
   }
 
   #source({ bus, src }: Pick<WantedMessage, "bus" | "src">): number {
@@ -207,5 +236,13 @@ function asRefusal(error: unknown): SendError | undefined {
   if (error instanceof SendError) return error;
   if (!(error instanceof TransmitError)) return undefined;
   const { reason, message } = error;
-  return reason === "full" || reason === "too-long" ? new SendError(reason, message) : undefined;
+  switch (reason) {
+    case "full":
+    case "too-long":
+      return new SendError(reason, message);
+    case "closed":
+      return new SendError("bus", message);
+    default:
+      return undefined;
+  }
 }

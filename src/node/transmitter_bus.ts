@@ -267,8 +267,8 @@ export class BusTransmitter {
   }
 }
 
-/** Why a bus can carry nothing now. */
-function faultOf({ state }: CanBus): string | undefined {
+/** Why a bus can carry nothing now, in words; undefined while it can. */
+export function faultOf({ state }: Pick<CanBus, "state">): string | undefined {
   switch (state.type) {
     case "up":
       return state.controller === "bus-off" ? "its controller is bus-off" : undefined;

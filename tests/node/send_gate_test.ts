@@ -26,6 +26,8 @@ class TestGate {
   readonly clock = new FakeClock();
   settings: SendSettings = OPEN;
   own: OwnAddress = { kind: "none" };
+  /** Why the bus carries nothing. */
+  fault: string | undefined;
   /** What the transmitter answers. */
   answer: () => Promise<void> = () => Promise.resolve();
   readonly gate = new SendGate({
@@ -39,6 +41,7 @@ class TestGate {
     address: () => this.own,
     nameOf: () => undefined,
     buses: ["can0"],
+    faultOf: () => this.fault,
     settings: () => this.settings,
     clock: this.clock,
     log: new Logger({ level: "info", format: "json", write: (line) => this.audit.push(JSON.parse(line)) }),
@@ -115,10 +118,40 @@ Deno.test("send gate: a full queue is a refusal, a bus that fails later is count
     throw new TransmitError("full", "64 messages wait already");
   };
   assert.equal(test.refusal(), "full");
+  test.answer = () => {
+    throw new TransmitError("closed", "the server stops");
+  };
+  assert.equal(test.refusal(), "bus");
   test.answer = () => Promise.reject(new TransmitError("bus", "it is down"));
   await assert.rejects(test.gate.send([wanted()], SENDER), TransmitError);
   assert.equal(test.gate.counters.failed, 1);
-  assert.deepEqual(test.audit.map(({ outcome }) => outcome), ["full", "accepted", "failed"]);
+  assert.deepEqual(test.audit.map(({ outcome }) => outcome), ["full", "bus", "accepted", "failed"]);
+});
+
+Deno.test("send gate: while the bus carries nothing, nothing is taken", () => {
+  const test = new TestGate();
+  test.fault = "it is down: no cable";
+  assert.throws(() => test.gate.send([wanted()], SENDER), {
+    message: 'Cannot send on bus "can0": it is down: no cable',
+  });
+  assert.equal(test.refusal(), "bus");
+  assert.equal(test.gate.counters.refused.bus, 2);
+  test.fault = undefined;
+  assert.equal(test.refusal(), undefined);
+  assert.equal(test.sent.length, 1);
+});
+
+Deno.test("send gate: who is not let in has a line in the audit log too", () => {
+  const test = new TestGate();
+  test.gate.admit(SENDER);
+  test.settings = { ...OPEN, readOnly: true };
+  assert.throws(() => test.gate.admit(SENDER), { reason: "read-only" });
+  test.settings = { ...OPEN, enabled: false };
+  assert.throws(() => test.gate.admit(SENDER), { reason: "disabled" });
+  const told = test.audit.map(({ outcome, client, token, via }) => ({ outcome, client, token, via }));
+  const who = { client: "192.0.2.7", token: "plotter", via: "/send" };
+  assert.deepEqual(told, [{ outcome: "read-only", ...who }, { outcome: "disabled", ...who }]);
+  assert.deepEqual([test.gate.counters.refused.disabled, test.gate.counters.refused["read-only"]], [1, 1]);
 });
 
 Deno.test("send gate: every message asked for is a line of the audit log with who, what and why", () => {
@@ -146,6 +179,6 @@ Deno.test("send gate: every message asked for is a line of the audit log with wh
   assert.deepEqual(test.gate.counters, {
     accepted: 1,
     failed: 0,
-    refused: { disabled: 0, "read-only": 0, rate: 0, policy: 1, address: 0, full: 0, "too-long": 0 },
+    refused: { disabled: 0, "read-only": 0, rate: 0, policy: 1, address: 0, bus: 0, full: 0, "too-long": 0 },
   });
 });

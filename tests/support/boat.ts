@@ -4,6 +4,7 @@ import { buildCanId, buildName, type CanFrame, formatHex, type NameFields, parse
 import { isFastPacket } from "../../src/pgn/mod.ts";
 import { nameFields, product } from "./messages.ts";
 import { type RawReply, type RawRequest, rawRequest } from "./raw_http.ts";
+import { type PostReply, postTo } from "./sending.ts";
 import { SseClient, type SseClientOptions } from "./sse_client.ts";
 import { WsClient } from "./ws_client.ts";
 
@@ -73,6 +74,16 @@ export class TestBoat implements AsyncDisposable {
     this.say({ pgn: 126996, src, prio: 6, data: data.subarray(offset, offset + length), bus });
   }
 
+  /** Tells of every ISO request to an address, or to all, that is heard from now on. */
+  answerRequests(address: number, answer: (request: IsoRequest) => void, { bus = 0 }: { bus?: number } = {}): void {
+    this.buses[bus]?.attach((frame) => {
+      const { pgn, src, dst, data } = hear(frame);
+      if (pgn !== 59904 || (dst !== address && dst !== 255)) return;
+      const [low = 0, middle = 0, high = 0] = Uint8Array.fromHex(data);
+      answer({ pgn: low | (middle << 8) | (high << 16), src, dst });
+    });
+  }
+
   /** Publishes so many large messages without the detour of the bus: for tests that fill buffers. */
   flood(count: number, bytes: number): void {
     const data = new Uint8Array(bytes);
@@ -99,14 +110,19 @@ export class TestBoat implements AsyncDisposable {
     return rawRequest(this.url + path, request);
   }
 
+  /** Posts a value as JSON; a text goes as it is. */
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<PostReply> {
+    return postTo(this.url + path, { body, ...(headers && { headers }) });
+  }
+
   /** Opens an event stream. */
   events(query = "", options?: SseClientOptions): Promise<SseClient> {
     return SseClient.open(`${this.url}/events${query}`, options);
   }
 
   /** Opens a WebSocket. */
-  ws(query = ""): Promise<WsClient> {
-    return WsClient.open(`${this.url}/ws${query}`);
+  ws(query = "", headers?: Record<string, string>): Promise<WsClient> {
+    return WsClient.open(`${this.url}/ws${query}`, headers && { headers });
   }
 
   /** A sample of `/metrics`, by name and labels as they are written there: `vbg_streams{kind="sse"}`. */
@@ -119,6 +135,15 @@ export class TestBoat implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.boat.stop();
   }
+}
+
+/** An ISO request heard on a bus. */
+export interface IsoRequest {
+  /** What is asked for. */
+  pgn: number;
+  /** Who asks. */
+  src: number;
+  dst: number;
 }
 
 /** A frame heard on a bus. */

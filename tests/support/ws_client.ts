@@ -20,8 +20,8 @@ export class WsClient implements AsyncDisposable {
   }
 
   /** Connects; `url` may begin with http. */
-  static async open(url: string | URL): Promise<WsClient> {
-    const client = new WsClient(new WebSocket(String(url).replace(/^http/, "ws")));
+  static async open(url: string | URL, options?: { headers: Record<string, string> }): Promise<WsClient> {
+    const client = new WsClient(new WebSocket(String(url).replace(/^http/, "ws"), options));
     const { socket } = client;
     await eventually(`a WebSocket at ${url}`, () => socket.readyState !== WebSocket.CONNECTING);
     if (socket.readyState !== WebSocket.OPEN) throw new Error(`Cannot open a WebSocket at ${url}`);
