@@ -60,7 +60,7 @@ Deno.test("a WebSocket sends with a token for it, and from no page of another or
   await using boat = await TestBoat.start({ sendEnabled: true, tokens: TOKENS });
   const send = JSON.stringify({ type: "send", data: MESSAGE });
   await using reader = await WsClient.open(`${boat.url}/ws?access_token=${READER}`);
-  assert.equal(await reader.errorTo(send), `the token of "chart table" is not good for "send"`);
+  assert.match(await reader.errorTo(send) ?? "", /token of "chart table" is not good for "send"/);
   const url = `${boat.url.replace("http", "ws")}/ws?access_token=${BOTH}`;
   const foreign = new WebSocket(url, { headers: FOREIGN });
   const answered = new Promise((resolve) => foreign.onmessage = ({ data }) => resolve(JSON.parse(data)));
