@@ -109,8 +109,8 @@ function explain(message: string, name: string): string {
 
 /**
  * Refuses what the library would read wrongly without a word: a closer too many, several unquoted words after `+=` (the
- * space is lost), a number with an exponent (`1e5` as a name becomes 100000). Also a bracket never closed, whose place
- * the library does not know.
+ * space is lost), a number with an exponent (`1e5` as a name becomes 100000) or with too many digits. Also a bracket
+ * never closed, whose place the library does not know.
  */
 function checkTraps(text: string, name: string): void {
   const open: { bracket: string; offset: number }[] = [];
@@ -126,10 +126,17 @@ function checkTraps(text: string, name: string): void {
       if (CLOSER_OF[open.pop()?.bracket ?? ""] !== lexeme) fail(`Unexpected "${lexeme}"`, index);
     } else if (lexeme === "+=" && APPENDED_WORDS.test(text.slice(index + lexeme.length))) {
       fail("Several words after += must be written in quotes", index);
-    } else if (EXPONENT_NUMBER.test(lexeme)) fail(`The number ${lexeme} must be written in quotes`, index);
+    } else if (EXPONENT_NUMBER.test(lexeme) || isRounded(lexeme)) {
+      fail(`The number ${lexeme} must be written in quotes`, index);
+    }
   }
   const last = open.pop();
   if (last !== undefined) fail(`"${last.bracket}" is never closed`, last.offset);
+}
+
+/** Whether these are digits of a whole number that cannot be kept exactly, such as those of a NAME. */
+function isRounded(lexeme: string): boolean {
+  return /^-?[1-9]\d*$/.test(lexeme) && !Number.isSafeInteger(Number(lexeme));
 }
 
 function placeOf(text: string, offset: number): Place {

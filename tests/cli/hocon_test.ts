@@ -155,6 +155,7 @@ Deno.test("a text that is no HOCON is refused with line and column", parser, asy
     ["interface = [can0}\n", /Unexpected "}" at line 1, column 18$/],
     ["interface += can 0", /Several words after \+= must be written in quotes at line 1, column 11$/],
     ["port = 1\n journal.dir = 1234e5", /The number 1234e5 must be written in quotes at line 2, column 16$/],
+    ["send.rules = [{ name = 9007199254740993 }]", /The number 9007199254740993 must be written in quotes/],
     ["journal.dir = 1e+5", /The number 1e\+5 must be written in quotes/],
     ["[1, 2]", /expected keys and values, found a list/],
     ["toString = 1", /Cannot read config file/],
