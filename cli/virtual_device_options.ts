@@ -125,14 +125,28 @@ export const virtualDeviceOptions: Options<VirtualDeviceOptionSettings> = {
   }),
 };
 
+/** What a NAME of its own says, too. */
+const NAME_PARTS = ["virtualDeviceUniqueNumber", "virtualDeviceManufacturer", "virtualDeviceInstance"] as const;
+
 /** Rules that look at several settings. */
-export const virtualDeviceChecks: readonly Check<VirtualDeviceOptionSettings>[] =
-  (["virtualDeviceUniqueNumber", "virtualDeviceManufacturer", "virtualDeviceInstance"] as const).map((name) => ({
+export const virtualDeviceChecks: readonly Check<VirtualDeviceOptionSettings>[] = [
+  ...NAME_PARTS.map((name): Check<VirtualDeviceOptionSettings> => ({
     settings: [name, "virtualDeviceName"],
     severity: "warning",
-    test: ({ virtualDeviceName }, isGiven) =>
-      virtualDeviceName !== undefined && isGiven(name) ? "Not used: -virtual-device-name says it all" : undefined,
-  }));
+    test: ({ virtualDevice, virtualDeviceName }, isGiven) =>
+      virtualDevice && virtualDeviceName !== undefined && isGiven(name)
+        ? "Not used: -virtual-device-name says it all"
+        : undefined,
+  })),
+  ...(["virtualDeviceName", "virtualDeviceModelId", ...NAME_PARTS] as const).map((
+    name,
+  ): Check<VirtualDeviceOptionSettings> => ({
+    settings: [name, "virtualDevice"],
+    severity: "warning",
+    test: ({ virtualDevice }, isGiven) =>
+      !virtualDevice && isGiven(name) ? "Not used: there is no device without -virtual-device" : undefined,
+  })),
+];
 
 /** What the server is on the bus; nothing unless it shall be something. */
 export function virtualDeviceOf(settings: VirtualDeviceOptionSettings): VirtualDeviceSettings | undefined {
