@@ -1,13 +1,18 @@
-// deno task bench [core|decode|journal|history|streams|soak]: one JSON line a figure. `soak` takes ten
-// minutes and runs only when named.
+// deno task bench [core|decode|journal|history|streams|send|soak] [--quick]: one JSON line a figure. `soak` takes ten
+// minutes and runs only when named. `--quick` makes `send` shorter.
 import { coreBench } from "./core_bench.ts";
 import { decodeBench } from "./decode_bench.ts";
 import { historyBench } from "./history_bench.ts";
 import { journalBench } from "./journal_bench.ts";
+import { sendBench } from "./send_bench.ts";
 import { soakBench, streamBench } from "./stream_bench.ts";
 
-const parts = ["core", "decode", "journal", "history", "streams", "soak"];
-const wanted = Deno.args.length > 0 ? Deno.args : ["core", "decode", "journal", "history", "streams"];
+const usual = ["core", "decode", "journal", "history", "streams", "send"];
+const parts = [...usual, "soak"];
+const QUICK = "--quick";
+const quick = Deno.args.includes(QUICK);
+const named = Deno.args.filter((part) => part !== QUICK);
+const wanted = named.length > 0 ? named : usual;
 if (!wanted.every((part) => parts.includes(part))) {
   console.error(`bench: known parts are ${parts.join(", ")}`);
   Deno.exit(2);
@@ -17,5 +22,6 @@ if (wanted.includes("decode")) await decodeBench();
 if (wanted.includes("journal")) await journalBench();
 if (wanted.includes("history")) await historyBench();
 if (wanted.includes("streams")) await streamBench();
+if (wanted.includes("send")) await sendBench({ quick });
 if (wanted.includes("soak")) await soakBench();
 Deno.exit(0);

@@ -1,15 +1,22 @@
 // The server under measurement: a boat on a loopback bus that carries frames at a steady rate. Each payload is the time
-// of its sending, so that a client can tell how long it took. Prints its port, and then waits to be ended.
+// of its sending, so that a client can tell how long it took. Prints its port, and then waits to be ended. With a rate,
+// clients may send so many messages a second.
 import { LoopbackBus } from "../../src/can/mod.ts";
 import { startBoat } from "../../src/boat.ts";
 
-const [framesPerSecond = 2000, prefill = 0] = Deno.args.map(Number);
+const [framesPerSecond = 2000, prefill = 0, sendRateLimit = 0] = Deno.args.map(Number);
 const SOURCES = 30;
 const PGNS = [129025, 129026, 127250, 127251, 127257, 130306, 128259, 128267, 127488, 127245];
 const PACE_MS = 2;
 
 const bus = new LoopbackBus("can0");
-const boat = await startBoat({ buses: [bus], listen: { hostname: "127.0.0.1", port: 0 }, discovery: false });
+const boat = await startBoat({
+  buses: [bus],
+  listen: { hostname: "127.0.0.1", port: 0 },
+  discovery: false,
+  sendEnabled: sendRateLimit > 0,
+  sendRateLimit,
+});
 console.log(boat.address.port);
 
 const payload = new Uint8Array(8);

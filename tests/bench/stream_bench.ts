@@ -6,8 +6,11 @@ const FRAMES_PER_SECOND = 2000;
 const WARM_UP_MS = 3000;
 const MEASURE_MS = 10_000;
 
+/** Source of what clients send; it says nothing of the time. */
+const CLIENTS_SOURCE = 254;
+
 /** Reads frames properly; gives the delay of each from the bus to here, and checks that none is missing. */
-async function carefulClient(
+export async function carefulClient(
   port: number,
   query: string,
 ): Promise<{ delaysMs: number[]; gaps: () => number; stop: () => Promise<void> }> {
@@ -27,9 +30,10 @@ async function carefulClient(
       rest = lines.pop() ?? "";
       for (const line of lines) {
         if (!line.startsWith("data: ")) continue;
-        const { seq, data }: { seq: number; data: string } = JSON.parse(line.slice(6));
+        const { seq, src, data }: { seq: number; src: number; data: string } = JSON.parse(line.slice(6));
         if (lastSeq > 0 && seq !== lastSeq + 1) gaps++;
         lastSeq = seq;
+        if (src === CLIENTS_SOURCE) continue;
         bytes.setBigUint64(0, BigInt("0x" + data));
         delaysMs.push(now - bytes.getFloat64(0));
       }
@@ -38,7 +42,8 @@ async function carefulClient(
   return { delaysMs, gaps: () => gaps, stop: async () => await reader?.cancel() };
 }
 
-function percentile(values: number[], share: number): number {
+/** The value that so large a share is below. */
+export function percentile(values: number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? NaN;
 }
 
