@@ -189,6 +189,7 @@ function listenForReload<S extends RunningSettings>(
     log.level = current.logLevel;
     await running.reload(result.changed);
     const needRestart = result.needRestart.join(",");
+    for (const warning of result.warnings) log.warn("settings may not be meant so", { warning });
     if (needRestart !== "") log.warn("some changed settings need a restart", { settings: needRestart });
     log.info("settings reloaded", { changed: result.changedNames.join(",") });
   };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { FileSettings, ProgramSettings } from "./common_options.ts";
-import { describeProblem, settingNames } from "./options.ts";
+import { describeProblem, type Problem, settingNames } from "./options.ts";
 import { type Given, loadSettings, type SettingsSubject } from "./settings.ts";
 
 /** What came of reading the settings again. */
@@ -13,6 +13,8 @@ export type Reload<S> =
     changedNames: string[];
     /** Names of the other settings whose value is no longer the running one. */
     needRestart: string[];
+    /** What is allowed, and may not be meant. */
+    warnings: string[];
   }
   | { kind: "refused"; errors: string[] };
 
@@ -25,9 +27,9 @@ export async function reloadSettings<S extends ProgramSettings & Partial<FileSet
   { current, ...given }: Given & { current: S; configPath: string | undefined },
 ): Promise<Reload<S>> {
   const { settings, problems } = await loadSettings(subject, given);
-  if (settings === undefined) {
-    return { kind: "refused", errors: problems.filter(({ severity }) => severity === "error").map(describeProblem) };
-  }
+  const told = (which: Problem["severity"]) =>
+    problems.filter(({ severity }) => severity === which).map(describeProblem);
+  if (settings === undefined) return { kind: "refused", errors: told("error") };
   const changed: Partial<S> = {};
   const changedNames: string[] = [];
   const needRestart: string[] = [];
@@ -41,5 +43,5 @@ export async function reloadSettings<S extends ProgramSettings & Partial<FileSet
     changed[name] = settings[name];
     changedNames.push(option.name);
   }
-  return { kind: "accepted", changed, changedNames, needRestart };
+  return { kind: "accepted", changed, changedNames, needRestart, warnings: told("warning") };
 }

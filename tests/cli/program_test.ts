@@ -214,6 +214,7 @@ Deno.test(
         changed: {},
         changedNames: [],
         needRestart: [],
+        warnings: [],
       });
       await Deno.writeTextFile(path, "port = 5, send.rate = 3, log-level = debug, log-format = text");
       // log-level stays what the environment says.
@@ -222,6 +223,7 @@ Deno.test(
         changed: { rate: 3 },
         changedNames: ["rate"],
         needRestart: ["port", "log-format"],
+        warnings: [],
       });
     }),
 );
