@@ -69,7 +69,8 @@ export const requestOptions: Options<RequestSettings> = {
   requestsGlobalMinIntervalMs: duration({
     name: "requests-global-min-interval",
     default: DEFAULT_REQUESTS_MIN_INTERVAL_MS,
-    help: "Shortest time between two such requests, whatever they ask. 0: only what their rules say.",
+    help:
+      "Shortest time between two requests of the server's own (requests in the file), whatever they ask. 0: no limit.",
     group: REQUESTS,
   }),
 };

@@ -26,7 +26,8 @@ export const sendOptions: Options<SendOptionSettings> = {
     name: "send-enabled",
     key: "send.enabled",
     default: false,
-    help: "Let clients send to the buses. Without rules they may send anything.",
+    help:
+      "Let clients send to the buses and ask devices: POST /send, POST /query, send on /ws. Without rules: anything.",
     group: SENDING,
     reloadable: true,
   }),
@@ -45,7 +46,8 @@ export const sendOptions: Options<SendOptionSettings> = {
     help:
       'What clients may send: rules with semicolons between them, the first that matches decides, no match denies. "pgn:' +
       '59904,129025-129029" allows these PGNs, "name:001c6e4000200000" what is for that device, "!" in front denies: ' +
-      '"!pgn:65280-65535; pgn:59904". In the file: a list of such texts, or of { deny, pgn, name }.',
+      '"!pgn:65280-65535; pgn:59904". A query is judged by the PGN that it asks for. In the file: a list of such texts, ' +
+      'or of { deny = true, pgn = [59904, "129025-129029"], name = "001c6e4000200000" }, each key only if needed.',
     group: SENDING,
     reloadable: true,
     parse: readRules,
@@ -67,7 +69,7 @@ export const sendOptions: Options<SendOptionSettings> = {
     default: 10,
     min: 1,
     max: 100_000,
-    help: "Most messages at once.",
+    help: "Most messages at once, and so in one list, where there is a rate limit.",
     group: SENDING,
     reloadable: true,
   }),
@@ -84,7 +86,7 @@ export const sendOptions: Options<SendOptionSettings> = {
     default: 64,
     min: 1,
     max: 10_000,
-    help: "Most queries under way at once.",
+    help: "Most queries under way at once; more are refused with 503.",
     group: SENDING,
     reloadable: true,
   }),

@@ -42,7 +42,8 @@ export const virtualDeviceOptions: Options<VirtualDeviceOptionSettings> = {
     key: ["virtual-device.enabled", "virtual-device"],
     default: false,
     help:
-      "Be a device on every bus: claim an address (252 downwards), from which everything is sent, and answer requests.",
+      "Be a device on every bus: claim an address (252 downwards), from which everything is sent, and answer requests. " +
+      "Where it has none yet, sending is refused with 503.",
     group: DEVICE,
   }),
   virtualDeviceName: optional(text({
@@ -50,7 +51,7 @@ export const virtualDeviceOptions: Options<VirtualDeviceOptionSettings> = {
     key: "virtual-device.name",
     placeholder: "HEX",
     default: "",
-    help: "Its 64-bit NAME. Without it: composed of the following.",
+    help: "Its 64-bit NAME. Without it: composed of the next three.",
     group: DEVICE,
     validate: (name) =>
       readName(name) === undefined ? `Cannot read the NAME "${name}": expected 1 to 16 hex digits` : undefined,
@@ -76,7 +77,7 @@ export const virtualDeviceOptions: Options<VirtualDeviceOptionSettings> = {
     key: "virtual-device.instance",
     default: 0,
     max: MAX_INSTANCE,
-    help: "Device instance.",
+    help: "Its device instance.",
     group: DEVICE,
   }),
   virtualDeviceModelId: text({
