@@ -116,6 +116,7 @@ export class Voice {
     this.requests?.stop();
     this.device?.stop();
     this.transmitter.close();
+    this.queries.stop();
   }
 }
 

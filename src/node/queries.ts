@@ -41,7 +41,8 @@ export interface QueriesOptions {
 /** Asks devices for a PGN and waits for the first answer. */
 export class Queries {
   readonly #options: QueriesOptions;
-  #open = 0;
+  /** Ends each query under way. */
+  readonly #open = new Set<(outcome: QueryOutcome) => void>();
 
   constructor(options: QueriesOptions) {
     this.#options = options;
@@ -49,7 +50,7 @@ export class Queries {
 
   /** Queries under way. */
   get open(): number {
-    return this.#open;
+    return this.#open.size;
   }
 
   /**
@@ -62,7 +63,7 @@ export class Queries {
     const { promise, resolve } = Promise.withResolvers<QueryOutcome>();
     const stop = this.#watch(query, resolve);
     const timer = setTimeout(() => resolve({ kind: "timeout" }), query.timeoutMs);
-    this.#open++;
+    this.#open.add(resolve);
     try {
       const { bus, dst, pgn } = query;
       const data = isoRequestPayload(pgn);
@@ -75,10 +76,15 @@ export class Queries {
         );
       return await promise;
     } finally {
-      this.#open--;
+      this.#open.delete(resolve);
       clearTimeout(timer);
       stop();
     }
+  }
+
+  /** Ends the queries under way: nobody will hear an answer any more. */
+  stop(): void {
+    for (const end of this.#open) end({ kind: "failed", why: "the server stops" });
   }
 
   /** Looks at every frame that may be the answer, until stopped. */

@@ -14,18 +14,21 @@ export interface RawReply {
 export interface RawRequest {
   method?: string;
   headers?: Record<string, string>;
+  /** Sent with its length. */
+  body?: string;
 }
 
 /** Opens a connection and sends a request on it; the rest is up to the caller. */
 export async function sendRaw(
   url: string | URL,
-  { method = "GET", headers = {} }: RawRequest = {},
+  { method = "GET", headers = {}, body }: RawRequest = {},
 ): Promise<Deno.TcpConn> {
   const { hostname, port, pathname, search, host } = new URL(url);
   const connection = await Deno.connect({ hostname, port: Number(port) });
-  const lines = Object.entries({ Host: host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const length = body !== undefined && { "Content-Length": String(new TextEncoder().encode(body).length) };
+  const lines = Object.entries({ Host: host, ...headers, ...length }).map(([name, value]) => `${name}: ${value}\r\n`);
   const head = `${method} ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n`;
-  await connection.write(new TextEncoder().encode(head));
+  await connection.write(new TextEncoder().encode(head + (body ?? "")));
   return connection;
 }
 
