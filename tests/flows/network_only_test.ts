@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Device, Frame } from "../../src/frame/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { allowed } from "../support/needs.ts";
+import { postTo } from "../support/sending.ts";
 import { range, seqs, SessionClient } from "../support/session.ts";
 import { SseClient } from "../support/sse_client.ts";
 import { WsClient } from "../support/ws_client.ts";
@@ -181,6 +182,72 @@ Deno.test({
     for (const { seq } of await some(again, 5)) assert.ok(seq > last);
     assert.equal((await client.request("DELETE", "")).status, 204);
     assert.equal((await client.problem("GET", "/events")).status, 404);
+  },
+});
+
+/** Asks every device who it is, as the server does itself at its start. */
+const WHO_IS_THERE = { pgn: 59904, data: "00ee00" };
+const ADDRESS_CLAIM = 60928;
+
+/** Whether the server takes messages from us; what it is asked with is never sent. */
+async function isOpenForSending(): Promise<boolean> {
+  const { status, detail, field } = await postTo(`${BOAT}/send`, { body: {} });
+  if (status === 400) assert.equal(field, "pgn");
+  else assert.ok(status === 401 || status === 403, `${status} ${detail}`);
+  return status === 400;
+}
+
+Deno.test({
+  name: "a boat server on 8089 says why it sends nothing, in the same words on every way",
+  ignore,
+  async fn() {
+    const isOpen = await isOpenForSending();
+    await using socket = await WsClient.open(`${BOAT}/ws`);
+    for (
+      const body of [{}, { pgn: 59905, data: "00" }, { ...WHO_IS_THERE, dst: 254 }, { ...WHO_IS_THERE, prio: 8 }, []]
+    ) {
+      const { status, detail = "" } = await postTo(`${BOAT}/send`, { body });
+      assert.ok(isOpen ? status === 400 : status === 401 || status === 403, `${status} ${detail}`);
+      const told = await socket.errorTo(JSON.stringify({ type: "send", data: body }));
+      assert.ok(told && detail.startsWith(told), `${told} and ${detail}`);
+    }
+    for (
+      const body of [{}, { pgn: 59905 }, { pgn: ADDRESS_CLAIM, timeout: "PT0S" }, { pgn: ADDRESS_CLAIM, dst: 254 }]
+    ) {
+      const { status, detail } = await postTo(`${BOAT}/query`, { body });
+      assert.ok(isOpen ? status === 400 : status === 401 || status === 403, `${status} ${detail}`);
+    }
+    for (const path of ["/send", "/query"]) {
+      const headers = { Origin: "https://evil.example" };
+      const { status } = await postTo(BOAT + path, { body: {}, headers });
+      assert.ok(status >= 400 && status <= 403, "a page of another origin");
+      const reply = await fetch(BOAT + path);
+      await reply.body?.cancel();
+      assert.deepEqual([reply.status, reply.headers.get("Allow")], [405, "POST, OPTIONS"]);
+    }
+  },
+});
+
+Deno.test({
+  name: "a boat server on 8089 sends what it may, which streams then show, and answers a query with a frame",
+  ignore,
+  async fn() {
+    const isOpen = await isOpenForSending();
+    await using events = await SseClient.open(`${BOAT}/events?pgn=${WHO_IS_THERE.pgn}`);
+    const sent = await postTo(`${BOAT}/send`, { body: WHO_IS_THERE });
+    // Rules, a rate, or an address that is not claimed yet may stand against it.
+    assert.ok(isOpen ? [202, 403, 429, 503].includes(sent.status) : [401, 403].includes(sent.status), sent.text);
+    if (sent.status === 202) {
+      assert.equal(sent.text, "");
+      await eventually("the request", () => events.frames.some(({ data }) => data === WHO_IS_THERE.data));
+    }
+    const asked = await postTo(`${BOAT}/query`, { body: { pgn: ADDRESS_CLAIM, timeout: "500ms" } });
+    const answers = isOpen ? [200, 403, 429, 503, 504] : [401, 403];
+    assert.ok(answers.includes(asked.status), asked.text);
+    if (asked.status !== 200) return;
+    const frame: Frame = JSON.parse(asked.text);
+    assertFrame(frame);
+    assert.equal(frame.pgn, ADDRESS_CLAIM);
   },
 });
 
