@@ -1,0 +1,51 @@
+/** `critical`: something does not work; `warning`: something needs a look; `info`: it is well again. */
+export type AlertSeverity = "critical" | "warning" | "info";
+
+/** What is wrong, or well again, in words for people and programs. */
+export interface AlertWords {
+  /** What happened, for programs: `bus_silence`, `device_removed`, `journal_unhealthy`. */
+  type: string;
+  severity: AlertSeverity;
+  /** One sentence for a person. */
+  summary: string;
+  /** Figures, by name; seconds where the name says so. */
+  details: Readonly<Record<string, string | number>>;
+}
+
+/** An alert about something that has a name: `bus:can0:silence`, `device:can0:0x00a1b2c3d4e5f607`, `component:journal`. */
+export interface AlertDraft extends AlertWords {
+  subject: string;
+}
+
+/** An alert as receivers get it. */
+export interface Alert extends AlertDraft {
+  /** Another one for each alert, the same in each try to deliver it. */
+  id: string;
+  /** When it was noticed: RFC 3339. */
+  timestamp: string;
+  /** Which boat. */
+  instance_id?: string;
+}
+
+/** One bus, as it is now. */
+export interface WatchedBus {
+  readonly state:
+    | { readonly type: "closed" }
+    | { readonly type: "up"; readonly controller: string }
+    | { readonly type: "down" | "missing"; readonly message: string };
+  /** Monotonic (milliseconds) and wall time (microseconds) of the newest frame; `-Infinity` and 0 before the first. */
+  readonly lastFrame: { readonly monoMs: number; readonly timeUs: number } | undefined;
+}
+
+/** How parts of the server do, by name. A part that is left out does well. */
+export type WatchedComponents = Readonly<
+  Record<string, { readonly status: "ok" | "degraded" | "unhealthy"; readonly message?: string | undefined }>
+>;
+
+/** When there is something to tell. */
+export interface AlertRules {
+  /** So long after an alert there is no other of the same subject, milliseconds. */
+  dedupWindowMs: number;
+  /** A bus without frames for longer is silent, milliseconds; undefined: silence is nothing to tell. */
+  busSilenceMs: number | undefined;
+}
