@@ -49,6 +49,22 @@ export {
   type RecordingNote,
   type RecordingSummary,
 } from "./src/can/mod.ts";
+export {
+  checkInstanceName,
+  findBoats,
+  type FindBoatsOptions,
+  type FoundBoat,
+  growing,
+  instanceNameOf,
+  MdnsAnnouncer,
+  type MdnsOptions,
+  type MdnsState,
+  type MulticastOptions,
+  type NotifySettings,
+  readNotifySettings,
+  SystemdNotifier,
+  type SystemdOptions,
+} from "./src/outlets/mod.ts";
 export type { CanFrame, Device, DeviceEvent, Frame } from "./src/frame/mod.ts";
 export type { Filter } from "./src/filter/mod.ts";
 export {

@@ -1,0 +1,44 @@
+import { checkInstanceName } from "@vessel/gateway";
+import { boolean, text } from "./option_types.ts";
+import type { Check, Options } from "./options.ts";
+
+/** Settings of being found on the local network. */
+export interface MdnsSettings {
+  mdns: boolean;
+  /** Empty: the machine's name. */
+  mdnsName: string;
+}
+
+const FINDING = "Finding";
+
+/** Options of being found on the local network. */
+export const mdnsOptions: Options<MdnsSettings> = {
+  mdns: boolean({
+    name: "mdns",
+    default: true,
+    help:
+      "Announce the server by mDNS as _vbg._tcp, so that clients find it by its name. Not done when it listens on " +
+      "its own machine alone.",
+    group: FINDING,
+  }),
+  mdnsName: text({
+    name: "mdns-name",
+    key: "mdns.name",
+    placeholder: "NAME",
+    default: "",
+    help:
+      'Name that the server is found by: 1 to 63 bytes without dots. Taken ones get a number: "NAME (2)". Default: ' +
+      "the machine's name.",
+    group: FINDING,
+    validate: (name) => name === "" ? undefined : checkInstanceName(name),
+  }),
+};
+
+/** Rules for the name. */
+export const mdnsChecks: readonly Check<MdnsSettings>[] = [
+  {
+    settings: ["mdnsName", "mdns"],
+    severity: "warning",
+    test: ({ mdns, mdnsName }) => !mdns && mdnsName !== "" ? "Not used: -mdns is off" : undefined,
+  },
+];

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import type { FoundBoat } from "../../src/outlets/mdns_browse.ts";
+import { eventually } from "../support/eventually.ts";
+import { needs } from "../support/needs.ts";
+import { Machines, mayMakeMachines } from "./mdns_machines.ts";
+
+const NEEDS = needs({
+  permissions: ["env", "write"],
+  programs: ["ip", "unshare", "dbus-daemon", "avahi-daemon", "avahi-browse", "avahi-resolve"],
+  extras: { "network namespaces": await mayMakeMachines() },
+});
+
+/** Lines of `avahi-browse -p`: what, interface, protocol, name, type, domain, host, address, port, text. */
+async function browse(machines: Machines, machine: 0 | 1): Promise<string[][]> {
+  const text = await machines.output(machine, "avahi-browse", "-p", "-r", "-t", "-k", "_vbg._tcp");
+  return text.split("\n").filter((line) => line.startsWith("=")).map((line) => line.split(";"));
+}
+
+const announced = (name: string) => JSON.stringify({ type: "announced", name });
+
+Deno.test("avahi on another machine resolves a boat, sees its words, and sees it go", NEEDS, async () => {
+  await using machines = await Machines.make("r");
+  await machines.connect(0);
+  await machines.connect(1);
+  await machines.startAvahi(1, "laptop");
+  const boat = machines.child(0, "announce", "Étoile du Nord");
+  await eventually("the announcement", () => boat.last === announced("Étoile du Nord"));
+  const [line] = await eventually("avahi sees the boat", async () => {
+    const lines = await browse(machines, 1);
+    return lines.length > 0 && lines;
+  });
+  assert.ok(line);
+  assert.equal(line[6], "vbg-etoile-du-nord.local");
+  assert.equal(line[7], "10.77.0.1");
+  assert.equal(line[8], "8089");
+  for (const word of ['"path=/"', '"version=1.2.3"', String.raw`"boat=\195\137toile du Nord"`, '"tls=0"', '"api=1"']) {
+    assert.ok(line[9]?.includes(word), `${word} in ${line[9]}`);
+  }
+  await boat.end();
+  await eventually("avahi has forgotten the boat", async () => (await browse(machines, 1)).length === 0);
+});
+
+Deno.test("two machines find each other's boats, and one name on both becomes two", NEEDS, async () => {
+  await using machines = await Machines.make("t");
+  await machines.connect(0);
+  await machines.connect(1);
+  const first = machines.child(0, "announce", "aurora");
+  await eventually("the first", () => first.last === announced("aurora"));
+  const second = machines.child(1, "announce", "aurora");
+  await eventually("the second", () => second.last === announced("aurora (2)"));
+  for (const machine of [0, 1] as const) {
+    const finder = machines.child(machine, "find", "1000");
+    await finder.end();
+    const boats: FoundBoat[] = JSON.parse(finder.text);
+    assert.deepEqual(boats.map(({ name, addresses }) => [name, addresses.slice(0, 1)]), [
+      ["aurora", ["10.77.0.1"]],
+      ["aurora (2)", ["10.77.0.2"]],
+    ]);
+  }
+});
+
+Deno.test("avahi on the boat's own machine keeps its host name while the boat is announced", NEEDS, async () => {
+  await using machines = await Machines.make("s");
+  await machines.connect(0);
+  await machines.connect(1);
+  // A second network, which avahi announces only there: another's word for the same host would be a contradiction.
+  await machines.ip(0, "link", "add", "eth1", "type", "veth", "peer", "name", "eth2");
+  await machines.ip(0, "link", "set", "eth1", "up");
+  await machines.ip(0, "address", "add", "10.78.0.1/24", "dev", "eth1");
+  await machines.startAvahi(0, "aurora");
+  const boat = machines.child(0, "announce", "aurora");
+  await eventually("the announcement", () => boat.last === announced("aurora"));
+  await eventually("avahi sees the boat", async () => (await browse(machines, 0)).length > 0);
+  await eventually(
+    "avahi answers for its own name",
+    async () => /10\.7[78]\.0\.1/.test(await machines.output(0, "avahi-resolve", "-4", "-n", "aurora.local")),
+  );
+});
+
+Deno.test("a network that comes later is used, and one that comes back, too", NEEDS, async () => {
+  await using machines = await Machines.make("l");
+  await machines.connect(1);
+  const boat = machines.child(0, "announce", "aurora");
+  await machines.ip(0, "link", "set", "eth0", "down");
+  await eventually("it waits", () => boat.last.includes("no network"));
+  const isFound = async () => {
+    const finder = machines.child(1, "find", "500");
+    await finder.end();
+    return finder.text.includes("10.77.0.1");
+  };
+  for (let round = 0; round < 2; round++) {
+    await machines.ip(0, "link", "set", "eth0", "up");
+    await machines.connect(0);
+    await eventually("the announcement", () => boat.last === announced("aurora"));
+    await eventually("the other machine finds it", isFound);
+    await machines.ip(0, "link", "set", "eth0", "down");
+    await machines.ip(0, "address", "flush", "dev", "eth0");
+    await eventually("it waits again", () => boat.last.includes("no network"));
+  }
+});
