@@ -5,6 +5,7 @@ export type AlertSeverity = "critical" | "warning" | "info";
 export interface AlertWords {
   /** What happened, for programs: `bus_silence`, `device_removed`, `journal_unhealthy`. */
   type: string;
+  /** How bad it is. */
   severity: AlertSeverity;
   /** One sentence for a person. */
   summary: string;
@@ -14,6 +15,7 @@ export interface AlertWords {
 
 /** An alert about something that has a name: `bus:can0:silence`, `device:can0:0x00a1b2c3d4e5f607`, `component:journal`. */
 export interface AlertDraft extends AlertWords {
+  /** What it is about: the same for the end of the trouble as for its beginning. */
   subject: string;
 }
 
@@ -29,6 +31,7 @@ export interface Alert extends AlertDraft {
 
 /** One bus, as it is now. */
 export interface WatchedBus {
+  /** What it is doing; a closed bus is nothing to tell. */
   readonly state:
     | { readonly type: "closed" }
     | { readonly type: "up"; readonly controller: string }
