@@ -125,7 +125,7 @@ async function* readRequests(
   input: ReadableStream<Uint8Array>,
   complain: (text: string) => void,
 ): AsyncGenerator<Request, undefined> {
-  for await (const line of createInterface({ input: Readable.fromWeb(input), crlfDelay: Infinity })) {
+  for await (const line of createInterface({ input: Readable.from(input), crlfDelay: Infinity })) {
     if (line.trim() === "") continue;
     const request = parseRequest(line);
     if (request) yield request;

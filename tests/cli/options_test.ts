@@ -154,7 +154,7 @@ Deno.test("an unknown flag names the nearest one", () => {
     const [arg, nearest] of [["-nmae", "name"], ["--max-cuont=3", "max-count"], ["-l", "loud"], ["-lisen", "listen"]]
   ) {
     const { error } = parseCommandLine([arg!], sample);
-    assert.match(error ?? "", new RegExp(`^Unknown flag -[\\w-]+: did you mean -${nearest}\\?$`), arg);
+    assert.match(error ?? "", new RegExp(`^Unknown flag -[\\w-]+: did you mean -${nearest}\\?$`), arg ?? "");
   }
 });
 

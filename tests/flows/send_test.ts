@@ -261,7 +261,7 @@ function assertReply(reply: PostReply, { status, says, field }: Row): void {
   assert.equal(reply.headers.get("Content-Type"), "application/problem+json");
   assert.equal(reply.headers.get("Access-Control-Allow-Origin"), "*");
   if (says) assert.match(reply.detail ?? "", says);
-  if (field !== undefined) assert.equal(reply.field ?? "", field, reply.detail);
+  if (field !== undefined) assert.equal(reply.field ?? "", field, reply.detail ?? "");
   const isLater = status === 429 || status === 503;
   assert.equal(Number(reply.headers.get("Retry-After")) >= 1, isLater, "Retry-After");
   assert.equal(reply.headers.get("WWW-Authenticate"), status === 401 ? "Bearer" : null);
