@@ -17,19 +17,19 @@ export type ControllerState = "error-active" | "error-warning" | "error-passive"
 
 /** Running totals of one bus since it was opened. Nothing that was not delivered is missing here. */
 export interface BusCounters {
-  /** Data frames handed to the sink. */
+  /** Data frames, and whole messages of gateways, handed to the sink. */
   received: number;
   /** Frames that the kernel threw away because we did not read in time (socket buffer full). */
   kernelDropped: number;
-  /** Frames that controller or driver lost before the kernel's socket saw them. */
+  /** Frames that controller or driver lost before the kernel's socket saw them; datagrams that were not read in time. */
   interfaceDropped: number;
-  /** Frames that are no NMEA 2000: 11-bit identifiers and remote requests. */
+  /** Frames that are no NMEA 2000: 11-bit identifiers and remote requests; of a gateway also lines that cannot be read. */
   ignored: number;
   /** CAN error frames. */
   errorFrames: number;
-  /** Frames handed to the kernel. */
+  /** Frames handed to the kernel, or to the connection to a gateway. */
   sent: number;
-  /** Frames given up: bus down, its queue still full after all tries, or too many bytes. */
+  /** Frames given up: bus down, its queue still full after all tries, too many bytes, or the connection to a gateway lost. */
   sendFailed: number;
 }
 
@@ -41,6 +41,11 @@ export interface BusCounters {
 export interface BusSink {
   /** One data frame with a 29-bit identifier. The object and its buffer are reused: copy what must live on. */
   frame(frame: CanFrame): void;
+  /**
+   * One message that a gateway has put together, in the form of a frame but up to 1785 bytes long; it goes past the
+   * assembler. Those that fit one frame come as that frame. A bus counts what nobody takes as ignored.
+   */
+  message?(message: CanFrame): void;
   /** Called on each change of state. An exception from here is dropped: this is where it would be told. */
   state(state: BusState): void;
 }

@@ -7,6 +7,7 @@
 export * from "./assemble.ts";
 export { RecordedMonotonic } from "./clocks.ts";
 export * from "./detect.ts";
+export * from "./piece_reader.ts";
 export * from "./read.ts";
 export {
   type BadLine,
@@ -14,6 +15,7 @@ export {
   newRecordingSummary,
   type PassedOver,
   type RecordedItem,
+  RECORDING_FORMATS,
   RECORDING_NOTES,
   RecordingError,
   type RecordingFormat,

@@ -2,9 +2,13 @@ import { type CanHeader, isAddressed, MAX_PGN } from "../../frame/mod.ts";
 
 /**
  * Forms of recordings: `candump` (log, screen and old), `ydwg` (RAW of Yacht Devices' gateways), `csv` (Actisense's and
- * canboat's, frames and whole messages), `ebl` (Actisense's binary log), `ikonvert` (Digital Yacht's sentences).
+ * canboat's, frames and whole messages), `ebl` (Actisense's binary log), `ikonvert` (Digital Yacht's sentences),
+ * `n2k-ascii` (Actisense's and others' lines), `actisense` (the serial line of Actisense's gateways).
  */
-export type RecordingFormat = "candump" | "ydwg" | "csv" | "ebl" | "ikonvert";
+export type RecordingFormat = typeof RECORDING_FORMATS[number];
+
+/** The forms by name. */
+export const RECORDING_FORMATS = ["candump", "ydwg", "csv", "ebl", "ikonvert", "n2k-ascii", "actisense"] as const;
 
 /** What was recorded; each is an object of its own, to be kept at will. */
 export interface RecordedItem {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RecordingError } from "../../../src/can/mod.ts";
+import { RECORDING_FORMATS, RecordingError } from "../../../src/can/mod.ts";
 import { bst93, bst95, bstD0, fileTime, record, serial, timeRecord } from "../../support/ebl.ts";
 import { needs } from "../../support/needs.ts";
 import { Random } from "../../support/random.ts";
@@ -182,7 +182,7 @@ Deno.test("EBL files with bytes changed, lost or from nowhere are read to their 
 Deno.test("noise in every format ends without anything but bad lines", async () => {
   for (let seed = 0; seed < 50; seed++) {
     const random = new Random(seed);
-    for (const format of ["candump", "ydwg", "csv", "ebl", "ikonvert"] as const) {
+    for (const format of RECORDING_FORMATS) {
       const { summary } = await readAll(cut(random.bytes(5000), { random, most: 999 }), { format });
       assert.ok(isComplete(summary) && summary.frames + summary.messages === 0);
     }

@@ -1,0 +1,211 @@
+import { type Clock, formatDuration } from "../../base/mod.ts";
+import type { BusCounters } from "../bus.ts";
+import { PieceReader, type RecordedItem, RecordingError, type RecordingFormat } from "../recordings/mod.ts";
+import { BUSY, type SendOutcome, SENT } from "../send_queue.ts";
+import type { Delivery } from "./delivery.ts";
+import { type Link, reasonOf } from "./link.ts";
+import { Outgoing } from "./outgoing.ts";
+import { GATEWAY_WRITERS, type GatewayWriter } from "./writers.ts";
+
+/** Lines that cannot be read, without one that can, after which the format is taken to be another. */
+export const MAX_UNREAD = 100;
+/** Bytes that may wait for a slow gateway before frames wait in their queue: some 400 frames. */
+const MAX_WAITING_BYTES = 16 * 1024;
+
+/** What a connection needs. */
+export interface ConnectionOptions {
+  link: Link;
+  format: RecordingFormat | undefined;
+  bus: string | undefined;
+  /** Silence after which the connection is given up, milliseconds; 0 never. */
+  silenceMs: number;
+  /** Only what can be read shows that the format is right: the last connection could not be read. */
+  isDoubtful: boolean;
+  delivery: Delivery;
+  counters: BusCounters;
+  clock: Clock;
+  /** Called once, when the connection can be used. */
+  onReady: () => void;
+}
+
+/** How a connection ended. */
+export interface ConnectionEnd {
+  type: "lost" | "unreadable";
+  /** In words for a person. */
+  why: string;
+  /** Whether anything of a bus was heard. */
+  wasHeard: boolean;
+}
+
+/** One connection to a gateway, from its opening to its end. */
+export class GatewayConnection {
+  readonly #options: ConnectionOptions;
+  readonly #reader: PieceReader;
+  #outgoing: Outgoing | undefined;
+  #writer: GatewayWriter | undefined;
+  #isReady = false;
+  #wasHeard = false;
+  /** Why we end it ourselves. */
+  #why: string | undefined;
+  #lastPieceMs: number;
+  #watch: ReturnType<typeof setTimeout> | undefined;
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #unechoed: { id: number; data: Uint8Array<ArrayBuffer> }[] = [];
+  #writing: Promise<void> | undefined;
+  #ignored = 0;
+  #dropped = 0;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    const startTime = new Date(options.clock.wallUs() / 1000);
+    this.#reader = new PieceReader({ format: options.format, startTime, isLive: true });
+    this.#lastPieceMs = options.clock.monoMs();
+  }
+
+  /** Whether what is sent has a way. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Reads until the connection ends. Never rejects. */
+  async run(): Promise<ConnectionEnd> {
+    const { link, silenceMs, delivery } = this.#options;
+    delivery.begin();
+    if (silenceMs > 0) this.#watchSilence(silenceMs);
+    let end: ConnectionEnd["type"] = "lost";
+    let why = "the gateway has ended the connection";
+    try {
+      this.#findFormat();
+      for (let piece = await link.read(); piece; piece = await link.read()) this.#take(piece);
+    } catch (error) {
+      if (error instanceof RecordingError) end = "unreadable";
+      why = reasonOf(error);
+    }
+    clearTimeout(this.#watch);
+    link.close();
+    await this.#writing;
+    this.#options.counters.sendFailed += this.#unechoed.length;
+    return { type: end, why: this.#why ?? why, wasHeard: this.#wasHeard };
+  }
+
+  /** Ends the connection from our side. */
+  end(why: string): void {
+    this.#why ??= why;
+    this.#options.link.close();
+  }
+
+  /** Takes a frame to be sent, if it can be and there is room. */
+  offer(id: number, data: Uint8Array): SendOutcome {
+    const { format } = this.#reader.summary;
+    if (!format) return { type: "failed", message: "the format of the gateway has not shown yet" };
+    if (!this.#isReady) return { type: "failed", message: "the gateway has not been understood yet" };
+    if (!this.#outgoing) return { type: "failed", message: `nothing can be sent in the format "${format}"` };
+    if (this.#waitingBytes >= MAX_WAITING_BYTES) return BUSY;
+    try {
+      for (const bytes of this.#outgoing.push(id, data)) this.#write(bytes);
+    } catch (error) {
+      return { type: "failed", message: reasonOf(error) };
+    }
+    this.#unechoed.push({ id, data: data.slice() });
+    this.#writing ??= this.#flush();
+    return SENT;
+  }
+
+  #take(piece: Uint8Array): void {
+    const { link, delivery, bus } = this.#options;
+    this.#lastPieceMs = this.#options.clock.monoMs();
+    const items = [...this.#reader.push(piece)];
+    this.#findFormat();
+    const { summary } = this.#reader;
+    if (link.isDatagram && summary.format) items.push(...this.#reader.end());
+    const ours = items.filter((item) => this.#isOurs(item, bus));
+    this.#count(items.length - ours.length);
+    if (ours.length > 0) {
+      this.#wasHeard = true;
+      this.#ready();
+      delivery.piece(ours);
+    } else if (!this.#wasHeard && summary.bad >= MAX_UNREAD) {
+      const first = summary.firstBad[0]?.text ?? "";
+      throw new RecordingError(`nothing that comes can be read as ${summary.format}: "${first}"`);
+    }
+  }
+
+  #isOurs(item: RecordedItem, bus: string | undefined): boolean {
+    return bus === undefined ? item.bus === 0 : this.#reader.summary.buses[item.bus] === bus;
+  }
+
+  /** Counts what was not delivered: what could not be read, is no NMEA 2000, or is of another bus. */
+  #count(others: number): void {
+    const { counters, link } = this.#options;
+    const { bad, passedOver } = this.#reader.summary;
+    const ignored = bad + passedOver.foreign_frame;
+    counters.ignored += ignored - this.#ignored + others;
+    this.#ignored = ignored;
+    counters.interfaceDropped += link.dropped - this.#dropped;
+    this.#dropped = link.dropped;
+  }
+
+  /** Begins to speak as soon as it is known how. */
+  #findFormat(): void {
+    const { format } = this.#reader.summary;
+    if (!format || this.#writer) return;
+    this.#writer = GATEWAY_WRITERS[format];
+    if (this.#writer) {
+      this.#outgoing = new Outgoing(this.#writer, this.#options.clock);
+      if (this.#writer.hello) this.#write(this.#writer.hello);
+      this.#writing ??= this.#flush();
+    }
+    if (!this.#options.isDoubtful) this.#ready();
+  }
+
+  #ready(): void {
+    if (this.#isReady) return;
+    this.#isReady = true;
+    this.#options.onReady();
+  }
+
+  #write(bytes: Uint8Array): void {
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+  }
+
+  /** Writes what waits, and then tells what we have sent where the gateway does not. Never rejects. */
+  async #flush(): Promise<void> {
+    const { link, delivery } = this.#options;
+    try {
+      // Frames handed over in one turn leave in one write, and nobody is told of them before their sender is.
+      await Promise.resolve();
+      while (this.#unechoed.length > 0 || this.#waiting.length > 0) {
+        const { length } = this.#unechoed;
+        const bytes = joined(this.#waiting.splice(0), this.#waitingBytes);
+        if (bytes.length > 0) await link.write(bytes);
+        this.#waitingBytes -= bytes.length;
+        const sent = this.#unechoed.splice(0, length);
+        if (!this.#writer?.echoes && this.#why === undefined) delivery.echo(sent);
+      }
+    } catch (error) {
+      this.end(`nothing can be sent any more: ${reasonOf(error)}`);
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  #watchSilence(silenceMs: number): void {
+    const leftMs = this.#lastPieceMs + silenceMs - this.#options.clock.monoMs();
+    if (leftMs <= 0) return this.end(`nothing has come for ${formatDuration(silenceMs)}`);
+    this.#watch = setTimeout(() => this.#watchSilence(silenceMs), leftMs);
+  }
+}
+
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  const [first] = pieces;
+  if (first?.length === length) return first;
+  const all = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}

@@ -1,0 +1,141 @@
+import { type Clock, systemClock } from "../../base/mod.ts";
+import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
+import { BusStatus } from "../bus_status.ts";
+import {
+  newRecordingSummary,
+  readRecording,
+  type RecordedItem,
+  RecordedMonotonic,
+  type RecordingFormat,
+} from "../recordings/mod.ts";
+import { Delivery } from "./delivery.ts";
+import { reasonOf } from "./link.ts";
+
+/** After this long without a pause everybody else gets a turn. */
+const TURN_MS = 3;
+
+/** Options of a {@linkcode RecordingBus}. */
+export interface RecordingBusOptions {
+  /** The recording. */
+  path: string;
+  /** Default: it shows. */
+  format?: RecordingFormat | undefined;
+  /** The one bus to take of those that the lines name; default the first. */
+  bus?: string | undefined;
+  /** How many times its own time it takes; 0 is as fast as it can be read. Default 1. */
+  speed?: number;
+  /** Default the machine's. */
+  clock?: Clock;
+}
+
+/**
+ * A recording as a bus: its frames come once, as far from each other as they were recorded, with the times of now. At
+ * its end the bus is down. Nothing can be sent.
+ */
+export class RecordingBus implements CanBus {
+  readonly name: string;
+  readonly counters: BusCounters = newCounters();
+  readonly #options: RecordingBusOptions;
+  readonly #clock: Clock;
+  readonly #status = new BusStatus();
+  readonly #delivery: Delivery;
+  #closing: AbortController | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  /**
+   * @param name what the bus is called
+   * @param options see {@linkcode RecordingBusOptions}
+   */
+  constructor(name: string, options: RecordingBusOptions) {
+    this.name = name;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#delivery = new Delivery({ clock: this.#clock, counters: this.counters, status: this.#status });
+  }
+
+  get state(): BusState {
+    return this.#status.state;
+  }
+
+  /** @throws {BusError} there is no such file, or it is no recording */
+  async open(sink: BusSink): Promise<void> {
+    if (this.#closing) throw new BusError(`Cannot open bus "${this.name}": it is open`);
+    const closing = this.#closing = new AbortController();
+    Object.assign(this.counters, newCounters());
+    const summary = newRecordingSummary();
+    let items: AsyncGenerator<RecordedItem, void>;
+    let first: IteratorResult<RecordedItem, void>;
+    try {
+      const file = await Deno.open(this.#options.path);
+      items = readRecording(file.readable, { format: this.#options.format, summary });
+      first = await items.next();
+    } catch (error) {
+      this.#closing = undefined;
+      throw new BusError(`Cannot open bus "${this.name}": ${reasonOf(error)}`, { cause: error });
+    }
+    this.#status.attach(sink);
+    this.#delivery.attach(sink);
+    this.#delivery.begin();
+    this.#status.up();
+    this.#running = this.#play({ items, first, buses: summary.buses, signal: closing.signal })
+      .catch((error) => this.#status.down(reasonOf(error)))
+      .finally(() => {
+        this.counters.ignored += summary.bad + summary.passedOver.foreign_frame;
+      });
+  }
+
+  send(): Promise<void> {
+    this.counters.sendFailed++;
+    return Promise.reject(new BusError(`Cannot send on bus "${this.name}": it is a recording`));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing) {
+      this.#closing.abort();
+      this.#closing = undefined;
+      this.#delivery.attach(undefined);
+      this.#status.closed();
+    }
+    await this.#running;
+  }
+
+  async #play({ items, first, buses, signal }: {
+    items: AsyncGenerator<RecordedItem, void>;
+    first: IteratorResult<RecordedItem, void>;
+    buses: readonly string[];
+    signal: AbortSignal;
+  }): Promise<void> {
+    const { bus, speed = 1 } = this.#options;
+    const recorded = new RecordedMonotonic();
+    const startMs = this.#clock.monoMs();
+    let turnMs = startMs;
+    // Generators that are not read to their end close the file when they are told to.
+    for (let next = first; !next.done; next = await items.next()) {
+      const item = next.value;
+      const atMs = recorded.at(item.timeUs);
+      const nowMs = this.#clock.monoMs();
+      const dueMs = speed > 0 ? startMs + atMs / speed : nowMs;
+      if (dueMs > nowMs || nowMs - turnMs > TURN_MS) {
+        await pause(dueMs - nowMs, signal);
+        turnMs = this.#clock.monoMs();
+      }
+      if (signal.aborted) return void await items.return();
+      if (bus === undefined ? item.bus === 0 : buses[item.bus] === bus) this.#delivery.due(item, dueMs);
+      else this.counters.ignored++;
+    }
+    this.#status.down("the recording has ended");
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise<void>((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, Math.max(0, ms));
+    signal.addEventListener("abort", done);
+  });
+}

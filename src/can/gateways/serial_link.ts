@@ -1,0 +1,87 @@
+import type { Link, OpenLink } from "./link.ts";
+
+const READ_BYTES = 4096;
+/** How long a read waits for a byte, in the units of stty: a read cannot be broken off, so it must end by itself. */
+const WAIT_TENTHS = 2;
+/** A read that gives nothing in less than this did not wait: the device has been hung up. */
+const MIN_WAIT_MS = 50;
+/** So many of them in a row, as a signal may end one. */
+const MAX_HASTY = 3;
+
+/** Opens a serial device, 8 bits, no parity, with what stty can set. Needs stty, and permission for all files. */
+export function serialLink({ path, baud }: { path: string; baud: number }): OpenLink {
+  return async () => {
+    // Before anything is opened: without `clocal` the opening would wait for a modem.
+    const settings = [`${baud}`, "raw", "-echo", "clocal", "min", "0", "time", `${WAIT_TENTHS}`];
+    const stty = new Deno.Command("stty", { args: ["-F", path, ...settings], stdout: "null", stderr: "piped" });
+    const { success, stderr } = await stty.output();
+    if (!success) throw new Error(new TextDecoder().decode(stderr).trim().replace(/^stty: /, ""));
+    const reader = await Deno.open(path, { read: true });
+    try {
+      // Reads and writes of one file take turns, and a read waits.
+      return new SerialLink({ path, reader, writer: await Deno.open(path, { write: true }) });
+    } catch (error) {
+      reader.close();
+      throw error;
+    }
+  };
+}
+
+class SerialLink implements Link {
+  readonly isDatagram = false;
+  readonly dropped = 0;
+  readonly #path: string;
+  readonly #reader: Deno.FsFile;
+  readonly #writer: Deno.FsFile;
+  readonly #buffer = new Uint8Array(READ_BYTES);
+  readonly #closing = Promise.withResolvers<never>();
+  #isReading = false;
+  #isClosing = false;
+  #isClosed = false;
+
+  constructor({ path, reader, writer }: { path: string; reader: Deno.FsFile; writer: Deno.FsFile }) {
+    this.#path = path;
+    this.#reader = reader;
+    this.#writer = writer;
+    // Nobody may be writing when it is closed.
+    this.#closing.promise.catch(() => {});
+  }
+
+  async read(): Promise<Uint8Array | undefined> {
+    this.#isReading = true;
+    try {
+      for (let hasty = 0; !this.#isClosing && hasty < MAX_HASTY;) {
+        const beganMs = performance.now();
+        const count = await this.#reader.read(this.#buffer);
+        if (count !== null) return this.#isClosing ? undefined : this.#buffer.subarray(0, count);
+        hasty = performance.now() - beganMs < MIN_WAIT_MS ? hasty + 1 : 0;
+        // A device that is unplugged goes from its folder.
+        await Deno.stat(this.#path);
+      }
+      return undefined;
+    } finally {
+      this.#isReading = false;
+      if (this.#isClosing) this.#closeFiles();
+    }
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    // A device that holds us back can do so for ever.
+    for (let at = 0; at < bytes.length;) {
+      at += await Promise.race([this.#writer.write(bytes.subarray(at)), this.#closing.promise]);
+    }
+  }
+
+  close(): void {
+    this.#isClosing = true;
+    this.#closing.reject(new Error("it is closed"));
+    if (!this.#isReading) this.#closeFiles();
+  }
+
+  #closeFiles(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#reader.close();
+    this.#writer.close();
+  }
+}

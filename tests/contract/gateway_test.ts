@@ -1,0 +1,62 @@
+import { createSocket } from "node:dgram";
+import { createSourceBus, parseBusSource } from "../../src/can/mod.ts";
+import { GatewayPeer, type OtherSide, PeeredBus, ydwgEchoes } from "../support/gateway_peer.ts";
+import { allowed, needs } from "../support/needs.ts";
+import { startPtyPair } from "../support/pty_pair.ts";
+import { canBusSuite } from "./can_bus.ts";
+
+/** A gateway over TCP that takes what is sent in a format. */
+function tcp(format: string): (name: string) => OtherSide {
+  return (name) => {
+    const echo = ydwgEchoes();
+    const peer = new GatewayPeer((bytes) => {
+      if (format === "ydwg") void peer.say(echo(bytes));
+    });
+    const source = parseBusSource(`tcp://127.0.0.1:${peer.port}?name=${name}#${format}`);
+    return { bus: createSourceBus(source), stop: () => peer.stop() };
+  };
+}
+
+/** A Yacht Devices gateway that is reached by datagrams. */
+async function udp(name: string): Promise<OtherSide> {
+  const [peer, probe] = [createSocket("udp4"), createSocket("udp4")];
+  const port = await new Promise<number>((resolve) => {
+    peer.bind(0, "127.0.0.1", () => resolve(peer.address().port));
+  });
+  const listen = await new Promise<number>((resolve) => {
+    probe.bind(0, "127.0.0.1", () => resolve(probe.address().port));
+  });
+  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  const echo = ydwgEchoes();
+  peer.on("message", (bytes: Uint8Array) => peer.send(echo(bytes), listen, "127.0.0.1"));
+  const source = parseBusSource(`udp://127.0.0.1:${port}?listen=${listen}&name=${name}#ydwg`);
+  return { bus: createSourceBus(source), stop: () => new Promise<void>((resolve) => peer.close(() => resolve())) };
+}
+
+/** A Yacht Devices gateway at a serial device. */
+async function serial(name: string): Promise<OtherSide> {
+  const echo = ydwgEchoes();
+  const pair = await startPtyPair((bytes, say) => say(new TextEncoder().encode(echo(bytes))));
+  const bus = createSourceBus(parseBusSource(`serial://${pair.device}?name=${name}#ydwg`));
+  return { bus, stop: () => pair.stop() };
+}
+
+const NET = needs({ permissions: ["net"] });
+for (const format of ["ydwg", "n2k-ascii", "actisense", "ikonvert"]) {
+  const create = (name: string) => new PeeredBus(name, tcp(format));
+  canBusSuite(`GatewayBus over TCP, ${format}`, { create, hasInterfaces: false, options: NET });
+}
+canBusSuite("GatewayBus over UDP, ydwg", {
+  create: (name) => new PeeredBus(name, udp),
+  hasInterfaces: false,
+  options: NET,
+});
+canBusSuite("GatewayBus at a serial device, ydwg", {
+  create: (name) => new PeeredBus(name, serial),
+  hasInterfaces: false,
+  options: needs({
+    permissions: ["run", "read", "write", "net"],
+    programs: ["socat", "stty"],
+    others: { "--allow-all": allowed("ffi") },
+  }),
+});
