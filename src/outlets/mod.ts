@@ -1,5 +1,5 @@
 /**
- * What the boat tells others by itself: alerts by webhook; where it is, by mDNS; how it does, to systemd.
+ * What the boat tells others by itself: alerts by webhook, frames to MQTT; where it is, by mDNS; how it does, to systemd.
  *
  * @module
  */
@@ -10,5 +10,7 @@ export { MdnsAnnouncer, type MdnsOptions, type MdnsState } from "./mdns.ts";
 export { findBoats, type FindBoatsOptions, type FoundBoat } from "./mdns_browse.ts";
 export { checkInstanceName, instanceNameOf } from "./mdns_name.ts";
 export { MDNS_PORT, type MulticastOptions } from "./mdns_socket.ts";
+export { MqttBridge, type MqttBridgeOptions, type MqttCounters, type MqttSettings } from "./mqtt.ts";
+export type { MqttAccess, MqttQos } from "./mqtt_link.ts";
 export { SystemdNotifier, type SystemdOptions } from "./systemd.ts";
 export { growing, type NotifySettings, readNotifySettings } from "./systemd_watchdog.ts";

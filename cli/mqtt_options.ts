@@ -1,0 +1,356 @@
+import { checkTlsPair, type Filter } from "@vessel/gateway";
+import { boolean, duration, integer, list, powerOfTwo, text } from "./option_types.ts";
+import type { Check, Options } from "./options.ts";
+
+/** Settings of publishing to an MQTT broker. */
+export interface MqttOptionSettings {
+  /** Empty: nothing is published. */
+  mqttBroker: string;
+  mqttTopicPrefix: string;
+  mqttClientId: string;
+  /** 0 to 2. */
+  mqttQos: number;
+  /** Empty: nobody in particular. */
+  mqttUsername: string;
+  /** Empty: none, or the file's. */
+  mqttPassword: string;
+  /** Empty: there is none. */
+  mqttPasswordFile: string;
+  /** PEM file; empty: the system's authorities. */
+  mqttCaFile: string;
+  /** PEM file; empty: none. */
+  mqttCert: string;
+  /** PEM file; empty: none. */
+  mqttKey: string;
+  mqttBufferFrames: number;
+  mqttRetryMs: number;
+  mqttPgnTopics: boolean;
+  mqttDecode: boolean;
+  /** PGNs; none: all. */
+  mqttFilter: readonly string[];
+  mqttHomeAssistant: boolean;
+}
+
+/** What is published to an MQTT broker, as the server's settings say it. */
+export interface MqttConfiguration {
+  url: string;
+  topicPrefix: string;
+  clientId: string;
+  qos: 0 | 1 | 2;
+  username?: string;
+  password?: string;
+  /** PEM. */
+  ca?: string;
+  /** PEM, with its key. */
+  cert?: string;
+  key?: string;
+  bufferFrames: number;
+  retryMs: number;
+  pgnTopics: boolean;
+  decode: boolean;
+  filter: Filter;
+  homeAssistant: boolean;
+}
+
+const MQTT = "MQTT";
+const SCHEMES = ["mqtt:", "tcp:", "mqtts:", "ssl:", "ws:", "wss:"];
+const TLS_SCHEMES = ["mqtts:", "ssl:", "wss:"];
+const MAX_BUFFER_FRAMES = 65_536;
+const MAX_PGN = 0x3ffff;
+/** What every broker takes (MQTT 3.1.1, section 3.1.3.1) and more; longer ones are for the broker to refuse. */
+const MAX_CLIENT_ID_LENGTH = 128;
+
+const reachOptions = {
+  mqttBroker: text({
+    name: "mqtt-broker",
+    key: "mqtt.broker",
+    placeholder: "URL",
+    default: "",
+    help:
+      "Publish every frame to this MQTT broker, such as mqtt://host or mqtts://host:8883; also tcp, ssl, ws and wss. " +
+      "Empty: off. Tried again for ever; what it does not take is dropped, counted, and told on PREFIX/dropped.",
+    group: MQTT,
+    validate: checkBroker,
+  }),
+  mqttTopicPrefix: text({
+    name: "mqtt-topic-prefix",
+    key: "mqtt.topic-prefix",
+    placeholder: "PREFIX",
+    default: "vbg",
+    help: "First level of the topics: PREFIX/frames, PREFIX/status (online or offline, retained), PREFIX/dropped.",
+    group: MQTT,
+    validate: checkPrefix,
+  }),
+  mqttClientId: text({
+    name: "mqtt-client-id",
+    key: "mqtt.client-id",
+    placeholder: "ID",
+    default: "vbg-boat",
+    help: "Who we are. Two clients with the same id at one broker keep cutting each other off.",
+    group: MQTT,
+    validate: (id) =>
+      id !== "" && id.length <= MAX_CLIENT_ID_LENGTH && !hasControls(id)
+        ? undefined
+        : `Cannot use the client id "${id}": expected 1 to ${MAX_CLIENT_ID_LENGTH} printable characters`,
+  }),
+  mqttUsername: text({
+    name: "mqtt-username",
+    key: "mqtt.username",
+    placeholder: "NAME",
+    default: "",
+    help: "Name at the broker.",
+    group: MQTT,
+  }),
+  mqttPassword: text({
+    name: "mqtt-password",
+    key: "mqtt.password",
+    placeholder: "PASSWORD",
+    default: "",
+    secret: true,
+    help: "Password at the broker. Better given by -mqtt-password-file: others can see command lines.",
+    group: MQTT,
+  }),
+  mqttPasswordFile: text({
+    name: "mqtt-password-file",
+    key: "mqtt.password-file",
+    placeholder: "PATH",
+    default: "",
+    help: "File whose first line is the password.",
+    group: MQTT,
+  }),
+  mqttCaFile: text({
+    name: "mqtt-ca-file",
+    key: "mqtt.ca-file",
+    placeholder: "PATH",
+    default: "",
+    help: "PEM file with the authorities that the broker's certificate may come from. Default: those of the system.",
+    group: MQTT,
+  }),
+  mqttCert: text({
+    name: "mqtt-cert",
+    key: "mqtt.cert",
+    placeholder: "PATH",
+    default: "",
+    help: "PEM file with our certificate, for brokers that ask for one. With -mqtt-key.",
+    group: MQTT,
+  }),
+  mqttKey: text({
+    name: "mqtt-key",
+    key: "mqtt.key",
+    placeholder: "PATH",
+    default: "",
+    help: "PEM file with the key of -mqtt-cert, not encrypted.",
+    group: MQTT,
+  }),
+};
+
+/** Options of publishing to an MQTT broker. */
+export const mqttOptions: Options<MqttOptionSettings> = {
+  ...reachOptions,
+  mqttQos: integer({
+    name: "mqtt-qos",
+    key: "mqtt.qos",
+    default: 0,
+    max: 2,
+    help: "0: at most once; 1: at least once, twice only when a connection broke; 2: exactly once.",
+    group: MQTT,
+  }),
+  mqttBufferFrames: powerOfTwo({
+    name: "mqtt-buffer",
+    key: "mqtt.buffer",
+    default: 128,
+    min: 1,
+    max: MAX_BUFFER_FRAMES,
+    help: "Most frames that wait for the broker. A power of two.",
+    group: MQTT,
+  }),
+  mqttRetryMs: duration({
+    name: "mqtt-retry",
+    key: "mqtt.retry",
+    default: 5000,
+    minMs: 100,
+    maxMs: 86_400_000,
+    help: "Time between two attempts to connect.",
+    group: MQTT,
+  }),
+  mqttPgnTopics: boolean({
+    name: "mqtt-pgn-topics",
+    key: "mqtt.pgn-topics",
+    default: false,
+    help: "Publish each frame to PREFIX/pgn/PGN/SOURCE, too.",
+    group: MQTT,
+  }),
+  mqttDecode: boolean({
+    name: "mqtt-decode",
+    key: "mqtt.decode",
+    default: false,
+    help: "Add the decoded fields to each frame.",
+    group: MQTT,
+  }),
+  mqttFilter: list({
+    name: "mqtt-filter",
+    key: "mqtt.filter",
+    placeholder: "PGN",
+    commas: true,
+    default: [],
+    help: "Publish these PGNs alone.",
+    group: MQTT,
+    validate: (pgn) =>
+      /^\d+$/.test(pgn) && Number(pgn) <= MAX_PGN
+        ? undefined
+        : `Cannot read the PGN "${pgn}": expected a number from 0 to ${MAX_PGN}`,
+  }),
+  mqttHomeAssistant: boolean({
+    name: "mqtt-home-assistant",
+    key: "mqtt.home-assistant",
+    default: false,
+    help:
+      "Publish position, speed, course, heading, depth, wind, water temperature, batteries and tanks to PREFIX/values, " +
+      "once a second at most, and describe them to Home Assistant.",
+    group: MQTT,
+  }),
+};
+
+const NAMES: readonly (keyof MqttOptionSettings)[] = [
+  ...(["mqttUsername", "mqttPassword", "mqttPasswordFile", "mqttCaFile", "mqttCert", "mqttKey"] as const),
+  ...(["mqttPgnTopics", "mqttDecode", "mqttFilter", "mqttHomeAssistant"] as const),
+];
+
+/** Rules that look at several settings, and at the files that they name. */
+export const mqttChecks: readonly Check<MqttOptionSettings>[] = [
+  ...NAMES.map((name): Check<MqttOptionSettings> => ({
+    settings: [name, "mqttBroker"],
+    severity: "warning",
+    test: ({ mqttBroker }, isGiven) =>
+      mqttBroker === "" && isGiven(name) ? "Not used: without -mqtt-broker nothing is published" : undefined,
+  })),
+  {
+    settings: ["mqttPassword", "mqttPasswordFile"],
+    severity: "error",
+    test: ({ mqttPassword, mqttPasswordFile }) => {
+      if (mqttPasswordFile === "") return undefined;
+      if (mqttPassword !== "") return "Cannot use both -mqtt-password and -mqtt-password-file";
+      return reasonOf(() => readPassword(mqttPasswordFile));
+    },
+  },
+  {
+    settings: ["mqttUsername", "mqttPassword", "mqttPasswordFile"],
+    severity: "error",
+    test: ({ mqttUsername, mqttPassword, mqttPasswordFile }) =>
+      mqttUsername === "" && (mqttPassword !== "" || mqttPasswordFile !== "")
+        ? "Cannot use an MQTT password without -mqtt-username"
+        : undefined,
+  },
+  {
+    settings: ["mqttCaFile"],
+    severity: "error",
+    test: ({ mqttCaFile }) => mqttCaFile === "" ? undefined : reasonOf(() => readAuthorities(mqttCaFile)),
+  },
+  {
+    settings: ["mqttCert", "mqttKey"],
+    severity: "error",
+    test: ({ mqttCert, mqttKey }) => {
+      if (mqttCert === "" && mqttKey === "") return undefined;
+      if (mqttKey === "") return "Cannot use -mqtt-cert without -mqtt-key";
+      if (mqttCert === "") return "Cannot use -mqtt-key without -mqtt-cert";
+      const reason = reasonOf(() => checkTlsPair(Deno.readTextFileSync(mqttCert), Deno.readTextFileSync(mqttKey)));
+      return reason && `Cannot use the certificate "${mqttCert}" with the key "${mqttKey}": ${reason}`;
+    },
+  },
+  {
+    settings: ["mqttBroker", "mqttCert", "mqttCaFile"],
+    severity: "error",
+    test: ({ mqttBroker, mqttCert, mqttCaFile }) =>
+      mqttBroker === "" || (mqttCert === "" && mqttCaFile === "") || TLS_SCHEMES.includes(new URL(mqttBroker).protocol)
+        ? undefined
+        : `Cannot use certificates with "${mqttBroker}": expected mqtts, ssl or wss`,
+  },
+  {
+    settings: ["mqttPassword", "mqttPasswordFile", "mqttBroker"],
+    severity: "warning",
+    test: ({ mqttBroker, mqttPassword, mqttPasswordFile }) =>
+      mqttBroker !== "" && (mqttPassword !== "" || mqttPasswordFile !== "") && !isSafe(new URL(mqttBroker))
+        ? `Whoever listens on the way to "${mqttBroker}" reads the password: use mqtts`
+        : undefined,
+  },
+];
+
+/** What is to be published; nothing when it is off. Files were looked at by the checks. */
+export function mqttOf(settings: MqttOptionSettings): MqttConfiguration | undefined {
+  const { mqttBroker: url, mqttUsername, mqttPasswordFile, mqttCaFile, mqttCert, mqttKey } = settings;
+  if (url === "") return undefined;
+  const password = mqttPasswordFile === "" ? settings.mqttPassword : readPassword(mqttPasswordFile);
+  const pgn = settings.mqttFilter.map(Number);
+  return {
+    url,
+    topicPrefix: settings.mqttTopicPrefix,
+    clientId: settings.mqttClientId,
+    qos: settings.mqttQos === 0 ? 0 : settings.mqttQos === 1 ? 1 : 2,
+    ...(mqttUsername !== "" && { username: mqttUsername }),
+    ...(password !== "" && { password }),
+    ...(mqttCaFile !== "" && { ca: readAuthorities(mqttCaFile) }),
+    ...(mqttCert !== "" && { cert: Deno.readTextFileSync(mqttCert), key: Deno.readTextFileSync(mqttKey) }),
+    bufferFrames: settings.mqttBufferFrames,
+    retryMs: settings.mqttRetryMs,
+    pgnTopics: settings.mqttPgnTopics,
+    decode: settings.mqttDecode,
+    filter: pgn.length > 0 ? { pgn } : {},
+    homeAssistant: settings.mqttHomeAssistant,
+  };
+}
+
+/** The refusal does not quote the URL where a password may be in it. */
+function checkBroker(url: string): string | undefined {
+  if (url === "") return undefined;
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const isGood = parsed && SCHEMES.includes(parsed.protocol) && parsed.hostname !== "";
+  if (url.includes("@")) {
+    return "Cannot use a broker's URL with a user in it: use -mqtt-username and -mqtt-password-file";
+  }
+  if (isGood && parsed.hash === "" && (isWebSocket(parsed) || isBare(parsed))) return undefined;
+  return `Cannot read the broker "${url}": expected mqtt://HOST[:PORT]; also mqtts, tcp, ssl, ws or wss`;
+}
+
+function isWebSocket({ protocol }: URL): boolean {
+  return protocol === "ws:" || protocol === "wss:";
+}
+
+function isBare({ pathname, search }: URL): boolean {
+  return (pathname === "" || pathname === "/") && search === "";
+}
+
+/** Nobody else hears what goes to the machine itself. */
+function isSafe({ protocol, hostname }: URL): boolean {
+  return TLS_SCHEMES.includes(protocol) || /^(?:localhost|127\..*|\[::1\])$/.test(hostname);
+}
+
+function checkPrefix(prefix: string): string | undefined {
+  if (/^[^/#+$][^#+]*$/.test(prefix) && !prefix.endsWith("/") && !hasControls(prefix)) return undefined;
+  return `Cannot use the topic prefix "${prefix}": expected levels with "/" between them, without #, + and spaces`;
+}
+
+function hasControls(value: string): boolean {
+  return /[\p{Cc}\s]/u.test(value);
+}
+
+function readPassword(path: string): string {
+  const [password = ""] = Deno.readTextFileSync(path).split(/\r?\n/);
+  if (password === "") throw new RangeError(`Cannot use the password file "${path}": its first line is empty`);
+  return password;
+}
+
+function readAuthorities(path: string): string {
+  const pem = Deno.readTextFileSync(path);
+  if (pem.includes("-----BEGIN CERTIFICATE-----")) return pem;
+  throw new RangeError(`Cannot use the authorities in "${path}": there is no certificate in it`);
+}
+
+/** Why something cannot be done, or nothing. */
+function reasonOf(work: () => unknown): string | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
