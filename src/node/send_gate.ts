@@ -1,5 +1,6 @@
 import { type Clock, type Logger, TokenBucket } from "../base/mod.ts";
-import { formatHex, NULL_ADDRESS } from "../frame/mod.ts";
+import { BROADCAST_ADDRESS, formatHex, NULL_ADDRESS } from "../frame/mod.ts";
+import { PGN } from "../pgn/mod.ts";
 import { judge, type NameOf, type SendRule } from "./send_policy.ts";
 import type { OutgoingMessage, OwnAddress, Transmit } from "./voice.ts";
 import { TransmitError } from "./voice.ts";
@@ -156,7 +157,7 @@ export class SendGate {
     const closed = this.#closed();
     if (closed) throw closed;
     this.#takeTokens(wanted.length);
-    for (const { bus, pgn, dst, judgedPgn = pgn } of wanted) this.#judge({ bus, pgn: judgedPgn, dst });
+    for (const message of wanted) this.#judge(message);
     for (const { bus } of wanted) this.#checkBus(bus);
     return wanted.map(({ judgedPgn: _, ...message }) => ({ ...message, src: this.#source(message) }));
   }
@@ -177,8 +178,15 @@ export class SendGate {
     throw new SendError("rate", why, { retryAfterMs });
   }
 
-  #judge(subject: { bus: number; pgn: number; dst: number }): void {
-    const { settings, nameOf } = this.#options;
+  #judge(message: WantedMessage): void {
+    const { settings, nameOf, address } = this.#options;
+    const { bus, judgedPgn: pgn = message.pgn } = message;
+    const isClaim = message.pgn === PGN.addressClaim;
+    if (isClaim && address(bus).kind !== "none") {
+      throw new SendError("policy", "the virtual device claims its address by itself");
+    }
+    // Whoever a claim is for, all go by it, and so do our rules: it says whose the addresses are.
+    const subject = { bus, pgn, dst: isClaim ? BROADCAST_ADDRESS : message.dst };
     const verdict = judge(settings().rules, { subject, nameOf });
     if (verdict.kind === "allowed") return;
     const what = `(pgn=${subject.pgn}, dst=${subject.dst})`;

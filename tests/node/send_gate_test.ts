@@ -28,6 +28,8 @@ class TestGate {
   own: OwnAddress = { kind: "none" };
   /** Why the bus carries nothing. */
   fault: string | undefined;
+  /** Who holds every address. */
+  holder: bigint | undefined;
   /** What the transmitter answers. */
   answer: () => Promise<void> = () => Promise.resolve();
   readonly gate = new SendGate({
@@ -39,7 +41,7 @@ class TestGate {
       },
     },
     address: () => this.own,
-    nameOf: () => undefined,
+    nameOf: () => this.holder,
     buses: ["can0"],
     faultOf: () => this.fault,
     settings: () => this.settings,
@@ -78,6 +80,27 @@ Deno.test("send gate: of several messages all are sent, or none", () => {
   assert.deepEqual(test.sent, []);
   assert.equal(test.refusal(wanted(), wanted({ prio: 2 })), undefined);
   assert.equal(test.sent.length, 2);
+});
+
+Deno.test("send gate: an address claim is for everybody to the rules, whoever it is addressed to; asking for one is not", () => {
+  const test = new TestGate();
+  test.holder = 1n;
+  const claim = wanted({ pgn: 60928, src: 7, dst: 4, data: new Uint8Array(8) });
+  test.settings = { ...OPEN, rules: parseSendRules("!name:2; pgn:0-262143") };
+  assert.equal(test.refusal(claim), "policy", "it could give the address of the denied device another NAME");
+  test.settings = { ...OPEN, rules: parseSendRules("name:1") };
+  assert.equal(test.refusal(claim), "policy");
+  assert.equal(test.refusal(wanted({ pgn: 59904, dst: 4, judgedPgn: 60928 })), undefined);
+  test.settings = { ...OPEN, rules: parseSendRules("pgn:60928") };
+  assert.equal(test.refusal(claim), undefined);
+});
+
+Deno.test("send gate: no client claims the address of the virtual device", () => {
+  const test = new TestGate();
+  test.own = { kind: "claimed", src: 251, name: 1n };
+  assert.equal(test.refusal(wanted({ pgn: 60928, data: new Uint8Array(8) })), "policy");
+  assert.equal(test.refusal(wanted({ pgn: 59904, judgedPgn: 60928 })), undefined);
+  assert.equal(test.audit[0]?.outcome, "policy");
 });
 
 Deno.test("send gate: the rate limit counts messages, and says when there is room", () => {
