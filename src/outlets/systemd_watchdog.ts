@@ -21,16 +21,17 @@ export interface WatchdogOptions {
  * Reads what systemd has put into the environment of a service (sd_notify(3), sd_watchdog_enabled(3)).
  *
  * @param environment at least `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` of those that are set
+ * @param pids the process, and its parent: with tracing on, the server is the child of the one that systemd watches
  * @returns nothing when no systemd has started us
  */
 export function readNotifySettings(
   environment: Readonly<Record<string, string | undefined>>,
-  pid: number,
+  pids: readonly number[],
 ): NotifySettings | undefined {
   const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: micros, WATCHDOG_PID: watched } = environment;
   // Other kinds of sockets (vsock:, for virtual machines) are the manager's own.
   if (socket === undefined || !/^[/@]./.test(socket)) return undefined;
-  const isOurs = watched === undefined || Number(watched) === pid;
+  const isOurs = watched === undefined || pids.includes(Number(watched));
   const watchdogMs = Number(micros) / 1000;
   return { socket, watchdogMs: isOurs && Number.isFinite(watchdogMs) && watchdogMs > 0 ? watchdogMs : undefined };
 }

@@ -7,7 +7,7 @@ import { Logger } from "../../src/base/mod.ts";
 import { SystemdNotifier } from "../../src/outlets/systemd.ts";
 import { growing, readNotifySettings } from "../../src/outlets/systemd_watchdog.ts";
 
-const settings = readNotifySettings(Deno.env.toObject(), Deno.pid);
+const settings = readNotifySettings(Deno.env.toObject(), [Deno.pid]);
 if (!settings) throw new Error("No systemd");
 let beats = 0;
 setInterval(() => beats++, 1);

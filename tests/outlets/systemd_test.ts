@@ -61,20 +61,21 @@ function watchdog(probe: () => boolean | Promise<boolean>) {
 }
 
 Deno.test("what systemd put into the environment is read, and what is not for us is left", () => {
-  assert.equal(readNotifySettings({}, 7), undefined);
-  assert.equal(readNotifySettings({ NOTIFY_SOCKET: "" }, 7), undefined);
-  assert.equal(readNotifySettings({ NOTIFY_SOCKET: "vsock:2:1234" }, 7), undefined);
+  assert.equal(readNotifySettings({}, [7, 6]), undefined);
+  assert.equal(readNotifySettings({ NOTIFY_SOCKET: "" }, [7, 6]), undefined);
+  assert.equal(readNotifySettings({ NOTIFY_SOCKET: "vsock:2:1234" }, [7, 6]), undefined);
   const socket = "/run/systemd/notify";
-  const read = (rest: Record<string, string>) => readNotifySettings({ NOTIFY_SOCKET: socket, ...rest }, 7);
+  const read = (rest: Record<string, string>) => readNotifySettings({ NOTIFY_SOCKET: socket, ...rest }, [7, 6]);
   assert.deepEqual(read({}), { socket, watchdogMs: undefined });
   assert.deepEqual(read({ WATCHDOG_USEC: "30000000" }), { socket, watchdogMs: 30_000 });
   assert.deepEqual(read({ WATCHDOG_USEC: "30000000", WATCHDOG_PID: "7" }), { socket, watchdogMs: 30_000 });
+  assert.deepEqual(read({ WATCHDOG_USEC: "30000000", WATCHDOG_PID: "6" }), { socket, watchdogMs: 30_000 });
   for (
     const rest of [{ WATCHDOG_USEC: "30000000", WATCHDOG_PID: "8" }, { WATCHDOG_USEC: "0" }, { WATCHDOG_USEC: "x" }]
   ) {
     assert.deepEqual(read(rest), { socket, watchdogMs: undefined });
   }
-  assert.equal(readNotifySettings({ NOTIFY_SOCKET: "@abstract" }, 7)?.socket, "@abstract");
+  assert.equal(readNotifySettings({ NOTIFY_SOCKET: "@abstract" }, [7, 6])?.socket, "@abstract");
 });
 
 Deno.test("signs of life come while the count grows, stop with it, and come again", async () => {

@@ -1,0 +1,149 @@
+/**
+ * Makes a Debian package of the programs: `deno run -A scripts/deb.ts [-out DIR] [-deno PATH|none] [-arch ARCH]`.
+ *
+ * The package holds the sources and the npm packages that they import, so that nothing is fetched on the boat, and by
+ * default the Deno that makes it: Debian has none. With `-deno none` it fits every architecture and needs a `deno` on PATH.
+ *
+ * @module
+ */
+import { cp } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { VERSION } from "../src/version.ts";
+
+/** How a package is made. */
+export interface DebOptions {
+  /** Folder for the package, made when it is missing. */
+  out: string;
+  /** The Deno to bring along; undefined: none. */
+  deno: string | undefined;
+  /** Debian's name of its architecture, such as `arm64`. Without a Deno it is `all`. */
+  arch: string;
+  /** What `dpkg-deb -Z` takes. */
+  compression: "xz" | "gzip" | "none";
+}
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const RECIPES = `${ROOT}scripts/debian`;
+/** What the programs need of the checkout. */
+const SOURCES = ["mod.ts", "src", "cli", "deno.json", "deno.lock"];
+const PROGRAMS = [
+  { name: "vbg-boat", file: "boat.ts", flags: "--v8-flags=--max-semi-space-size=4 " },
+  { name: "vbg", file: "vbg.ts", flags: "" },
+];
+const FILES: readonly { from: string; to: string; mode: number }[] = [
+  { from: "vbg-boat.service", to: "usr/lib/systemd/system/vbg-boat.service", mode: 0o644 },
+  { from: "vbg.sysusers", to: "usr/lib/sysusers.d/vbg.conf", mode: 0o644 },
+  { from: "vbg-boat.conf", to: "etc/vbg/vbg-boat.conf", mode: 0o644 },
+  { from: "80-can0.network", to: "usr/share/doc/vbg/examples/80-can0.network", mode: 0o644 },
+  { from: "../../LICENSE", to: "usr/share/doc/vbg/copyright", mode: 0o644 },
+  { from: "../../README.md", to: "usr/share/doc/vbg/README.md", mode: 0o644 },
+  { from: "../../CHANGELOG.md", to: "usr/share/doc/vbg/CHANGELOG.md", mode: 0o644 },
+  { from: "postinst", to: "DEBIAN/postinst", mode: 0o755 },
+  { from: "prerm", to: "DEBIAN/prerm", mode: 0o755 },
+  { from: "postrm", to: "DEBIAN/postrm", mode: 0o755 },
+];
+
+/**
+ * Makes the package.
+ *
+ * @returns its path
+ * @throws {Error} a program that makes it failed, with its words
+ */
+export async function makeDeb({ out, deno, arch, compression }: DebOptions): Promise<string> {
+  await Deno.mkdir(out, { recursive: true });
+  const stage = await Deno.makeTempDir({ prefix: "vbg_deb_" });
+  try {
+    // The folder becomes the root of the package; a temporary one is closed to others.
+    await Deno.chmod(stage, 0o755);
+    const lib = `${stage}/usr/lib/vbg`;
+    await addPrograms(lib);
+    if (deno !== undefined) await add(deno, { to: `${lib}/bin/deno`, mode: 0o755 });
+    for (const { from, to, mode } of FILES) await add(`${RECIPES}/${from}`, { to: `${stage}/${to}`, mode });
+    await addLaunchers(`${stage}/usr/bin`);
+    await Deno.writeTextFile(`${stage}/DEBIAN/conffiles`, "/etc/vbg/vbg-boat.conf\n");
+    const architecture = deno === undefined ? "all" : arch;
+    await Deno.writeTextFile(
+      `${stage}/DEBIAN/control`,
+      await control({ stage, architecture, hasDeno: deno !== undefined }),
+    );
+    const path = `${out}/vbg_${VERSION}_${architecture}.deb`;
+    await run("dpkg-deb", ["--root-owner-group", `-Z${compression}`, "--build", stage, path]);
+    return path;
+  } finally {
+    await Deno.remove(stage, { recursive: true });
+  }
+}
+
+/** The sources, and beside them what they import. */
+async function addPrograms(lib: string): Promise<void> {
+  for (const source of SOURCES) await cp(`${ROOT}${source}`, `${lib}/${source}`, { recursive: true });
+  const entries = PROGRAMS.map(({ file }) => `cli/${file}`);
+  const args = ["install", "--quiet", "--frozen", "--node-modules-dir=auto", "--entrypoint", ...entries];
+  await run(Deno.execPath(), args, { cwd: lib });
+}
+
+async function addLaunchers(folder: string): Promise<void> {
+  const launcher = await Deno.readTextFile(`${RECIPES}/launcher`);
+  await Deno.mkdir(folder, { recursive: true });
+  for (const { name, file, flags } of PROGRAMS) {
+    const text = launcher.replace("@FLAGS@", flags).replace("@PROGRAM@", file)
+      .replace("@DENO_VERSION@", Deno.version.deno);
+    await Deno.writeTextFile(`${folder}/${name}`, text);
+    await Deno.chmod(`${folder}/${name}`, 0o755);
+  }
+}
+
+async function add(from: string, { to, mode }: { to: string; mode: number }): Promise<void> {
+  await Deno.mkdir(to.replace(/\/[^/]*$/, ""), { recursive: true });
+  await Deno.copyFile(from, to);
+  await Deno.chmod(to, mode);
+}
+
+async function control(
+  { stage, architecture, hasDeno }: { stage: string; architecture: string; hasDeno: boolean },
+): Promise<string> {
+  const [kilobytes] = (await run("du", ["-sk", stage])).split("\t");
+  const runtime = hasDeno ? ["Depends: libc6, systemd"] : ["Depends: systemd", "Recommends: deno"];
+  return [
+    "Package: vbg",
+    `Version: ${VERSION}`,
+    `Architecture: ${architecture}`,
+    "Maintainer: Vessel Bus Gateway maintainers <maintainers@vessel.example>",
+    "Section: net",
+    "Priority: optional",
+    `Installed-Size: ${kilobytes}`,
+    ...runtime,
+    "Suggests: can-utils",
+    "Description: NMEA 2000 over HTTP, WebSocket and MQTT",
+    " Reads the CAN buses of a boat, makes whole messages of their frames, records them and",
+    " streams them to any number of clients.",
+    ...(hasDeno ? [] : [" .", ` Needs Deno ${Deno.version.deno} on PATH, which Debian does not have.`]),
+    "",
+  ].join("\n");
+}
+
+async function run(program: string, args: string[], { cwd = "." }: { cwd?: string } = {}): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(program, { args, cwd }).output();
+  if (!success) throw new Error(`Cannot run ${program}: ${new TextDecoder().decode(stderr).trim()}`);
+  return new TextDecoder().decode(stdout);
+}
+
+/** Debian's name of the machine's architecture. */
+function ownArchitecture(): string {
+  return Deno.build.arch === "aarch64" ? "arm64" : "amd64";
+}
+
+if (import.meta.main) {
+  const words = Deno.args.map((word) => word.replace(/^-(?=[a-z])/, "--"));
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      out: { type: "string", default: "." },
+      deno: { type: "string", default: Deno.execPath() },
+      arch: { type: "string", default: ownArchitecture() },
+    },
+  });
+  const deno = values.deno === "none" ? undefined : values.deno;
+  console.log(await makeDeb({ out: values.out, deno, arch: values.arch, compression: "xz" }));
+}
