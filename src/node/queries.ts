@@ -1,5 +1,5 @@
 import type { Broker } from "../broker/mod.ts";
-import { BROADCAST_ADDRESS, newStoredFrame } from "../frame/mod.ts";
+import { BROADCAST_ADDRESS, newStoredFrame, NULL_ADDRESS } from "../frame/mod.ts";
 import { isoRequestPayload, PGN } from "../pgn/mod.ts";
 import type { Sender, SendGate } from "./send_gate.ts";
 import type { OwnAddress } from "./voice.ts";
@@ -95,7 +95,8 @@ export class Queries {
       if (on !== bus || !isFromAsked(src)) return false;
       if (said === PGN.isoAcknowledgement && dst !== BROADCAST_ADDRESS) return true;
       const own = address(bus);
-      return said === pgn && !(own.kind === "claimed" && own.src === src);
+      const ours = own.kind === "claimed" ? own.src : NULL_ADDRESS;
+      return said === pgn && src !== ours;
     };
     const frame = newStoredFrame();
     const look = (seq: number) => {

@@ -188,6 +188,15 @@ Deno.test("a refusal of another device, or of another PGN, is not the answer", N
   assert.equal(frameOf(await boat.post("/query", { pgn: 126996, dst: PEER })).src, PEER);
 });
 
+Deno.test("the request of a query, which is heard too, is not the answer", NET, async () => {
+  await using boat = await TestBoat.start(OPEN);
+  assert.equal((await boat.post("/query", { pgn: 59904, timeout: "50ms" })).status, 504);
+  boat.answerRequests(PEER, ({ src }) => {
+    if (src !== PEER) boat.say({ pgn: 59904, src: PEER, data: [0, 0xee, 0] });
+  });
+  assert.equal(frameOf(await boat.post("/query", { pgn: 59904 })).src, PEER);
+});
+
 Deno.test("a query waits two seconds unless it says how long", NET, async () => {
   await using boat = await TestBoat.start(OPEN);
   const ended: string[] = [];
