@@ -111,6 +111,11 @@ export class TransportSession {
     this.#state = { type: "announcing", dueMs: nowMs };
   }
 
+  /** Whether its first announcement was taken. */
+  get hasBegun(): boolean {
+    return this.#state.type !== "announcing";
+  }
+
   /** When the next frame is due, milliseconds; Infinity when none will be. */
   get dueMs(): number {
     return this.#state.dueMs;

@@ -3,7 +3,7 @@ import type { CanBus } from "../can/mod.ts";
 import { type CanFrame, MAX_MESSAGE_BYTES } from "../frame/mod.ts";
 import { BusTransmitter, type StartTimer, type TransmitCounters, type TransmitLimits } from "./transmitter_bus.ts";
 import { carriageOf } from "./transmitter_framing.ts";
-import { type FrameHearer, type OutgoingMessage, type Transmit, TransmitError } from "./voice.ts";
+import { type AddressUser, type FrameHearer, type OutgoingMessage, type Transmit, TransmitError } from "./voice.ts";
 
 export type { StartTimer, TransmitCounters, TransmitLimits };
 
@@ -43,7 +43,7 @@ export interface TransmitStatus {
  * Carries messages to the buses, in the framing that their PGN and length want: one frame, a fast packet, or an ISO
  * transport session, which runs beside the queue. Needs to hear what the buses hear: receivers answer.
  */
-export class Transmitter implements Transmit, FrameHearer {
+export class Transmitter implements Transmit, AddressUser, FrameHearer {
   readonly #buses: readonly BusTransmitter[];
   #isClosed = false;
 
@@ -84,6 +84,10 @@ export class Transmitter implements Transmit, FrameHearer {
 
   heard(bus: number, frame: CanFrame): void {
     this.#buses[bus]?.heard(frame);
+  }
+
+  addressLost(bus: number, src: number): void {
+    this.#buses[bus]?.addressLost(src);
   }
 
   /** Gives up what waits, and takes no more. Safe to call twice. */

@@ -17,7 +17,7 @@ export type StartTimer = (run: () => void, delayMs: number) => () => void;
 export interface TransmitLimits {
   /** Messages that wait at most, transport sessions aside. */
   queueMessages: number;
-  /** How long a message may wait before it is given up, milliseconds: what is late by more has lost its meaning. */
+  /** How long a message or session may wait for its turn before it is given up, milliseconds: an old one is worse than none. */
   queueTimeoutMs: number;
   /** Transport sessions at most, under way and waiting. */
   queueTransfers: number;
@@ -58,7 +58,7 @@ export class BusTransmitter {
   readonly counters: TransmitCounters = {
     accepted: 0,
     sent: 0,
-    failed: { full: 0, "too-long": 0, bus: 0, aborted: 0, silent: 0, closed: 0 },
+    failed: { full: 0, "too-long": 0, bus: 0, address: 0, aborted: 0, silent: 0, closed: 0 },
   };
   readonly #bus: CanBus;
   readonly #clock: Clock;
@@ -135,6 +135,18 @@ export class BusTransmitter {
     if (this.#sessions.dueMs < dueMs) void this.#work();
   }
 
+  /** Gives up what is not wholly out and would come from an address that is not ours any more. */
+  addressLost(src: number): void {
+    const stays = ({ message }: Entry) => message.src !== src;
+    for (const line of [this.#urgent, this.#queue]) line.splice(0, line.length, ...line.filter(stays));
+    for (const session of [...this.#transfers.keys()]) if (session.src === src) this.#forget(session);
+    for (const entry of [...this.#open]) {
+      if (stays(entry)) continue;
+      const why = `the address ${src} that it should come from was lost`;
+      this.#settle(entry, new TransmitError("address", `Cannot send ${this.#nameOf(entry)}: ${why}`));
+    }
+  }
+
   /** Gives up all that is not out yet; `why` says it in words. */
   giveUp(reason: "bus" | "closed", why: string): void {
     this.#stopTimer?.();
@@ -172,11 +184,19 @@ export class BusTransmitter {
     return undefined;
   }
 
+  /** Gives up what has waited for too long: for its turn in the queue, or behind another session. */
   #dropLate(nowMs: number): void {
     const { queueTimeoutMs } = this.#limits;
-    for (let [head] = this.#queue; head && nowMs - head.acceptedMs > queueTimeoutMs; [head] = this.#queue) {
+    const isLate = ({ acceptedMs }: Entry) => nowMs - acceptedMs > queueTimeoutMs;
+    const why = `it has waited for more than ${queueTimeoutMs} ms`;
+    for (let [head] = this.#queue; head && isLate(head); [head] = this.#queue) {
       this.#queue.shift();
-      this.#fail(head, `it has waited for more than ${queueTimeoutMs} ms`);
+      this.#fail(head, why);
+    }
+    for (const [session, entry] of [...this.#transfers]) {
+      if (session.hasBegun || !isLate(entry)) continue;
+      this.#forget(session);
+      this.#fail(entry, why);
     }
   }
 

@@ -9,7 +9,7 @@ import {
 } from "../frame/mod.ts";
 import { COMMANDED_ADDRESS, type OwnIdentity } from "./own_answers.ts";
 import { VirtualDeviceBus, type VirtualDeviceCounters } from "./virtual_device_bus.ts";
-import type { FrameHearer, OwnAddress, Transmit } from "./voice.ts";
+import type { AddressUser, FrameHearer, OwnAddress, Transmit } from "./voice.ts";
 
 /** How often it looks for what is due. */
 const TICK_MS = 50;
@@ -30,7 +30,7 @@ export interface VirtualDeviceOptions extends OwnIdentity {
   /** The buses, in the order of their indexes. It claims an address on each. */
   buses: readonly { readonly name: string }[];
   /** Where messages go. */
-  transmit: Transmit;
+  transmit: Transmit & AddressUser;
   /** What timeouts go by. */
   clock: Clock;
   /** Gets what happens to its addresses. */

@@ -23,7 +23,7 @@ import {
 } from "./claim.ts";
 import { framesOf, HEARTBEAT_MS, type OwnAnswer, OwnAnswers, type OwnIdentity } from "./own_answers.ts";
 import { EchoedClaims } from "./virtual_device_echoes.ts";
-import type { OutgoingMessage, OwnAddress, Transmit } from "./voice.ts";
+import type { AddressUser, OutgoingMessage, OwnAddress, Transmit } from "./voice.ts";
 
 /** Addresses that are tried, in this order. */
 const CANDIDATES: readonly number[] = Array.from({ length: 253 }, (_, i) => 252 - i);
@@ -69,7 +69,7 @@ export interface VirtualDeviceBusOptions {
   /** 64-bit NAME. */
   name: bigint;
   identity: OwnIdentity;
-  transmit: Transmit;
+  transmit: Transmit & AddressUser;
   clock: Clock;
   log: Logger;
   claimHeartbeatMs: number;
@@ -302,7 +302,10 @@ export class VirtualDeviceBus {
     const { clock, log, busName: bus } = this.#options;
     const [lost, src] = [addressOf(before), addressOf(state)];
     if (lost !== src) this.#receiver.clear();
-    if (lost !== undefined && lost !== src) log.debug("address given up", { bus, src: lost });
+    if (lost !== undefined && lost !== src) {
+      this.#options.transmit.addressLost(this.#options.bus, lost);
+      log.debug("address given up", { bus, src: lost });
+    }
     if (state.type === "without-address") log.warn("no address is free on the bus", { bus });
     if (state.type !== "claimed") return;
     log.info("address claimed", { bus, src: state.address, name: formatName(this.#claimant.name) });

@@ -23,11 +23,12 @@ export class TransmitError extends Error {
    * - `full`: too many wait for the bus already
    * - `too-long`: no transport carries so many bytes
    * - `bus`: the bus took a frame not
+   * - `address`: the address that it should come from was lost to another device
    * - `aborted`: the receiver ended the transport session
    * - `silent`: the receiver did not answer in time
    * - `closed`: the server stops
    */
-  readonly reason: "full" | "too-long" | "bus" | "aborted" | "silent" | "closed";
+  readonly reason: "full" | "too-long" | "bus" | "address" | "aborted" | "silent" | "closed";
 
   constructor(reason: TransmitError["reason"], message: string) {
     super(message);
@@ -45,6 +46,12 @@ export interface Transmit {
    * @returns rejects with a {@linkcode TransmitError} when one of them fails; those after it are sent nevertheless
    */
   send(messages: readonly OutgoingMessage[], options?: { urgent?: boolean }): Promise<void>;
+}
+
+/** Somebody who holds messages from addresses of ours. */
+export interface AddressUser {
+  /** Gives up whatever is not wholly out and comes from an address that we have no longer: it is another's by now. */
+  addressLost(bus: number, src: number): void;
 }
 
 /** Somebody who must hear every frame of a bus, our own included: transport sessions, address claims, requests. */

@@ -16,7 +16,7 @@ const long = (init: MessageInit = {}) => outgoing({ pgn: ADDRESSED, dst: 20, len
 
 Deno.test("1785 bytes reach one receiver by RTS/CTS, and everybody by BAM", async () => {
   const receiver = new TpReceiver({ address: 20 });
-  const wire = await Wire.open({ receivers: [receiver] });
+  const wire = await Wire.open({ receivers: [receiver], queueTimeoutMs: 60_000 });
   const data = random.bytes(1785);
   const sent = [long({ data }), long({ data, dst: 255 }), long({ data, pgn: 127250 })]
     .map((message) => watch(wire.transmitter.send([message])));
@@ -86,7 +86,7 @@ Deno.test("sessions that have frames due all the time let a fast packet pass in 
 });
 
 Deno.test("sessions have a room of their own: too many are refused, and other messages still taken", async () => {
-  const wire = await Wire.open({ queueTransfers: 3 });
+  const wire = await Wire.open({ queueTransfers: 3, queueTimeoutMs: 60_000 });
   for (let i = 0; i < 3; i++) void wire.transmitter.send([long({ dst: 255 })]);
   assert.throws(() => wire.transmitter.send([long()]), { name: "TransmitError", reason: "full" });
   await wire.transmitter.send([outgoing()]);
@@ -96,6 +96,43 @@ Deno.test("sessions have a room of their own: too many are refused, and other me
   void wire.transmitter.send([long({ dst: 255 })]);
   await wire.time.pass(40_000);
   assert.equal(wire.transmitter.status[0]!.counters.sent, 5);
+});
+
+Deno.test("a session that has waited for too long behind others is given up, one under way is not", async () => {
+  const wire = await Wire.open({ receivers: [new TpReceiver({ address: 20 })] });
+  const silent = Array.from({ length: 5 }, () => watch(wire.transmitter.send([long({ dst: 21 })])));
+  const broadcasts = Array.from({ length: 2 }, () => watch(wire.transmitter.send([long({ dst: 255 })])));
+  const [answered] = [watch(wire.transmitter.send([long({ dst: 20 })]))];
+  await wire.time.pass(11_500);
+  assert.deepEqual(silent.map(({ outcome }) => outcome), ["silent", "silent", "silent", "bus", "bus"]);
+  assert.match(silent[4]!.message, /it has waited for more than 10000 ms/);
+  assert.deepEqual(broadcasts.map(({ outcome }) => outcome), ["waiting", "bus"]);
+  assert.equal(answered!.outcome, "sent");
+  await wire.time.pass(5000);
+  assert.equal(broadcasts[0]!.outcome, "sent");
+  const announced = wire.frames[0]!.filter(({ id, data }) => parseCanId(id).pgn === 60416 && data[0] === 0x20);
+  assert.equal(announced.length, 1);
+});
+
+Deno.test("nothing leaves from an address that was lost: no message, no rest of one, no packet of a session", async () => {
+  const wire = await Wire.open({ framesPerSecond: 10, burstFrames: 32 });
+  const send = (message: Parameters<typeof outgoing>[0], options?: { urgent: boolean }) =>
+    watch(wire.transmitter.send([outgoing(message)], options));
+  const broadcast = watch(wire.transmitter.send([long({ dst: 255, src: 252 })]));
+  const behind = watch(wire.transmitter.send([long({ dst: 255, src: 252 })]));
+  await wire.time.pass(1000);
+  const lost = [send({ pgn: 129029, length: 223, src: 252 }), send({ src: 252 })];
+  const kept = send({ src: 251 });
+  await wire.time.pass(0);
+  wire.transmitter.addressLost(0, 252);
+  const before = wire.frames[0]!.length;
+  await wire.time.pass(9000);
+  assert.deepEqual([broadcast, behind, ...lost].map(({ outcome }) => outcome), new Array(4).fill("address"));
+  assert.match(broadcast.message, /the address 252 that it should come from was lost/);
+  assert.equal(kept.outcome, "sent");
+  assert.deepEqual(wire.frames[0]!.slice(before).map(({ id }) => parseCanId(id).src), [251]);
+  const [{ waiting, transfers, counters } = assert.fail()] = wire.transmitter.status;
+  assert.deepEqual([waiting, transfers, counters.failed.address, counters.sent], [0, 0, 4, 1]);
 });
 
 Deno.test("a receiver that says no, and one that says nothing, are told apart, counted and named", async () => {
@@ -211,6 +248,7 @@ Deno.test("whatever happens, every message is sent whole or fails, nothing is le
         full: count("full"),
         "too-long": 0,
         bus: count("bus"),
+        address: 0,
         aborted: count("aborted"),
         silent: count("silent"),
         closed: 0,

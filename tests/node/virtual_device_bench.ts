@@ -1,7 +1,13 @@
 import { silentLogger } from "../../src/base/mod.ts";
 import { Assembler, LoopbackBus, splitFastPacket } from "../../src/can/mod.ts";
 import { buildCanId, formatHex, type Message, NAME_BYTES, parseCanId } from "../../src/frame/mod.ts";
-import { type OutgoingMessage, type Transmit, TransmitError, VirtualDevice } from "../../src/node/mod.ts";
+import {
+  type AddressUser,
+  type OutgoingMessage,
+  type Transmit,
+  TransmitError,
+  VirtualDevice,
+} from "../../src/node/mod.ts";
 import type { VirtualDeviceOptions } from "../../src/node/mod.ts";
 import { isFastPacket } from "../../src/pgn/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -17,10 +23,12 @@ export interface Heard {
 }
 
 /** Puts messages on loopback buses at once; a bus that is named in `down` takes nothing. */
-export class PlainTransmit implements Transmit {
+export class PlainTransmit implements Transmit, AddressUser {
   readonly down = new Set<number>();
   /** What was taken, and whether it was urgent. */
   readonly taken: { message: OutgoingMessage; urgent: boolean }[] = [];
+  /** Addresses that nothing may come from any more. */
+  readonly lost: { bus: number; src: number }[] = [];
   readonly #buses: readonly LoopbackBus[];
   #sequence = 0;
 
@@ -38,6 +46,10 @@ export class PlainTransmit implements Transmit {
       for (const frame of frames) this.#buses[bus]!.inject(id, frame);
     }
     return Promise.resolve();
+  }
+
+  addressLost(bus: number, src: number): void {
+    this.lost.push({ bus, src });
   }
 }
 

@@ -59,6 +59,7 @@ Deno.test("virtual device: claimed, conflicting claim of a lower NAME: claiming 
   assert.deepEqual(heard.map(({ pgn, src }) => [pgn, src]), [[CLAIM, 251]]);
   assert.deepEqual(bench.device.address(0), { kind: "claiming" });
   assert.deepEqual(bench.device.address(1), claimed(252), "the other bus has no conflict");
+  assert.deepEqual(bench.transmit.lost, [{ bus: 0, src: 252 }], "what waits may not come from it any more");
   await bench.pass(250);
   assert.deepEqual(bench.device.address(0), claimed(251));
   assert.equal(bench.device.counters(0)!.addressesLost, 1);
