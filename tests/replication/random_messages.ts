@@ -1,0 +1,108 @@
+import type {
+  BackfillStatus,
+  BackfillUpstream,
+  HandshakeRequest,
+  HandshakeResponse,
+  LiveFrame,
+  LiveStatus,
+  LiveUpstream,
+  Range,
+} from "../../src/replication/mod.ts";
+import type { Random } from "../support/random.ts";
+
+/** A number of any size that the protocol has, zero and the highest among them. */
+function number(random: Random): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.floor(random.next() * 2 ** random.int(54)));
+}
+
+function number32(random: Random): number {
+  return number(random) % 2 ** 32;
+}
+
+function list<T>(random: Random, make: () => T): T[] {
+  return Array.from({ length: random.chance(0.3) ? 0 : random.int(6) }, make);
+}
+
+function text(random: Random): string {
+  return Array.from({ length: random.int(12) }, () => random.pick([..."aZ09._-é水🚢\0 "])).join("");
+}
+
+function range(random: Random): Range {
+  const start = number(random);
+  return { start, end: Math.max(start, number(random)) };
+}
+
+function frame(random: Random): LiveFrame {
+  return {
+    seq: number(random),
+    timestampUs: number(random),
+    canId: number32(random),
+    data: random.bytes(random.chance(0.9) ? random.int(10) : random.int(1786)),
+  };
+}
+
+export function randomRequest(random: Random): HandshakeRequest {
+  return {
+    instanceId: text(random),
+    headSeq: number(random),
+    journalBytes: number(random),
+    epoch: random.chance(0.5) ? random.bytes(16) : undefined,
+    features: list(random, () => text(random)),
+    void: list(random, () => range(random)),
+    oldestSeq: number(random),
+    busNames: list(random, () => text(random)),
+    lost: list(random, () => ({ ...range(random), reason: text(random) })),
+  };
+}
+
+export function randomResponse(random: Random): HandshakeResponse {
+  return {
+    cursor: number(random),
+    holes: list(random, () => range(random)),
+    liveStartFrom: number(random),
+    features: list(random, () => text(random)),
+    known: random.chance(0.5),
+    durableThrough: number(random),
+    rateLimit: number32(random),
+    rateBurst: number32(random),
+  };
+}
+
+export function randomLiveUpstream(random: Random): LiveUpstream {
+  const status = { headSeq: number(random), journalBytes: number(random) };
+  return random.pick<() => LiveUpstream>([
+    () => ({ kind: "frame", frame: frame(random) }),
+    () => ({ kind: "status", status }),
+    () => ({ kind: "batch", frames: list(random, () => frame(random)) }),
+    () => ({ kind: "unknown" }),
+  ])();
+}
+
+export function randomLiveStatus(random: Random): LiveStatus {
+  return { ackSeq: number(random), receivedThrough: number(random) };
+}
+
+export function randomBackfillUpstream(random: Random): BackfillUpstream {
+  if (random.chance(0.1)) return { block: undefined };
+  return {
+    block: {
+      baseSeq: number(random),
+      baseTimeUs: number(random),
+      frameCount: number32(random),
+      data: random.bytes(random.int(20_000)),
+      compressed: random.chance(0.5),
+      blockSize: number32(random),
+      fileOffset: number(random),
+      length: number32(random),
+    },
+  };
+}
+
+export function randomBackfillStatus(random: Random): BackfillStatus {
+  return {
+    continuousThrough: number(random),
+    remaining: list(random, () => range(random)),
+    filled: list(random, () => range(random)),
+    rejected: list(random, () => ({ baseSeq: number(random), reason: text(random) })),
+  };
+}
