@@ -23,7 +23,6 @@ export const mdnsOptions: Options<MdnsSettings> = {
   }),
   mdnsName: text({
     name: "mdns-name",
-    key: "mdns.name",
     placeholder: "NAME",
     default: "",
     help:
