@@ -6,7 +6,7 @@ import { manufacturerCode } from "../pgn/mod.ts";
 import { followDevices } from "../stream/mod.ts";
 import { MqttHomeAssistant } from "./mqtt_home_assistant.ts";
 import { type MqttAccess, MqttLink } from "./mqtt_link.ts";
-import { type MqttItem, MqttQueue } from "./mqtt_queue.ts";
+import { type MqttItem, type MqttMessages, MqttQueue } from "./mqtt_queue.ts";
 import { MqttUnconfirmed, oneFrame } from "./mqtt_unconfirmed.ts";
 
 /** What is published, and where. */
@@ -27,6 +27,8 @@ export interface MqttSettings extends Omit<MqttAccess, "keepaliveS" | "connectTi
   keepaliveS?: number;
   /** Default 10 000. */
   connectTimeoutMs?: number;
+  /** A broker that acknowledges nothing for so long is connected to anew, milliseconds; default 30 000. */
+  ackTimeoutMs?: number;
 }
 
 /** What a bridge works with. */
@@ -56,6 +58,7 @@ const TICK_MS = 4;
 const ROUND_MS = 1000;
 const KEEPALIVE_S = 15;
 const CONNECT_TIMEOUT_MS = 10_000;
+const ACK_TIMEOUT_MS = 30_000;
 /** At a stop: what waits may still leave for so long, */
 const LAST_FRAMES_MS = 1500;
 /** and then the goodbye. */
@@ -76,6 +79,7 @@ interface Delivery {
 export class MqttBridge {
   readonly #settings: MqttSettings;
   readonly #broker: Broker;
+  readonly #clock: Clock;
   readonly #stall: StallDetector;
   readonly #log: Logger;
   readonly #link: MqttLink;
@@ -88,6 +92,8 @@ export class MqttBridge {
   #underWay = new Set<Delivery>();
   #messages = 0;
   #published = 0;
+  /** Since when something is under way. */
+  #busySinceMs = 0;
   #pumping = false;
   #tick: ReturnType<typeof setTimeout> | undefined;
   #rounds: ReturnType<typeof setInterval> | undefined;
@@ -96,6 +102,7 @@ export class MqttBridge {
   constructor({ settings, broker, clock, stall, log }: MqttBridgeOptions) {
     this.#settings = settings;
     this.#broker = broker;
+    this.#clock = clock;
     this.#stall = stall;
     this.#log = log;
     const { json } = broker;
@@ -106,6 +113,7 @@ export class MqttBridge {
     this.#queue = new MqttQueue(broker, {
       capacity: settings.bufferFrames,
       accept,
+      read: (seq) => this.#messagesOf(seq),
       wake: () => this.#wake(),
       lastCall: () => this.#pump(),
     });
@@ -209,6 +217,9 @@ export class MqttBridge {
   }
 
   #round(): void {
+    const { ackTimeoutMs = ACK_TIMEOUT_MS } = this.#settings;
+    const waitsMs = this.#clock.monoMs() - Math.max(this.#busySinceMs, this.#link.acknowledgedMs);
+    if (this.#messages > 0 && waitsMs > ackTimeoutMs) this.#link.renew("the broker acknowledges nothing");
     if (!this.#link.isUp) return;
     if (this.#unconfirmed.wantsPing) this.#link.sendPing();
     this.#homeAssistant?.round();
@@ -223,26 +234,25 @@ export class MqttBridge {
     while (this.#link.isUp && this.#messages + messagesOfFrame <= WINDOW_MESSAGES) {
       const item = this.#queue.next();
       if (!item) break;
-      if (item.kind === "dropped") this.#send(item, { [this.#topic("dropped")]: JSON.stringify(item.dropped) });
-      else this.#sendFrame(item);
+      this.#send(item);
     }
     this.#pumping = false;
   }
 
-  #sendFrame(item: MqttItem & { kind: "frame" }): void {
-    const text = this.#text(item.seq);
-    if (text === undefined) return this.#queue.lose(oneFrame(item.seq));
-    const messages = { [this.#topic("frames")]: text };
-    if (this.#settings.pgnTopics && this.#broker.ring.read(item.seq, this.#stored)) {
-      messages[this.#topic(`pgn/${this.#stored.pgn}/${this.#stored.id & 0xff}`)] = text;
-    }
-    this.#send(item, messages);
+  #messagesOf(seq: number): MqttMessages | undefined {
+    const text = this.#text(seq);
+    if (text === undefined) return undefined;
+    const frames = this.#topic("frames");
+    if (!this.#settings.pgnTopics || !this.#broker.ring.read(seq, this.#stored)) return { [frames]: text };
+    return { [frames]: text, [this.#topic(`pgn/${this.#stored.pgn}/${this.#stored.id & 0xff}`)]: text };
   }
 
-  #send(item: MqttItem, messages: Record<string, string>): void {
+  #send(item: MqttItem): void {
+    const messages = item.kind === "frame" ? item.messages : { [this.#topic("dropped")]: JSON.stringify(item.dropped) };
     const topics = Object.entries(messages);
     const delivery: Delivery = { item, left: topics.length, failed: false };
     this.#underWay.add(delivery);
+    if (this.#messages === 0) this.#busySinceMs = this.#clock.monoMs();
     this.#messages += topics.length;
     if (this.#settings.qos === 0) this.#unconfirmed.sent(item);
     for (const [topic, payload] of topics) {

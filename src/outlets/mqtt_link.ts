@@ -60,6 +60,7 @@ export class MqttLink {
   #state: MqttLinkState = { kind: "idle" };
   #stopped = false;
   #connects = 0;
+  #acknowledgedMs = 0;
   /** Reason that the log has been told; nothing when it has been told that we are connected. */
   #told: string | undefined = "";
   /** The same, until a connection has lasted. */
@@ -82,6 +83,11 @@ export class MqttLink {
   /** Connections made so far. */
   get connects(): number {
     return this.#connects;
+  }
+
+  /** When the broker has last acknowledged anything, a connection included; monotonic. */
+  get acknowledgedMs(): number {
+    return this.#acknowledgedMs;
   }
 
   /** Loads the client and begins to connect; does not wait for the broker. Never rejects. */
@@ -112,6 +118,13 @@ export class MqttLink {
     this.#client?.sendPing();
   }
 
+  /** Gives the connection up for a reason, if there is one; another one follows. */
+  renew(reason: string): void {
+    if (!this.#client?.connected) return;
+    this.#fault = reason;
+    this.#client.stream.destroy();
+  }
+
   /** Says goodbye and disconnects; after `patienceMs` without it. The broker's last will says it then. */
   async stop(patienceMs: number): Promise<void> {
     this.#stopped = true;
@@ -139,14 +152,17 @@ export class MqttLink {
   async #open(): Promise<void> {
     const { connect } = await import("mqtt");
     if (this.#stopped) return;
-    const { access, ping, pong } = this.#options;
+    const { access, clock, ping, pong } = this.#options;
     const client = connect(urlForClient(access.url), clientOptions(this.#options));
     this.#client = client;
     client.on("connect", () => this.#connected());
     client.on("error", (error) => this.#fault = wordsOf(error));
     client.on("close", () => this.#closed());
     client.on("packetsend", ({ cmd }: Packet) => cmd === "pingreq" && ping());
-    client.on("packetreceive", ({ cmd }: Packet) => cmd === "pingresp" && pong());
+    client.on("packetreceive", ({ cmd }: Packet) => {
+      if (cmd === "pingresp") pong();
+      else this.#acknowledgedMs = clock.monoMs();
+    });
   }
 
   #connected(): void {

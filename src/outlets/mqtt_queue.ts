@@ -1,7 +1,12 @@
 import { type Accept, type Broker, type DroppedFrames, extendDropped, type Subscription } from "../broker/mod.ts";
 
+/** Payloads by topic. */
+export type MqttMessages = Readonly<Record<string, string>>;
+
 /** What is to be published next. */
-export type MqttItem = { kind: "frame"; seq: number } | { kind: "dropped"; dropped: DroppedFrames };
+export type MqttItem =
+  | { kind: "frame"; seq: number; messages: MqttMessages }
+  | { kind: "dropped"; dropped: DroppedFrames };
 
 /** Drops that are told when so many frames have been taken. */
 interface Gap {
@@ -14,6 +19,8 @@ export interface MqttQueueOptions {
   /** Most frames that may wait, a power of two. */
   capacity: number;
   accept: Accept;
+  /** What is published of a frame; nothing when the ring has let it go. */
+  read: (seq: number) => MqttMessages | undefined;
   /** Called when a frame waits and none did before. */
   wake: () => void;
   /** Called before the ring forgets all frames. */
@@ -24,15 +31,19 @@ export interface MqttQueueOptions {
 export class MqttQueue {
   readonly #broker: Broker;
   readonly #subscription: Subscription;
+  readonly #read: MqttQueueOptions["read"];
   /** At most one for each place of the queue. */
   readonly #gaps: Gap[] = [];
   /** Lost after it was taken: older than whatever waits. */
   #lost: DroppedFrames | undefined;
+  /** A frame that was read when it showed that others before it are gone. */
+  #held: MqttItem | undefined;
   #taken = 0;
   #dropped = 0;
 
   constructor(broker: Broker, options: MqttQueueOptions) {
     this.#broker = broker;
+    this.#read = options.read;
     const lastCall = () => {
       options.lastCall();
       this.#giveUp();
@@ -42,7 +53,7 @@ export class MqttQueue {
 
   /** Frames that wait. */
   get waiting(): number {
-    return this.#subscription.waiting;
+    return this.#subscription.waiting + (this.#held ? 1 : 0);
   }
 
   /** Frames ever dropped: there was no room, or they were lost on their way. */
@@ -53,12 +64,12 @@ export class MqttQueue {
   /** Takes what is next; nothing when nothing waits. */
   next(): MqttItem | undefined {
     this.#noteGap();
-    const dropped = this.#lost ?? this.#takeGap();
+    this.#held ??= this.#nextFrame();
+    const dropped = this.#lost;
     this.#lost = undefined;
     if (dropped) return { kind: "dropped", dropped };
-    let item: MqttItem | undefined;
-    this.#subscription.drain((seq) => item = { kind: "frame", seq }, 1);
-    if (item) this.#taken++;
+    const item = this.#held;
+    this.#held = undefined;
     return item;
   }
 
@@ -98,10 +109,25 @@ export class MqttQueue {
     this.#subscription.drain((seq) => this.lose({ from_seq: seq, to_seq: seq, count: 1 }));
   }
 
-  #takeGap(): DroppedFrames | undefined {
+  /** The next frame that can still be read. What is dropped before it is told before it. */
+  #nextFrame(): MqttItem | undefined {
+    for (;;) {
+      this.#tellDue();
+      let seq: number | undefined;
+      this.#subscription.drain((next) => seq = next, 1);
+      if (seq === undefined) return undefined;
+      this.#taken++;
+      const messages = this.#read(seq);
+      if (messages) return { kind: "frame", seq, messages };
+      this.lose({ from_seq: seq, to_seq: seq, count: 1 });
+    }
+  }
+
+  /** Tells of the drops that come before the next frame that waits. */
+  #tellDue(): void {
     const [first] = this.#gaps;
-    if (!first || first.after > this.#taken) return undefined;
+    if (!first || first.after > this.#taken) return;
     this.#gaps.shift();
-    return first.dropped;
+    this.tell(first.dropped);
   }
 }

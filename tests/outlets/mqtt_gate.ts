@@ -23,8 +23,7 @@ export class Gate implements AsyncDisposable {
   }
 
   get url(): string {
-    const address = this.#server.address();
-    return `mqtt://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+    return urlOf(this.#server);
   }
 
   /** Changes what happens, also to the connections that are there. */
@@ -58,4 +57,44 @@ export class Gate implements AsyncDisposable {
     socket.on("error", () => {});
     socket.on("close", () => this.#sockets.delete(socket));
   }
+}
+
+/** An MQTT broker that welcomes everybody and then says no word. */
+export class DeafBroker implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  connections = 0;
+
+  private constructor() {
+    this.#server = createServer((socket) => {
+      this.connections++;
+      this.#sockets.add(socket);
+      socket.on("error", () => {});
+      socket.write(Uint8Array.of(...CONNACK));
+      socket.resume();
+    });
+  }
+
+  static async start(): Promise<DeafBroker> {
+    const broker = new DeafBroker();
+    await new Promise<void>((resolve) => broker.#server.listen(0, "127.0.0.1", resolve));
+    return broker;
+  }
+
+  get url(): string {
+    return urlOf(this.#server);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** Accepted, no session (MQTT 3.1.1, section 3.2). */
+const CONNACK = [0x20, 2, 0, 0];
+
+function urlOf(server: Server): string {
+  const address = server.address();
+  return `mqtt://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
 }

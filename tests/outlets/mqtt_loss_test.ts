@@ -7,7 +7,7 @@ import { inFolder } from "../support/folder.ts";
 import { message } from "../support/messages.ts";
 import { Mosquitto, MqttSubscriber } from "../support/mosquitto.ts";
 import { needs } from "../support/needs.ts";
-import { Gate } from "./mqtt_gate.ts";
+import { DeafBroker, Gate } from "./mqtt_gate.ts";
 import { TestBridge } from "./mqtt_setup.ts";
 
 const NEEDS = needs({ permissions: ["net", "env", "sys", "write"], programs: ["mosquitto", "mosquitto_sub"] });
@@ -186,3 +186,18 @@ Deno.test("nobody at the broker's address: tried for ever, told once", NET, asyn
   boat.broker.publish(message());
   assert.equal(boat.bridge.waiting, 1);
 });
+
+Deno.test(
+  "a broker that takes frames and acknowledges none is connected to anew, with the same frames",
+  NET,
+  async () => {
+    await using deaf = await DeafBroker.start();
+    await using boat = await TestBridge.start({ url: deaf.url, ackTimeoutMs: 200 });
+    boat.say(200);
+    await eventually("further connections", () => deaf.connections > 2);
+    await eventually("the reason", () => boat.reason.endsWith("the broker acknowledges nothing"));
+    assert.equal(boat.log.filter((line) => line.includes("WARN")).length, 1);
+    assert.deepEqual(boat.bridge.counters.published, 0);
+    assert.equal(boat.bridge.waiting, 128 - 16);
+  },
+);

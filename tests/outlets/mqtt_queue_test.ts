@@ -4,9 +4,12 @@ import { type MqttItem, MqttQueue } from "../../src/outlets/mqtt_queue.ts";
 import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
 
+const messagesOf = (seq: number) => ({ "vbg/frames": String(seq) });
+
 function queueOf({ capacity = 8, wake = () => {} }: { capacity?: number; wake?: () => void } = {}) {
   const broker = new Broker({ buses: ["can0"], ringFrames: 64 });
-  const queue = new MqttQueue(broker, { capacity, accept: (_bus, src) => src !== 9, wake, lastCall: () => {} });
+  const read = (seq: number) => broker.json.of(seq) === undefined ? undefined : messagesOf(seq);
+  const queue = new MqttQueue(broker, { capacity, accept: (_bus, src) => src !== 9, wake, read, lastCall: () => {} });
   const publish = (count: number, src = 1) => {
     for (let i = 0; i < count; i++) broker.publish(message({ src }));
   };
@@ -18,29 +21,30 @@ function queueOf({ capacity = 8, wake = () => {} }: { capacity?: number; wake?: 
   return { broker, queue, publish, takeAll };
 }
 
+const frame = (seq: number): MqttItem => ({ kind: "frame", seq, messages: messagesOf(seq) });
+const told = (from_seq: number, to_seq: number, count: number): MqttItem => {
+  return { kind: "dropped", dropped: { from_seq, to_seq, count } };
+};
+
 Deno.test("what an MQTT queue drops is told between the frames before and after it", () => {
   const { queue, publish, takeAll } = queueOf({ capacity: 4 });
   publish(6);
-  assert.deepEqual(queue.next(), { kind: "frame", seq: 1 });
+  assert.deepEqual(queue.next(), frame(1));
   publish(3);
-  const told = (from_seq: number, to_seq: number, count: number): MqttItem => {
-    return { kind: "dropped", dropped: { from_seq, to_seq, count } };
-  };
-  const frames = (...seqs: number[]) => seqs.map((seq): MqttItem => ({ kind: "frame", seq }));
-  assert.deepEqual(takeAll(), [...frames(2, 3, 4), told(5, 6, 2), ...frames(7), told(8, 9, 2)]);
+  assert.deepEqual(takeAll(), [frame(2), frame(3), frame(4), told(5, 6, 2), frame(7), told(8, 9, 2)]);
   assert.equal(queue.dropped, 4);
 });
 
 Deno.test("what an MQTT queue lost on its way is told before anything that waits, and only counted once", () => {
   const { queue, publish } = queueOf();
   publish(3);
-  assert.deepEqual(queue.next(), { kind: "frame", seq: 1 });
+  assert.deepEqual(queue.next(), frame(1));
   queue.lose({ from_seq: 1, to_seq: 1, count: 1 });
   const notice = queue.next();
-  assert.deepEqual(notice, { kind: "dropped", dropped: { from_seq: 1, to_seq: 1, count: 1 } });
+  assert.deepEqual(notice, told(1, 1, 1));
   queue.tell({ from_seq: 1, to_seq: 1, count: 1 });
   assert.deepEqual(queue.next(), notice);
-  assert.deepEqual(queue.next(), { kind: "frame", seq: 2 });
+  assert.deepEqual(queue.next(), frame(2));
   assert.equal(queue.dropped, 1);
 });
 
@@ -89,6 +93,18 @@ Deno.test("when numbers begin again, what waits is told as dropped before the fi
   const items = takeAll();
   const dropped = items.map((item) => item.kind === "dropped" ? item.dropped.count : 0);
   assert.equal(dropped.reduce((sum, count) => sum + count), 5);
-  assert.deepEqual(items.at(-1), { kind: "frame", seq: 1 });
+  assert.deepEqual(items.at(-1), frame(1));
   assert.equal(queue.dropped, 5);
+});
+
+Deno.test("frames that waited until the ring had let them go are told as dropped all at once", () => {
+  const { queue, publish, takeAll } = queueOf({ capacity: 8 });
+  publish(8 + 60);
+  const items = takeAll();
+  assert.deepEqual(items, [told(1, 4, 4), ...[5, 6, 7, 8].map(frame), told(9, 68, 60)]);
+  publish(4);
+  publish(100, 9);
+  publish(2);
+  assert.deepEqual(takeAll(), [told(69, 72, 4), frame(173), frame(174)]);
+  assert.equal(queue.dropped, 68);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { MqttUnconfirmed } from "../../src/outlets/mqtt_unconfirmed.ts";
 
 const send = (unconfirmed: MqttUnconfirmed, ...seqs: number[]) =>
-  seqs.forEach((seq) => unconfirmed.sent({ kind: "frame", seq }));
+  seqs.forEach((seq) => unconfirmed.sent({ kind: "frame", seq, messages: {} }));
 
 Deno.test("what was sent before a ping is confirmed by its answer, and nothing that came later", () => {
   const unconfirmed = new MqttUnconfirmed();
