@@ -35,10 +35,10 @@ export interface Caller {
   name: string | undefined;
   /** Address of the client; empty when the request did not come over a network. */
   address: string;
-  /** What the caller may ask for. */
-  scopes: readonly Scope[];
-  /** False: a page of another origin asks, which may read but not send. */
-  originAllowed: boolean;
+  /** What the caller may ask for by the rules of now; none when its token is no longer known. */
+  readonly scopes: readonly Scope[];
+  /** False: a page of another origin asks, which may read but not send; by the rules of now. */
+  readonly originAllowed: boolean;
 }
 
 /** Why a request was refused: no token, an unknown one, one without the scope, a page that may not send. */
@@ -89,11 +89,27 @@ export class Access {
     const token = OPEN_PATHS.includes(url.pathname) ? NOBODY : this.#identify(request.headers, url);
     if (typeof token === "string") throw this.#refuse(token, { scope, address, via: url.pathname });
     const { name, scopes } = token;
-    const originAllowed = maySend(request.headers, this.#allowOrigins);
+    // A copy: a request whose WebSocket is open cannot be read any more.
+    const headers = new Headers(request.headers);
+    const originAllowed = maySend(headers, this.#allowOrigins);
     const about = { scope, address, via: url.pathname, name };
     if (!scopes.includes(scope)) throw this.#refuse("scope", about);
     if (scope === "send" && !originAllowed) throw this.#refuse("origin", about);
-    return { name, scopes, originAllowed, address };
+    const scopesNow = () => {
+      const known = this.#identify(headers, url);
+      return typeof known === "string" ? [] : known.scopes;
+    };
+    const originAllowedNow = () => maySend(headers, this.#allowOrigins);
+    return {
+      name,
+      address,
+      get scopes() {
+        return scopesNow();
+      },
+      get originAllowed() {
+        return originAllowedNow();
+      },
+    };
   }
 
   /** Who has the token that a request carries, or why nobody is known. */

@@ -139,6 +139,7 @@ export function sendFromSocket(
   };
   try {
     gate.admit(sender);
+    if (caller.scopes.length === 0) return turnAway("unknown", "The token is not known here any more");
     if (!caller.scopes.includes("send")) {
       return turnAway("scope", `The token of "${caller.name}" is not good for "send"`);
     }

@@ -75,6 +75,33 @@ Deno.test("a WebSocket sends with a token for it, and from no page of another or
   await eventually("the socket to close", () => foreign.readyState === WebSocket.CLOSED);
 });
 
+Deno.test("a WebSocket may what its token is good for now, not what it was good for when it was opened", async () => {
+  await using boat = await TestBoat.start({ sendEnabled: true });
+  await using nobody = await boat.ws();
+  boat.boat.reload({ tokens: TOKENS });
+  const send = JSON.stringify({ type: "send", data: MESSAGE });
+  assert.match(await nobody.errorTo(send) ?? "", /not known here/);
+  await using skipper = await boat.ws(`?access_token=${BOTH}`);
+  boat.boat.reload({ tokens: [tokenOf("skipper", BOTH, ["read"])] });
+  assert.match(await skipper.errorTo(send) ?? "", /token of "skipper" is not good for "send"/);
+  boat.boat.reload({ tokens: TOKENS.slice(0, 2) });
+  assert.match(await skipper.errorTo(send) ?? "", /not known here/);
+  assert.deepEqual(boat.heard[0], []);
+  boat.boat.reload({ tokens: TOKENS });
+  skipper.socket.send(send);
+  await eventually("the message", () => boat.heard[0]?.length === 1);
+});
+
+Deno.test("a WebSocket of another origin may send for as long as the origin is listed", async () => {
+  await using boat = await TestBoat.start({ sendEnabled: true, allowOrigins: [FOREIGN.Origin] });
+  await using page = await boat.ws("", FOREIGN);
+  const send = JSON.stringify({ type: "send", data: MESSAGE });
+  page.socket.send(send);
+  await eventually("the message", () => boat.heard[0]?.length === 1);
+  boat.boat.reload({ allowOrigins: [] });
+  assert.match(await page.errorTo(send) ?? "", /another origin/);
+});
+
 Deno.test("a boat that is told other tokens asks for them from then on, and opens when it has none", async () => {
   await using boat = await TestBoat.start({ tokens: TOKENS });
   const status = async (token: string) => (await boat.raw("/devices", { headers: bearer(token) })).status;
