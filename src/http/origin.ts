@@ -8,8 +8,9 @@
 export function maySend(headers: Headers, allowOrigins: readonly string[]): boolean {
   const origin = headers.get("Origin");
   if (allowOrigins.includes("*") || (origin !== null && allowOrigins.includes(origin.toLowerCase()))) return true;
-  if (origin === null) return ["none", "same-origin"].includes(headers.get("Sec-Fetch-Site") ?? "none");
-  return isOwnPage(origin, headers.get("Host"));
+  // Where the browser says it: the same host by another scheme is another server, and the Host header does not tell.
+  const isOwnSite = ["none", "same-origin"].includes(headers.get("Sec-Fetch-Site") ?? "none");
+  return isOwnSite && (origin === null || isOwnPage(origin, headers.get("Host")));
 }
 
 /** Whether page and request are of the same host and port, by a local name. */

@@ -54,6 +54,16 @@ const TABLE: [what: string, headers: Record<string, string>, allowed: boolean][]
   ["an origin under a listed one", { Host: "boat", Origin: "https://chart.example.com.evil.com" }, false],
   ["a listed host by another scheme", { Host: "boat", Origin: "http://chart.example.com" }, false],
   ["another extension", { Host: "boat", Origin: "chrome-extension://evil" }, false],
+  ["another server on the standard port of another scheme", {
+    Host: "boat.local",
+    Origin: "http://boat.local",
+    "Sec-Fetch-Site": "cross-site",
+  }, false],
+  ["our own page, which the browser knows to be it", {
+    Host: "boat.local",
+    Origin: "http://boat.local",
+    "Sec-Fetch-Site": "same-origin",
+  }, true],
   ["another site that hides its origin", { Host: "boat:8089", "Sec-Fetch-Site": "cross-site" }, false],
   ["another port that hides its origin", { Host: "boat:8089", "Sec-Fetch-Site": "same-site" }, false],
 ];
