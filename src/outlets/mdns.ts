@@ -20,15 +20,18 @@ export interface MdnsOptions {
   name: string;
   /** Address that the server listens on. */
   listening: { hostname: string; port: number };
+  /** Whether it speaks HTTPS. */
   tls: boolean;
   /** Version of the server. */
   version: string;
   /** Instance id under which the boat is replicated. */
   instance?: string | undefined;
+  /** Told of names, failures and their end, once each. */
   log: Logger;
+  /** Where mDNS is spoken, default everywhere. */
   multicast?: MulticastOptions;
   /** Waits after a failure, default 5 s doubling to 1 min. */
-  retry?: BackoffOptions;
+  retry?: { firstMs: number; capMs: number };
   /** Addresses of the machine's network, default the real ones; internal ones left out. */
   addresses?: () => string[];
   /** How often they are looked at, default 5000. */
@@ -77,6 +80,7 @@ export class MdnsAnnouncer {
     }
   }
 
+  /** How it does now. */
   get state(): MdnsState {
     return this.#state;
   }

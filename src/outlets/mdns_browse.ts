@@ -6,6 +6,7 @@ export interface FoundBoat {
   name: string;
   /** Name of its machine, `vbg-….local`. */
   host: string;
+  /** Port of its API. */
   port: number;
   /** Its addresses, those first that can be reached from anywhere on the network: IPv4, then IPv6. */
   addresses: string[];
@@ -21,6 +22,7 @@ export interface FindBoatsOptions {
   name?: string;
   /** Default 2000. */
   timeoutMs?: number;
+  /** Where is looked, default everywhere. */
   multicast?: MulticastOptions;
 }
 

@@ -3,12 +3,14 @@ import { type NotifySettings, Watchdog } from "./systemd_watchdog.ts";
 
 /** How the service manager is told. */
 export interface SystemdOptions {
+  /** See {@linkcode readNotifySettings}. */
   settings: NotifySettings;
   /**
    * Whether the server still works; asked before each sign of life. One that does not answer is one that does not work.
    * See {@linkcode growing}.
    */
   probe: () => boolean | Promise<boolean>;
+  /** Told when systemd cannot be told, and when the server does not work. */
   log: Logger;
 }
 
@@ -30,6 +32,7 @@ export class SystemdNotifier {
   #watchdog: Watchdog | undefined;
   #isTold = false;
 
+  /** Says nothing yet. */
   constructor(options: SystemdOptions) {
     this.#options = options;
   }
