@@ -23,9 +23,9 @@ export interface MqttSettings extends Omit<MqttAccess, "keepaliveS" | "connectTi
   pgnTopics: boolean;
   /** Publishes what Home Assistant can show, and tells it so. */
   homeAssistant: boolean;
-  /** Default 15. */
+  /** See {@linkcode MqttAccess}; default 15. */
   keepaliveS?: number;
-  /** Default 10 000. */
+  /** See {@linkcode MqttAccess}; default 10 000. */
   connectTimeoutMs?: number;
   /** A broker that acknowledges nothing for so long is connected to anew, milliseconds; default 30 000. */
   ackTimeoutMs?: number;

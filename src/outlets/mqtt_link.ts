@@ -8,15 +8,19 @@ export type MqttQos = 0 | 1 | 2;
 export interface MqttAccess {
   /** `mqtt://`, `tcp://`, `mqtts://`, `ssl://`, `ws://` or `wss://`; without a port: the scheme's. */
   url: string;
+  /** Who we are; two with the same id cut each other off. */
   clientId: string;
+  /** How frames are delivered. */
   qos: MqttQos;
   /** Left out: nobody in particular. */
   username?: string;
+  /** Of that user. */
   password?: string;
   /** Authorities that the broker's certificate may come from, PEM; left out: those that the system trusts. */
   ca?: string;
-  /** Our own certificate and its key, PEM. */
+  /** Our own certificate, PEM; left out: none. */
   cert?: string;
+  /** Its key, PEM. */
   key?: string;
   /** Time between two attempts to connect, milliseconds. */
   retryMs: number;
