@@ -1,4 +1,4 @@
-import { type Clock, formatDuration } from "../../base/mod.ts";
+import type { Clock } from "../../base/mod.ts";
 import type { BusCounters } from "../bus.ts";
 import { PieceReader, type RecordedItem, RecordingError, type RecordingFormat } from "../recordings/mod.ts";
 import { BUSY, type SendOutcome, SENT } from "../send_queue.ts";
@@ -84,6 +84,8 @@ export class GatewayConnection {
     }
     clearTimeout(this.#watch);
     link.close();
+    // What was cut off may look whole, and is not.
+    if (this.#reader.summary.format) this.#count([...this.#reader.end()].length);
     await this.#writing;
     this.#options.counters.sendFailed += this.#unechoed.length;
     return { type: end, why: this.#why ?? why, wasHeard: this.#wasHeard };
@@ -178,9 +180,11 @@ export class GatewayConnection {
       await Promise.resolve();
       while (this.#unechoed.length > 0 || this.#waiting.length > 0) {
         const { length } = this.#unechoed;
-        const bytes = joined(this.#waiting.splice(0), this.#waitingBytes);
-        if (bytes.length > 0) await link.write(bytes);
-        this.#waitingBytes -= bytes.length;
+        const pieces = this.#waiting.splice(0);
+        for (const bytes of link.isDatagram ? pieces : joined(pieces)) {
+          await link.write(bytes);
+          this.#waitingBytes -= bytes.length;
+        }
         const sent = this.#unechoed.splice(0, length);
         if (!this.#writer?.echoes && this.#why === undefined) delivery.echo(sent);
       }
@@ -193,19 +197,19 @@ export class GatewayConnection {
 
   #watchSilence(silenceMs: number): void {
     const leftMs = this.#lastPieceMs + silenceMs - this.#options.clock.monoMs();
-    if (leftMs <= 0) return this.end(`nothing has come for ${formatDuration(silenceMs)}`);
+    if (leftMs <= 0) return this.end(`nothing has come for ${silenceMs / 1000} s`);
     this.#watch = setTimeout(() => this.#watchSilence(silenceMs), leftMs);
   }
 }
 
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = pieces;
-  if (first?.length === length) return first;
-  const all = new Uint8Array(length);
+/** All pieces in one, if there is any. */
+function joined(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
+  if (pieces.length < 2) return pieces;
+  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const piece of pieces) {
     all.set(piece, at);
     at += piece.length;
   }
-  return all;
+  return [all];
 }

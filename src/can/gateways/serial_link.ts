@@ -15,7 +15,7 @@ export function serialLink({ path, baud }: { path: string; baud: number }): Open
     const settings = [`${baud}`, "raw", "-echo", "clocal", "min", "0", "time", `${WAIT_TENTHS}`];
     const stty = new Deno.Command("stty", { args: ["-F", path, ...settings], stdout: "null", stderr: "piped" });
     const { success, stderr } = await stty.output();
-    if (!success) throw new Error(new TextDecoder().decode(stderr).trim().replace(/^stty: /, ""));
+    if (!success) throw new Error(new TextDecoder().decode(stderr).trim().replace(/^\S*stty: /, ""));
     const reader = await Deno.open(path, { read: true });
     try {
       // Reads and writes of one file take turns, and a read waits.

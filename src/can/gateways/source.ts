@@ -2,7 +2,7 @@ import { formatAddress, MAX_PORT, parseDuration } from "../../base/mod.ts";
 import { RECORDING_FORMATS, type RecordingFormat } from "../recordings/mod.ts";
 
 /** What every source may say. */
-interface SourceBase {
+export interface BusSourceBase {
   /** Name of the bus. */
   name: string;
   /** Undefined: it shows with what comes. */
@@ -14,12 +14,12 @@ interface SourceBase {
 /** Where a bus that is no interface comes from. */
 export type BusSource =
   /** `silenceMs`: a connection on which nothing came for so long is made anew; 0 never. */
-  | SourceBase & { type: "tcp"; hostname: string; port: number; silenceMs: number }
+  | BusSourceBase & { type: "tcp"; hostname: string; port: number; silenceMs: number }
   /** `hostname`: who is listened and sent to; undefined is everybody, and who spoke last. */
-  | SourceBase & { type: "udp"; hostname: string | undefined; port: number; listenPort: number }
-  | SourceBase & { type: "serial"; path: string; baud: number }
+  | BusSourceBase & { type: "udp"; hostname: string | undefined; port: number; listenPort: number }
+  | BusSourceBase & { type: "serial"; path: string; baud: number }
   /** `speed`: times its own time, 0 as fast as it can be read. */
-  | SourceBase & { type: "file"; path: string; speed: number };
+  | BusSourceBase & { type: "file"; path: string; speed: number };
 
 /** A bus cannot be made of what was said; the message quotes it. */
 export class BusSourceError extends Error {
@@ -70,7 +70,7 @@ export function parseBusSource(text: string): BusSource {
   return { ...where, name, format, bus: options.get("bus") ?? undefined };
 }
 
-type Place = BusSource extends infer Each ? Each extends BusSource ? Omit<Each, keyof SourceBase> : never : never;
+type Place = BusSource extends infer Each ? Each extends BusSource ? Omit<Each, keyof BusSourceBase> : never : never;
 
 /** A path has the parts of a source, without a type. */
 function withoutType(match: RegExpExecArray | null): (string | undefined)[] {

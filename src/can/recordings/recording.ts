@@ -5,10 +5,12 @@ import { type CanHeader, isAddressed, MAX_PGN } from "../../frame/mod.ts";
  * canboat's, frames and whole messages), `ebl` (Actisense's binary log), `ikonvert` (Digital Yacht's sentences),
  * `n2k-ascii` (Actisense's and others' lines), `actisense` (the serial line of Actisense's gateways).
  */
-export type RecordingFormat = typeof RECORDING_FORMATS[number];
+export type RecordingFormat = "candump" | "ydwg" | "csv" | "ebl" | "ikonvert" | "n2k-ascii" | "actisense";
 
 /** The forms by name. */
-export const RECORDING_FORMATS = ["candump", "ydwg", "csv", "ebl", "ikonvert", "n2k-ascii", "actisense"] as const;
+export const RECORDING_FORMATS: readonly RecordingFormat[] = [
+  ...["candump", "ydwg", "csv", "ebl", "ikonvert", "n2k-ascii", "actisense"] as const,
+];
 
 /** What was recorded; each is an object of its own, to be kept at will. */
 export interface RecordedItem {

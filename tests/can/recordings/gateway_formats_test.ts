@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { detectFormat, PieceReader, RecordingError } from "../../../src/can/mod.ts";
+import { bst93, bst95 } from "../../support/ebl.ts";
+import { Random } from "../../support/random.ts";
+import { cut, isComplete, readAll } from "../../support/recordings.ts";
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+/** A message on the serial line, without a log around it. */
+function framed(bytes: readonly number[]): number[] {
+  const sum = -bytes.reduce((a, b) => a + b, 0) & 0xff;
+  return [0x10, 2, ...[...bytes, sum].flatMap((byte) => byte === 0x10 ? [byte, byte] : [byte]), 0x10, 3];
+}
+
+Deno.test("N2K ASCII: the maker's example is read", async () => {
+  const { texts, summary } = await readAll("A173321.107 23FF7 1F513 012F3070002F30709F\r\n", {
+    startTime: new Date("2026-06-01T00:00:00Z"),
+  });
+  const timeUs = Date.parse("2026-06-01T17:33:21.107Z") * 1000;
+  assert.deepEqual(texts, [`${timeUs} message 1df51323 012f3070002f30709f`]);
+  assert.equal(summary.format, "n2k-ascii");
+});
+
+Deno.test("N2K ASCII: bad lines are told, and what comes after them is read", async () => {
+  const good = "A000001.000 01FF2 1F112 FF";
+  const bad = [
+    ...["A250000.000 01FF2 1F112 FF", "A006000.000 01FF2 1F112 FF", "A000001.000 01FF9 1F112 FF", "A000001 01FF2"],
+    ...[
+      "A000001.000 01FF2 1F112 F",
+      "A000001.000 0110 1F112 FF",
+      "A000001.000 01FF2 0EA01 FF",
+      "B000001.000 01FF2 1F112 ",
+    ],
+    `A000001.000 01FF2 1F112 ${"00".repeat(1786)}`,
+  ];
+  const { summary } = await readAll([good, ...bad.flatMap((line) => [line, good])].join("\n"));
+  assert.deepEqual([summary.bad, summary.messages], [bad.length, bad.length + 1], JSON.stringify(summary.firstBad));
+  const { summary: others } = await readAll(`# comment\n\n${good}\nA000001.000 01FF2 40000 FF\n`);
+  assert.deepEqual([others.passedOver.comment, others.passedOver.vendor_pgn, others.messages], [2, 1, 1]);
+});
+
+Deno.test("Actisense's line: messages and frames are read between what is cut off or harmed", async () => {
+  const message = bst93({ prio: 2, pgn: 127250, src: 16, dst: 255, stamp: 16, data: [16, 16, 3, 2, 27, 27] });
+  const frame = bst95(0x09f11220, { stamp: 5, data: [1, 16, 27] });
+  const harmed = framed(message).with(8, 0x77);
+  const bytes = [...framed(message).slice(5), ...framed(frame), ...harmed, ...framed([0xa0, 1, 0]), ...framed(message)];
+  const { texts, summary } = await readAll([Uint8Array.from(bytes)], { format: "actisense" });
+  assert.deepEqual(texts.map((text) => text.slice(text.indexOf(" ") + 1)), [
+    "frame 09f11220 01101b",
+    "message 09f11210 101003021b1b",
+  ]);
+  assert.deepEqual([summary.bad, summary.passedOver.status], [3, 1], JSON.stringify(summary.firstBad));
+  assert.equal(detectFormat(Uint8Array.from(framed(message))), "actisense");
+});
+
+Deno.test("Actisense's line with bytes changed is read to its end", async () => {
+  for (let seed = 0; seed < 200; seed++) {
+    const random = new Random(seed);
+    const message = bst93({ prio: 2, pgn: 127250, src: 1, dst: 255, stamp: 1, data: [...random.bytes(20)] });
+    const bytes = Array.from({ length: 10 }, () => framed(message)).flat();
+    for (let i = 0; i < 5; i++) bytes[random.int(bytes.length)] = random.pick([0x10, 2, 3, random.int(256)]);
+    const pieces = cut(Uint8Array.from(bytes), { random, most: 50 });
+    const { texts, summary } = await readAll(pieces, { format: "actisense" });
+    assert.ok(isComplete(summary) && texts.length >= 5 && texts.length <= 10, `seed ${seed}: ${texts.length}`);
+  }
+});
+
+Deno.test("what comes live shows its format with its first line, and is given up after 4 KiB", () => {
+  const live = new PieceReader({ isLive: true });
+  assert.deepEqual([...live.push(encode("cut off\r\n00:29:58.617 R 0DFF18"))], []);
+  assert.equal(live.summary.format, undefined);
+  assert.deepEqual([...live.push(encode("0D A2 8C\r\n00:"))].map(({ data }) => [...data]), [[0xa2, 0x8c]]);
+  assert.deepEqual([live.summary.format, live.summary.bad], ["ydwg", 1]);
+  const noise = new PieceReader({ isLive: true });
+  assert.throws(() => {
+    for (let i = 0; i < 100; i++) for (const _ of noise.push(new Uint8Array(100)));
+  }, RecordingError);
+});
