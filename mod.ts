@@ -5,6 +5,7 @@
  */
 export { type Boat, BOAT_DEFAULTS, type BoatLimits, type BoatOptions, startBoat } from "./src/boat.ts";
 export type { StoreOptions } from "./src/boat_stores.ts";
+export type { OutletOptions } from "./src/boat_outlets.ts";
 export type { VirtualDeviceSettings, VoiceOptions } from "./src/boat_voice.ts";
 export {
   type ConvertedFile,
@@ -43,6 +44,8 @@ export {
   type CanBus,
   type ControllerState,
   createBus,
+  isBusSource,
+  parseBusSource,
   type PassedOver,
   RECORDING_NOTES,
   type RecordingFormat,
@@ -50,6 +53,8 @@ export {
   type RecordingSummary,
 } from "./src/can/mod.ts";
 export {
+  type AlertRules,
+  type AlertSettings,
   checkInstanceName,
   findBoats,
   type FindBoatsOptions,
@@ -59,6 +64,9 @@ export {
   MdnsAnnouncer,
   type MdnsOptions,
   type MdnsState,
+  type MqttAccess,
+  type MqttQos,
+  type MqttSettings,
   type MulticastOptions,
   type NotifySettings,
   readNotifySettings,

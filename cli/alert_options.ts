@@ -1,3 +1,4 @@
+import type { AlertSettings } from "@vessel/gateway";
 import { duration, integer, list, offAtZero, text } from "./option_types.ts";
 import type { Check, Options } from "./options.ts";
 
@@ -113,4 +114,15 @@ export const alertChecks: readonly Check<AlertOptionSettings>[] = [
 function checkUrl(url: string): string | undefined {
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return undefined;
   return "Cannot use the address of alerts: expected http://… or https://…";
+}
+
+/** How alerts are delivered, as the server wants it. */
+export function alertsOf(settings: AlertOptionSettings): AlertSettings {
+  return {
+    urls: settings.alertWebhookUrls,
+    secret: settings.alertWebhookSecret,
+    timeoutMs: settings.alertTimeoutMs,
+    maxAgeMs: settings.alertMaxAgeMs,
+    maxAlerts: settings.alertQueueSize,
+  };
 }

@@ -3,10 +3,20 @@
  *
  * @module
  */
-import { type Boat, createBus, type RecordingOptions, startBoat, startDemo, VERSION } from "@vessel/gateway";
+import {
+  type Boat,
+  createBus,
+  instanceNameOf,
+  type RecordingOptions,
+  startBoat,
+  startDemo,
+  VERSION,
+} from "@vessel/gateway";
 import type { Logger } from "@vessel/gateway/settings";
 import { readTokens } from "./auth_file.ts";
+import { alertsOf } from "./alert_options.ts";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings, listenAddress } from "./boat_options.ts";
+import { mqttOf } from "./mqtt_options.ts";
 import { type Program, type Running, serve } from "./program.ts";
 import { openStateDir } from "./state_dir.ts";
 import { urlOf } from "./url_of.ts";
@@ -33,6 +43,7 @@ async function run(settings: BoatSettings, log: Logger): Promise<Running<BoatSet
     log.info("listening", { url: urlOf(boat.address, { tls: settings.tlsCert !== "" }) });
     let current = settings;
     return {
+      beats: boat.beats,
       reload: (changed) => {
         current = { ...current, ...changed };
         boat.reload({ ...changed, tokens: readTokens(current) });
@@ -90,7 +101,8 @@ async function start(
   const { sendQueueMessages: queueMessages, sendFramesPerSecond: framesPerSecond } = settings;
   const { tlsCert: certPath, tlsKey: keyPath } = settings;
   const device = virtualDeviceOf(settings);
-  const { virtualDevice: _, ...rest } = settings;
+  const mqtt = mqttOf(settings);
+  const { virtualDevice: _, mdnsName: _name, ...rest } = settings;
   const options = {
     ...rest,
     stateDirectory,
@@ -98,6 +110,9 @@ async function start(
     tokens: readTokens(settings),
     transmit: { queueMessages, framesPerSecond },
     ...(device && { virtualDevice: device }),
+    ...(mqtt && { mqtt }),
+    ...(settings.mdns && { mdnsName: settings.mdnsName || instanceNameOf(Deno.hostname()) }),
+    alerts: alertsOf(settings),
     ...(certPath !== "" && { tls: { certPath, keyPath } }),
     ...(journal && { journal }),
     log,

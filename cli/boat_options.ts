@@ -1,4 +1,4 @@
-import { BOAT_DEFAULTS, type BusDriver } from "@vessel/gateway";
+import { BOAT_DEFAULTS, type BusDriver, isBusSource, parseBusSource } from "@vessel/gateway";
 import { ALL_ADDRESSES, formatAddress, type ListenAddress, MAX_PORT } from "@vessel/gateway/settings";
 import {
   fileOptions,
@@ -11,7 +11,10 @@ import {
 import { address, boolean, duration, integer, list, offAtZero, oneOf, powerOfTwo, size } from "./option_types.ts";
 import { journalChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
 import type { Check, Options } from "./options.ts";
+import { alertChecks, alertOptions, type AlertOptionSettings } from "./alert_options.ts";
 import { authChecks, authOptions, type AuthSettings } from "./auth_options.ts";
+import { mdnsChecks, mdnsOptions, type MdnsSettings } from "./mdns_options.ts";
+import { mqttChecks, mqttOptions, type MqttOptionSettings } from "./mqtt_options.ts";
 import { requestChecks, requestOptions, type RequestSettings } from "./request_rules.ts";
 import { sendChecks, sendOptions, type SendOptionSettings } from "./send_options.ts";
 import { sessionOptions, type SessionSettings } from "./session_options.ts";
@@ -35,7 +38,10 @@ export interface BoatSettings
     AuthSettings,
     SendOptionSettings,
     VirtualDeviceOptionSettings,
-    RequestSettings {
+    RequestSettings,
+    MqttOptionSettings,
+    MdnsSettings,
+    AlertOptionSettings {
   /** Buses, by the name of their network interface. */
   interfaces: readonly string[];
   canDriver: CanDriver;
@@ -87,12 +93,11 @@ const busOptions: Options<
     key: ["interface", "interfaces"],
     commas: true,
     default: ["can0"],
-    help: "CAN interface to read, such as can0; several by repeating or with commas. -interfaces overrides -interface.",
+    help:
+      "CAN interface to read, such as can0, or a gateway: tcp://192.168.4.1:1457, udp://:2000, serial:///dev/ttyUSB0, or " +
+      "the file of a recording. Several by repeating or with commas. -interfaces overrides -interface.",
     group: BUS,
-    validate: (name) =>
-      INTERFACE_NAME.test(name)
-        ? undefined
-        : `Cannot use the interface "${name}": expected the name of a network interface, at most 15 characters`,
+    validate: checkInterface,
   }),
   canDriver: oneOf({
     name: "can-driver",
@@ -205,6 +210,9 @@ export const boatOptions: Options<BoatSettings> = {
   ...sendOptions,
   ...virtualDeviceOptions,
   ...requestOptions,
+  ...mqttOptions,
+  ...mdnsOptions,
+  ...alertOptions,
   ...sessionOptions,
   ...journalOptions,
   ...serverOptions(),
@@ -219,6 +227,9 @@ export const boatChecks: readonly Check<BoatSettings>[] = [
   ...sendChecks,
   ...virtualDeviceChecks,
   ...requestChecks,
+  ...mqttChecks,
+  ...mdnsChecks,
+  ...alertChecks,
   {
     settings: ["interfaces"],
     severity: "error",
@@ -262,4 +273,19 @@ export const boatChecks: readonly Check<BoatSettings>[] = [
 /** Where the boat server listens: `listen`, else `port` on all addresses. */
 export function listenAddress({ listen, port }: Pick<BoatSettings, "listen" | "port">): ListenAddress {
   return listen ?? { hostname: ALL_ADDRESSES, port };
+}
+
+/** The name of a network interface, or a source such as `tcp://192.168.4.1:1457`. */
+function checkInterface(name: string): string | undefined {
+  if (isBusSource(name)) {
+    try {
+      parseBusSource(name);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+  if (INTERFACE_NAME.test(name)) return undefined;
+  return `Cannot use the interface "${name}": expected the name of a network interface, at most 15 characters, or a ` +
+    "gateway such as tcp://192.168.4.1:1457";
 }

@@ -1,3 +1,4 @@
+import { growing, readNotifySettings, SystemdNotifier } from "@vessel/gateway";
 import { Logger } from "@vessel/gateway/settings";
 import type { FileSettings, ProgramSettings, RunSettings } from "./common_options.ts";
 import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
@@ -44,6 +45,8 @@ export interface Running<S> {
   reload(changed: Partial<S>): void | Promise<void>;
   /** Resolves with the exit code of a program that has done what it was for; left out: it runs until it is stopped. */
   done?: Promise<number>;
+  /** Something that grows as long as the program works; left out: it works while it runs. */
+  beats?: () => number;
   /** Ends everything in order. */
   stop(): Promise<void>;
 }
@@ -147,9 +150,11 @@ export async function serve<S extends RunningSettings>(
   const stopAsked = new Promise<void>((resolve) => stopping.addEventListener("abort", () => resolve()));
   try {
     const running = await start(settings, { log, stopping });
-    listenForReload({ running, prepared, log });
+    const manager = managerOf(running, { environment: around.environment, log });
+    listenForReload({ running, prepared, manager, log });
+    await manager?.ready("running");
     const code = await Promise.race([stopAsked, ...(running.done ? [running.done] : [])]);
-    await running.stop();
+    await Promise.all([manager?.stopping(), running.stop()]);
     return code ?? EXIT.ok;
   } catch (error) {
     if (stopping.aborted && error === stopping.reason) return EXIT.ok;
@@ -157,6 +162,15 @@ export async function serve<S extends RunningSettings>(
     log.debug("program failed", { stack: error instanceof Error ? error.stack : undefined });
     return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
   }
+}
+
+/** systemd, where it has started us. */
+function managerOf<S>(
+  { beats }: Running<S>,
+  { environment, log }: { environment: Environment; log: Logger },
+): SystemdNotifier | undefined {
+  const settings = readNotifySettings(environment, [Deno.pid, Deno.ppid]);
+  return settings && new SystemdNotifier({ settings, probe: beats ? growing(beats) : () => true, log });
 }
 
 /** Aborted at the first stop signal. From then on the process ends in time, even if starting or stopping hangs. */
@@ -176,10 +190,20 @@ function whenStopped(log: Logger): AbortSignal {
 }
 
 function listenForReload<S extends RunningSettings>(
-  { running, prepared, log }: { running: Running<S>; prepared: Extract<Prepared<S>, { kind: "ready" }>; log: Logger },
+  { running, prepared, manager, log }: {
+    running: Running<S>;
+    prepared: Extract<Prepared<S>, { kind: "ready" }>;
+    manager: SystemdNotifier | undefined;
+    log: Logger;
+  },
 ): void {
   let current = prepared.settings;
   const reload = async () => {
+    await manager?.reloading();
+    await reloadSettings();
+    await manager?.ready("running");
+  };
+  const reloadSettings = async () => {
     const result = await prepared.reload(current);
     if (result.kind === "refused") {
       for (const error of result.errors) log.error("settings refused, the old ones stay", { error });

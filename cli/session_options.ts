@@ -8,6 +8,7 @@ export interface SessionSettings {
   maxSessions: number;
   maxBufferDurationMs: number;
   maxBodyBytes: number;
+  bodyTimeoutMs: number;
   /** Sessions that are there from the start. */
   slots: readonly Slot[];
 }
@@ -41,6 +42,14 @@ export const sessionOptions: Options<SessionSettings> = {
     minBytes: MIN_BODY_BYTES,
     maxBytes: 2 ** 24,
     help: "Longest body of a request; a longer one is answered with 413.",
+    group: NETWORK,
+  }),
+  bodyTimeoutMs: duration({
+    name: "body-timeout",
+    default: BOAT_DEFAULTS.bodyTimeoutMs,
+    minMs: 10,
+    maxMs: 3_600_000,
+    help: "Longest time that the body of a request may take; a slower one is answered with 408.",
     group: NETWORK,
   }),
   slots: structured<readonly Slot[]>({

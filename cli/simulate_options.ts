@@ -14,7 +14,7 @@ type CommonSettings =
     BoatSettings,
     "listen" | "maxStreams" | "streamBufferBytes" | "ringFrames" | "maxValues" | "deviceIdleTimeoutMs"
   >
-  & Pick<SessionSettings, "maxSessions" | "maxBufferDurationMs" | "maxBodyBytes">
+  & Pick<SessionSettings, "maxSessions" | "maxBufferDurationMs" | "maxBodyBytes" | "bodyTimeoutMs">
   & Pick<JournalSettings, "maxHistory">;
 
 /** Settings of `vbg simulate`. */
@@ -123,6 +123,7 @@ export const simulateOptions: Options<SimulateSettings> = {
   maxStreams: boatOptions.maxStreams,
   streamBufferBytes: boatOptions.streamBufferBytes,
   maxBodyBytes: sessionOptions.maxBodyBytes,
+  bodyTimeoutMs: sessionOptions.bodyTimeoutMs,
   maxHistory: journalOptions.maxHistory,
   maxSessions: sessionOptions.maxSessions,
   maxBufferDurationMs: sessionOptions.maxBufferDurationMs,

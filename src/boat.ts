@@ -8,15 +8,17 @@ import {
   systemClock,
 } from "./base/mod.ts";
 import { type Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAULT_RING_FRAMES } from "./broker/mod.ts";
-import { Assembler, BusError, type BusState, type CanBus, DEFAULT_MAX_ASSEMBLIES } from "./can/mod.ts";
+import { type CanBus, DEFAULT_MAX_ASSEMBLIES } from "./can/mod.ts";
 import type { Message } from "./frame/mod.ts";
+import { closeBuses, type Line, lineOf, openBuses } from "./boat_lines.ts";
+import { type OutletOptions, Outlets } from "./boat_outlets.ts";
 import { openStores, type StoreOptions, type Stores } from "./boat_stores.ts";
 import { Voice, type VoiceOptions } from "./boat_voice.ts";
 import {
   Access,
   type AccessToken,
   boatRoutes,
-  type BusLine,
+  DEFAULT_BODY_TIMEOUT_MS,
   DEFAULT_MAX_BODY_BYTES,
   type Handler,
   type Health,
@@ -31,6 +33,7 @@ import {
   type TlsPaths,
 } from "./http/mod.ts";
 import { IdentityRequests, type SendRule, type SendSettings } from "./node/mod.ts";
+import type { AlertRules } from "./outlets/mod.ts";
 import { VERSION } from "./version.ts";
 
 /** Settings of a boat server that may change while it runs. */
@@ -53,6 +56,10 @@ export interface BoatLimits {
   tokens: readonly AccessToken[];
   /** Other origins whose pages may send; default none. */
   allowOrigins: readonly string[];
+  /** So long after an alert there is no other of the same subject, milliseconds; default 5 minutes. */
+  alertDedupWindowMs: number;
+  /** A bus that is silent for so long is an alert, milliseconds; undefined (the default): never. */
+  busSilenceTimeoutMs: number | undefined;
   /** A device that says nothing for so long is removed, milliseconds; 0 keeps all. Default 5 minutes. */
   deviceIdleTimeoutMs: number;
   /** A bus that is silent for so long degrades health, milliseconds; undefined (the default) never does. */
@@ -68,7 +75,7 @@ export interface BoatLimits {
 }
 
 /** How a boat server is made. Only `buses` must be given. */
-export interface BoatOptions extends Partial<BoatLimits>, StoreOptions, VoiceOptions {
+export interface BoatOptions extends Partial<BoatLimits>, StoreOptions, VoiceOptions, OutletOptions {
   /** The buses to serve, not opened yet. */
   buses: readonly CanBus[];
   /** Default all addresses, port 8089. */
@@ -81,6 +88,8 @@ export interface BoatOptions extends Partial<BoatLimits>, StoreOptions, VoiceOpt
   discovery?: boolean;
   /** Longest body of a request, default 64 KiB. */
   maxBodyBytes?: number;
+  /** Longest time that a body may take, milliseconds; default 30 s. */
+  bodyTimeoutMs?: number;
   /** Certificate and key; left out: HTTP instead of HTTPS. */
   tls?: TlsPaths;
   /** Default silent. */
@@ -93,6 +102,8 @@ export interface BoatOptions extends Partial<BoatLimits>, StoreOptions, VoiceOpt
 export interface Boat {
   /** Where it listens. */
   readonly address: ListenAddress;
+  /** Rounds of housekeeping so far, one a second: a server that works has more and more. */
+  readonly beats: () => number;
   /**
    * The broker itself, for tests.
    *
@@ -122,12 +133,14 @@ export const BOAT_DEFAULTS = {
   maxQueries: 64,
   tokens: [],
   allowOrigins: [],
+  alertDedupWindowMs: 5 * 60_000,
   maxStreams: 1000,
   maxHistory: 1_000_000,
   maxSessions: 1000,
   /** A week. */
   maxBufferDurationMs: 7 * 86_400_000,
   maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
+  bodyTimeoutMs: DEFAULT_BODY_TIMEOUT_MS,
   /** Some seconds of a full bus. */
   streamBufferBytes: 1024 * 1024,
 } as const;
@@ -145,7 +158,7 @@ const HOUSEKEEPING_MS = 1000;
  */
 export async function startBoat(options: BoatOptions): Promise<Boat> {
   const { buses, log = silentLogger, clock = systemClock } = options;
-  const { maxAssemblies, streamBufferBytes, maxBodyBytes } = { ...BOAT_DEFAULTS, ...options };
+  const { maxAssemblies, ...rest } = { ...BOAT_DEFAULTS, ...options };
   const limits = limitsOf(options);
   const tls = options.tls && await TlsFiles.open({ ...options.tls, clock, log });
   const stores = await openStores(options, {
@@ -159,6 +172,8 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const hub = new StreamHub({ broker, clock, stall });
   const access = new Access(limits, { log });
   const sending = () => sendSettingsOf(limits);
+  const alerts = { ...options.alerts, ...alertRulesOf(limits) };
+  const outlets = await Outlets.open({ ...options, alerts }, { broker, clock, stall, log });
   const voice = new Voice(options, { broker, buses, sending, clock, log });
   const take = (message: Message) => {
     stores.take(message);
@@ -166,9 +181,11 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   };
   const lines = buses.map((bus, index) => lineOf(bus, { index, maxAssemblies, take }));
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
-  const parts = { stores, hub, stall, access, voice, lines, identity, tls, clock, log };
-  const handler = apiOf(parts, { limits, streamBufferBytes, maxBodyBytes });
-  const housekeeping = keepHouse({ broker, lines, sessions, clock, stall }, () => limits.deviceIdleTimeoutMs);
+  const parts = { stores, hub, stall, access, voice, outlets, lines, identity, tls, clock, log };
+  const health = healthOf(parts, () => limits.busSilenceThresholdMs);
+  const handler = apiOf(parts, { ...rest, limits, health });
+  let beats = 0;
+  const housekeeping = keepHouse({ ...parts, health, beat: () => beats++ }, () => limits.deviceIdleTimeoutMs);
 
   const stopParts = async () => {
     clearInterval(housekeeping);
@@ -176,25 +193,27 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     identity?.stop();
     voice.stop();
     await closeBuses(buses, log);
+    await outlets.stop();
     hub.stop();
     stall.stop();
     await stores.close();
   };
   try {
+    await outlets.start();
     await openBuses(lines, { identity, voice, log, stall });
     identity?.start();
     voice.start();
-    const address = options.listen ?? { hostname: ALL_ADDRESSES, port: BOAT_DEFAULTS.port };
-    const listener: Listener = tls
-      ? await listenTls(address, { handler, stall, log, tls })
-      : listen(address, { handler, stall });
+    const listener = await listenWith(options.listen, { handler, stall, log, tls });
+    outlets.announce(listener.address, { tls: tls !== undefined });
     let stopping: Promise<void> | undefined;
     return {
       address: listener.address,
+      beats: () => beats,
       broker,
       reload: (changed) => {
         Object.assign(limits, changed);
         access.reload(changed);
+        outlets.reload(alertRulesOf(limits));
         void tls?.check();
       },
       stop: () => stopping ??= stopParts().then(listener.stop),
@@ -205,6 +224,14 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   }
 }
 
+/** Listens for HTTPS where there is a certificate, and for HTTP where there is none. */
+async function listenWith(
+  address: ListenAddress = { hostname: ALL_ADDRESSES, port: BOAT_DEFAULTS.port },
+  { tls, ...parts }: { handler: Handler; stall: StallDetector; log: Logger; tls: TlsFiles | undefined },
+): Promise<Listener> {
+  return tls ? await listenTls(address, { ...parts, tls }) : listen(address, parts);
+}
+
 /** The settings that may change, with what they are when nothing is said. */
 function limitsOf(options: BoatOptions): BoatLimits {
   const { deviceIdleTimeoutMs, busSilenceThresholdMs, ...rest } = { ...BOAT_DEFAULTS, ...options };
@@ -213,7 +240,12 @@ function limitsOf(options: BoatOptions): BoatLimits {
   const sending = { sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst, queryMaxTimeoutMs, maxQueries };
   const streams = { maxStreams, maxHistory, maxSessions, maxBufferDurationMs };
   const { tokens, allowOrigins } = rest;
-  return { deviceIdleTimeoutMs, busSilenceThresholdMs, tokens, allowOrigins, ...sending, ...streams };
+  const alerts = { alertDedupWindowMs: rest.alertDedupWindowMs, busSilenceTimeoutMs: options.busSilenceTimeoutMs };
+  return { deviceIdleTimeoutMs, busSilenceThresholdMs, tokens, allowOrigins, ...sending, ...streams, ...alerts };
+}
+
+function alertRulesOf({ alertDedupWindowMs, busSilenceTimeoutMs }: BoatLimits): AlertRules {
+  return { dedupWindowMs: alertDedupWindowMs, busSilenceMs: busSilenceTimeoutMs };
 }
 
 function sendSettingsOf({ sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst }: BoatLimits): SendSettings {
@@ -227,6 +259,7 @@ interface ApiParts {
   stall: StallDetector;
   access: Access;
   voice: Voice;
+  outlets: Outlets;
   lines: readonly Line[];
   identity: IdentityRequests | undefined;
   tls: TlsFiles | undefined;
@@ -237,7 +270,13 @@ interface ApiParts {
 /** Answers requests. */
 function apiOf(
   parts: ApiParts,
-  { limits, streamBufferBytes, maxBodyBytes }: { limits: BoatLimits; streamBufferBytes: number; maxBodyBytes: number },
+  { limits, health, streamBufferBytes, maxBodyBytes, bodyTimeoutMs }: {
+    limits: BoatLimits;
+    health: () => Health;
+    streamBufferBytes: number;
+    maxBodyBytes: number;
+    bodyTimeoutMs: number;
+  },
 ): Handler {
   const { stores: { broker, sessions, journal }, hub, access, voice, clock, log } = parts;
   const routes = boatRoutes({
@@ -246,7 +285,7 @@ function apiOf(
     sessions,
     clock,
     metrics: new Metrics({ ...parts, version: VERSION, broker, sessions, journal }),
-    health: healthOf(parts, () => limits.busSilenceThresholdMs),
+    health,
     sending: {
       ...voice,
       queryLimits: () => ({ maxTimeoutMs: limits.queryMaxTimeoutMs, maxQueries: limits.maxQueries }),
@@ -254,12 +293,12 @@ function apiOf(
     ...(journal && { journal }),
     limits: () => ({ maxStreams: limits.maxStreams, maxHistory: limits.maxHistory, streamBufferBytes }),
   });
-  return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, access, log });
+  return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
 }
 
 /** Judges the server whenever it is called. */
 function healthOf(
-  { stores, lines, voice, tls, clock }: ApiParts,
+  { stores, lines, voice, outlets, tls, clock }: ApiParts,
   busSilenceMs: () => number | undefined,
 ): () => Health {
   const startedMs = clock.monoMs();
@@ -269,23 +308,19 @@ function healthOf(
       lines,
       journal: stores.journal,
       numbers: stores.numbers(),
-      others: { ...voice.health(), ...(tls && { tls: tls.health() }) },
+      others: { ...voice.health(), ...outlets.health(), ...(tls && { tls: tls.health() }) },
       busSilenceMs: busSilenceMs(),
       startedMs,
       nowMs: clock.monoMs(),
     });
 }
 
-/** Parts that must be looked after. */
-interface Household extends Pick<Stores, "broker" | "sessions"> {
-  lines: readonly Line[];
-  clock: Clock;
-  stall: StallDetector;
-}
-
-/** Looks for idle devices, stale fragments and sessions left from now on; returns the timer. */
+/** Looks for idle devices, stale fragments, sessions left, and what is to be told; returns the timer. */
 function keepHouse(
-  { broker, lines, sessions, clock, stall }: Household,
+  { stores: { broker, sessions }, lines, outlets, clock, stall, health, beat }: ApiParts & {
+    health: () => Health;
+    beat: () => void;
+  },
   deviceIdleTimeoutMs: () => number,
 ): ReturnType<typeof setInterval> {
   let lastRoundMs = clock.monoMs();
@@ -295,78 +330,9 @@ function keepHouse(
     for (const { assembler } of lines) assembler.expire(lastRoundMs);
     broker.registry.expire(lastRoundMs, deviceIdleTimeoutMs());
     sessions.keepHouse();
+    outlets.look({ broker, lines, components: health().components }, lastRoundMs);
     lastRoundMs = nowMs;
+    beat();
   };
   return setInterval(() => stall.run("housekeeping", round), HOUSEKEEPING_MS);
-}
-
-async function closeBuses(buses: readonly CanBus[], log: Logger): Promise<void> {
-  for (const each of await Promise.allSettled(buses.map((bus) => bus.close()))) {
-    if (each.status === "rejected") log.error("bus not closed", { error: String(each.reason) });
-  }
-}
-
-/** A bus on its way through the server. */
-type Line = BusLine & { readonly assembler: Assembler };
-
-function lineOf(
-  bus: CanBus,
-  { index, maxAssemblies, take }: { index: number; maxAssemblies: number; take: (message: Message) => void },
-): Line {
-  const assembler = new Assembler(take, { bus: index, maxAssemblies });
-  return { bus, index, assembler, fault: { count: 0, message: "" } };
-}
-
-interface Surroundings {
-  identity: IdentityRequests | undefined;
-  voice: Voice;
-  log: Logger;
-  stall: StallDetector;
-}
-
-async function openBuses(lines: readonly Line[], { identity, voice, log, stall }: Surroundings): Promise<void> {
-  const names = lines.map(({ bus }) => bus.name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new BusError(`Cannot open bus "${twice}" twice`);
-  for (const line of lines) {
-    const { bus, index, assembler } = line;
-    let wasUp = true;
-    await bus.open({
-      frame: (frame) => {
-        stall.mark("frames");
-        try {
-          assembler.push(frame);
-        } catch (error) {
-          noteFault(line, { error, log });
-        }
-        voice.heard(index, frame);
-      },
-      state: (state) => {
-        logState(log, bus.name, state);
-        const isUp = state.type === "up" && state.controller !== "bus-off";
-        if (isUp && !wasUp) {
-          identity?.askAll(index);
-          voice.up(index);
-        }
-        wasUp = isUp;
-      },
-    });
-  }
-}
-
-/** A fault of ours costs a frame, never the server: it is counted, told by health, and logged the first time. */
-function noteFault({ bus, fault }: Line, { error, log }: { error: unknown; log: Logger }): void {
-  fault.count++;
-  fault.message = String(error);
-  const stack = error instanceof Error ? error.stack : undefined;
-  if (fault.count > 1) return;
-  log.error("a frame is lost by a fault of the server", { bus: bus.name, error: fault.message, stack });
-}
-
-function logState(log: Logger, bus: string, state: BusState): void {
-  if (state.type === "closed") log.info("bus closed", { bus });
-  else if (state.type !== "up") log.warn(`bus is ${state.type}`, { bus, reason: state.message });
-  else if (state.controller === "bus-off") log.warn("bus is off", { bus, controller: state.controller });
-  else if (state.controller === "error-active") log.info("bus is up", { bus, controller: state.controller });
-  else log.warn("bus has errors", { bus, controller: state.controller });
 }

@@ -47,6 +47,8 @@ export interface SimulationOptions extends Partial<Omit<BoatLimits, "busSilenceT
   streamBufferBytes?: number;
   /** Longest body of a request, default 64 KiB. */
   maxBodyBytes?: number;
+  /** Longest time that a body may take, milliseconds; default 30 s. */
+  bodyTimeoutMs?: number;
   /** Default silent. */
   log?: Logger;
   /** What the server's own timeouts go by; default the machine's. */
@@ -85,7 +87,7 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
   const { log = silentLogger, clock = systemClock } = options;
   const { files, slots, ...limits } = { ...BOAT_DEFAULTS, ...options };
   const playlist = await Playlist.open({ paths: files, startUs: options.startUs, log });
-  const { ringFrames, maxValues, maxBodyBytes } = limits;
+  const { ringFrames, maxValues, maxBodyBytes, bodyTimeoutMs } = limits;
   const broker = new Broker({ buses: playlist.buses, ringFrames, maxValues, decoder: new Decoder({ log }) });
   const played = new PlayedBlocks(() => broker.head);
   const sessions = await Sessions.open({
@@ -105,7 +107,7 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
   const health = () => healthOf(player, broker);
   const metrics = new Metrics({ ...parts, version: VERSION, lines: [], identity: undefined });
   const routes = boatRoutes({ ...parts, health, metrics, journal: { index: played } });
-  const handler = serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, log });
+  const handler = serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, log });
   const housekeeping = setInterval(() => stall.run("housekeeping", () => sessions.keepHouse()), HOUSEKEEPING_MS);
   const stopParts = async () => {
     clearInterval(housekeeping);

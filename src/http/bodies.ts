@@ -66,17 +66,23 @@ export const sessionBody = z.strictObject({
 /** An acknowledgement. */
 export const ackBody = z.strictObject({ seq: z.int().min(0) }).openapi("Acknowledgement");
 
+/** How much of a body is taken, and how long it may take. */
+export interface BodyLimits {
+  maxBytes: number;
+  timeoutMs: number;
+}
+
 /**
  * Reads a JSON body and checks it; it needs no Content-Type.
  *
- * @throws {ApiError} 413, or 400 naming the field
+ * @throws {ApiError} 413, 408, or 400 naming the field
  */
 export async function readBody<T extends z.ZodType>(
   request: Request,
   schema: T,
-  { maxBytes }: { maxBytes: number },
+  limits: BodyLimits,
 ): Promise<z.output<T>> {
-  const bytes = await readBytes(request, maxBytes);
+  const bytes = await readBytes(request, limits);
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -114,15 +120,28 @@ function firstIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | und
   return inner ? { ...inner, path: [...issue.path, ...inner.path] } : issue;
 }
 
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+async function readBytes(request: Request, { maxBytes, timeoutMs }: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = () => new ApiError(413, `The body is larger than ${maxBytes} bytes: see -max-body-bytes`);
   if (Number(request.headers.get("Content-Length") ?? 0) > maxBytes) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length;
-    if (length > maxBytes) throw tooLarge();
-    chunks.push(chunk);
+  const reader = request.body?.getReader();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    reader?.cancel().catch(() => {});
+  }, timeoutMs);
+  try {
+    for (;;) {
+      const { value, done } = await reader?.read() ?? { done: true };
+      if (isLate) throw new ApiError(408, `The body took longer than ${timeoutMs / 1000} s: see -body-timeout`);
+      if (done || !value) break;
+      length += value.length;
+      if (length > maxBytes) throw tooLarge();
+      chunks.push(value);
+    }
+  } finally {
+    clearTimeout(timer);
   }
   const bytes = new Uint8Array(length);
   let at = 0;

@@ -27,6 +27,8 @@ export interface MetricSources {
   journal?: JournalFigures | undefined;
   /** Undefined where nothing is sent. */
   voice?: VoiceFigures | undefined;
+  /** Undefined where nobody is told of anything. */
+  outlets?: OutletFigures | undefined;
   /** Undefined where nobody is refused. */
   access?: Pick<Access, "failures"> | undefined;
   /** Identity requests so far; undefined when discovery is off. */
@@ -39,6 +41,12 @@ export interface VoiceFigures {
   queries: { open: number };
   transmitter: { status: readonly TransmitStatus[] };
   requests?: Pick<DeviceRequests, "counters" | "pending"> | undefined;
+}
+
+/** What others are told by the server itself. */
+export interface OutletFigures {
+  mqtt?: { counters: { published: number; dropped: number; connects: number }; waiting: number } | undefined;
+  alerts: { figures: { sent: number; failed: number; dropped: number; waiting: number } };
 }
 
 const startedS = Date.now() / 1000;
@@ -59,6 +67,7 @@ export class Metrics {
     this.#server(sources);
     if (sources.journal) this.#journal(sources.journal);
     if (sources.voice) this.#voice(sources.voice);
+    if (sources.outlets) this.#outlets(sources.outlets);
   }
 
   /** Type of the text. */
@@ -226,6 +235,19 @@ export class Metrics {
     if (!requests) return;
     this.#counter("vbg_device_requests_total", "Requests by rules", () => byReason({ ...requests.counters }));
     this.#gauge("vbg_device_requests_pending", "Data wanted that have not come", () => [[requests.pending, {}]]);
+  }
+
+  #outlets({ mqtt, alerts }: OutletFigures): void {
+    this.#counter("vbg_alerts_total", "Deliveries of alerts", () => {
+      const { sent, failed, dropped } = alerts.figures;
+      return Object.entries({ sent, failed, dropped }).map(([result, count]): Reading => [count, { result }]);
+    });
+    this.#gauge("vbg_alerts_waiting", "Alerts that wait to be delivered", () => [[alerts.figures.waiting, {}]]);
+    if (!mqtt) return;
+    this.#counter("vbg_mqtt_published_total", "Frames that the MQTT broker has", () => [[mqtt.counters.published, {}]]);
+    this.#counter("vbg_mqtt_dropped_total", "Frames that it has not", () => [[mqtt.counters.dropped, {}]]);
+    this.#counter("vbg_mqtt_connects_total", "Connections to it", () => [[mqtt.counters.connects, {}]]);
+    this.#gauge("vbg_mqtt_waiting", "Frames that wait for it", () => [[mqtt.waiting, {}]]);
   }
 
   #counter(name: string, help: string, read: () => Reading[]): void {

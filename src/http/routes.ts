@@ -1,7 +1,7 @@
 import type { ListenAddress, Logger } from "../base/mod.ts";
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { Access, type Caller, OPEN_PATHS, type Scope, TOKEN_PARAMETER, urlWithoutToken } from "./auth.ts";
-import { readBody } from "./bodies.ts";
+import { type BodyLimits, readBody } from "./bodies.ts";
 import { noQuery, readParts, readQuery } from "./params.ts";
 import { ApiError, finish, json, preflight, problem } from "./reply.ts";
 import { PROBLEM } from "./schemas.ts";
@@ -52,8 +52,8 @@ export interface Route extends Omit<RouteOptions<z.ZodObject, z.ZodObject>, "ans
 interface Given extends About {
   /** Parts of the path that vary, unchecked. */
   parts: Record<string, string>;
-  /** Longest body that is read. */
-  maxBodyBytes: number;
+  /** Longest body that is read, and for how long. */
+  bodyLimits: BodyLimits;
 }
 
 /** All endpoints of a server. */
@@ -90,10 +90,10 @@ export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject>
     ...rest,
     query: noQuery,
     body,
-    handle: async (request, { parts, maxBodyBytes, caller }) => {
+    handle: async (request, { parts, bodyLimits, caller }) => {
       const checked = readParts(parts, rest.parts);
       await admit?.({ caller });
-      return await answer(await readBody(request, body, { maxBytes: maxBodyBytes }), checked, { caller });
+      return await answer(await readBody(request, body, bodyLimits), checked, { caller });
     },
   };
 }
@@ -108,6 +108,8 @@ export interface ServeOptions {
   version: string;
   /** Longest body that is read; default {@linkcode DEFAULT_MAX_BODY_BYTES}. */
   maxBodyBytes?: number;
+  /** Longest time that a body may take, milliseconds; default {@linkcode DEFAULT_BODY_TIMEOUT_MS}. */
+  bodyTimeoutMs?: number;
   /** Who may ask for what; default everybody for everything, but for pages of other origins. */
   access?: Access;
   /** Gets what made a request fail that should not have. */
@@ -116,6 +118,8 @@ export interface ServeOptions {
 
 /** Longest body that is read when nothing else is said. */
 export const DEFAULT_MAX_BODY_BYTES = 65_536;
+/** Longest time that a body may take when nothing else is said. */
+export const DEFAULT_BODY_TIMEOUT_MS = 30_000;
 
 /** Where a request comes from. */
 type Origin = { Bindings: { from: ListenAddress | undefined } };
@@ -124,8 +128,11 @@ type App = OpenAPIHono<Origin>;
 /** Serves a table of routes: HEAD on every GET, OPTIONS everywhere, errors as problems, `/openapi.json`. */
 export function serveRoutes(
   table: RouteTable,
-  { title, version, log, maxBodyBytes = DEFAULT_MAX_BODY_BYTES, access = new Access() }: ServeOptions,
+  { title, version, log, access = new Access(), ...limits }: ServeOptions,
 ): (request: Request, from?: ListenAddress) => Promise<Response> {
+  const { maxBodyBytes: maxBytes = DEFAULT_MAX_BODY_BYTES, bodyTimeoutMs: timeoutMs = DEFAULT_BODY_TIMEOUT_MS } =
+    limits;
+  const bodyLimits = { maxBytes, timeoutMs };
   const app: App = new OpenAPIHono();
   let description: unknown;
   const describe = () => json(description ??= app.getOpenAPI31Document({ openapi: "3.1.0", info: { title, version } }));
@@ -142,7 +149,7 @@ export function serveRoutes(
       method,
       path.replace(/\{(\w+)\}/g, ":$1"),
       ({ req, env: { from } }) =>
-        handle(req.raw, { caller: access.admit(req.raw, { scope, from }), parts: req.param(), maxBodyBytes }),
+        handle(req.raw, { caller: access.admit(req.raw, { scope, from }), parts: req.param(), bodyLimits }),
     );
     describeRoute(app, each);
   }
@@ -194,7 +201,7 @@ function describeRoute(app: App, { method = "GET", path, summary, query, parts, 
       ...replies,
       ...(canFail && { 400: PROBLEM }),
       ...(takesToken && { 401: PROBLEM, 403: PROBLEM }),
-      ...(body && { 413: PROBLEM }),
+      ...(body && { 408: PROBLEM, 413: PROBLEM }),
     }),
   });
 }

@@ -49,11 +49,11 @@ const WAYS_OF_TOKENS = ["bearer", "header", "query"];
 const FILTER = ["pgn", "exclude_pgn", "manufacturer", "instance", "name", "exclude_name", "bus"];
 /** Every path with its method, GET when it says none, its query parameters and the codes it may answer with. */
 const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
-  "PUT /clients/{clientId}": { query: [], codes: ["200", "400", "413", "503"] },
+  "PUT /clients/{clientId}": { query: [], codes: ["200", "400", "408", "413", "503"] },
   "/clients/{clientId}": { query: [], codes: ["200", "400", "404"] },
   "DELETE /clients/{clientId}": { query: [], codes: ["204", "400", "404"] },
   "/clients/{clientId}/events": { query: ["decode"], codes: ["200", "400", "404", "410", "503"] },
-  "PUT /clients/{clientId}/ack": { query: [], codes: ["204", "400", "404", "413"] },
+  "PUT /clients/{clientId}/ack": { query: [], codes: ["204", "400", "404", "408", "413"] },
   "/events": { query: [...FILTER, "decode", "devices"], codes: ["200", "400", "503"] },
   "/ws": { query: [...FILTER, "decode"], codes: ["101", "400", "426", "503"] },
   "/devices": { query: [], codes: ["200"] },
@@ -63,8 +63,8 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
     query: [...FILTER, "from", "to", "src", "limit", "interval", "decode"],
     codes: ["200", "400", "503"],
   },
-  "POST /send": { query: [], codes: ["202", "400", "403", "413", "429", "503"] },
-  "POST /query": { query: [], codes: ["200", "400", "403", "413", "429", "502", "503", "504"] },
+  "POST /send": { query: [], codes: ["202", "400", "403", "408", "413", "429", "503"] },
+  "POST /query": { query: [], codes: ["200", "400", "403", "408", "413", "429", "502", "503", "504"] },
   "/pgns": { query: [], codes: ["200"] },
   "/pgns/{pgn}": { query: [], codes: ["200", "400", "404"] },
   "/healthz": { query: [], codes: ["200", "503"] },
