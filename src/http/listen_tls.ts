@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { createServer, type Server, type TLSSocket } from "node:tls";
-import { ALL_ADDRESSES, type ListenAddress, type Logger, type StallDetector } from "../base/mod.ts";
+import { ALL_ADDRESSES, formatAddress, type ListenAddress, type Logger, type StallDetector } from "../base/mod.ts";
 import { type Handler, listen, type Listener, listenError, remoteOf } from "./listen.ts";
 import type { TlsFiles } from "./tls_files.ts";
 
@@ -37,13 +37,23 @@ export async function listenTls(
       return from ? await handler(request, from) : new Response(null, { status: 403 });
     },
   });
+  /** Connections that are not encrypted yet. */
+  const greeting = new Map<string, Socket>();
   const server = createServer(
     { ...tls.pair, ALPNProtocols: ["http/1.1"], handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
-    (socket) => join(socket, { port: inside.address.port, clients }),
+    (socket) => {
+      greeting.delete(formatAddress(peerOf(socket)));
+      join(socket, { port: inside.address.port, clients });
+    },
   );
   server.on("tlsClientError", (error: Error, socket: TLSSocket) => {
     log.debug("TLS handshake failed", { error: error.message });
     socket.destroy();
+  });
+  server.on("connection", (socket: Socket) => {
+    const key = formatAddress(peerOf(socket));
+    greeting.set(key, socket);
+    socket.once("close", () => greeting.delete(key));
   });
   try {
     const port = await open(server, address);
@@ -53,6 +63,8 @@ export async function listenTls(
       address: { ...address, port },
       stop: async () => {
         const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+        // Nothing of theirs is under way, and who says nothing would hold up the stop.
+        for (const socket of greeting.values()) socket.destroy();
         await inside.stop();
         await closed;
       },
@@ -65,7 +77,7 @@ export async function listenTls(
 
 /** Joins a client's connection with one to the server inside; they end together. */
 function join(outer: TLSSocket, { port, clients }: { port: number; clients: Map<number, ListenAddress> }): void {
-  const from = remoteOf({ hostname: outer.remoteAddress ?? "", port: outer.remotePort ?? 0 });
+  const from = remoteOf(peerOf(outer));
   let key: number | undefined;
   const inner: Socket = connect({ host: INSIDE, port, noDelay: true }, () => {
     key = inner.localPort;
@@ -80,6 +92,10 @@ function join(outer: TLSSocket, { port, clients }: { port: number; clients: Map<
     inner.destroy();
   };
   for (const socket of [outer, inner]) socket.on("error", end).on("close", end);
+}
+
+function peerOf({ remoteAddress = "", remotePort = 0 }: Socket): ListenAddress {
+  return { hostname: remoteAddress, port: remotePort };
 }
 
 /** Both families; IPv4 alone where the machine has no IPv6. Gives the port. */

@@ -190,6 +190,22 @@ Deno.test("who asks over TLS is known by address, token and origin as without", 
   });
 });
 
+Deno.test("who says nothing does not hold up the stop", OPENSSL, () =>
+  inFolder(async (folder) => {
+    await using fixture = await Fixture.make(folder);
+    const server = await GuardedServer.start({ tls: await fixture.open() });
+    const silent = await Promise.all([1, 2].map(() => Deno.connect({ hostname: "127.0.0.1", port: portOf(server) })));
+    const said = silent.map((each) => each.read(new Uint8Array(1)).catch(() => null));
+    // Connections are taken in order: by this answer the silent ones are, too.
+    assert.equal(await fixture.authority.nameAt(portOf(server)), "first");
+    const { promise: later, resolve } = Promise.withResolvers<string>();
+    const timer = setTimeout(resolve, 9000, "the handshake was waited for");
+    assert.equal(await Promise.race([server[Symbol.asyncDispose]().then(() => "stopped"), later]), "stopped");
+    clearTimeout(timer);
+    assert.deepEqual(await Promise.all(said), [null, null]);
+    for (const each of silent) each.close();
+  }));
+
 Deno.test("what speaks no TLS, or nothing, is turned away and holds up nobody", OPENSSL, async () => {
   await inFolder(async (folder) => {
     await using fixture = await Fixture.make(folder);
