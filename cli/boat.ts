@@ -111,7 +111,7 @@ async function start(
     transmit: { queueMessages, framesPerSecond },
     ...(device && { virtualDevice: device }),
     ...(mqtt && { mqtt }),
-    ...(settings.mdns && { mdnsName: settings.mdnsName || instanceNameOf(Deno.hostname()) }),
+    ...(settings.mdns && !settings.demo && { mdnsName: settings.mdnsName || instanceNameOf(Deno.hostname()) }),
     alerts: alertsOf(settings),
     ...(certPath !== "" && { tls: { certPath, keyPath } }),
     ...(journal && { journal }),

@@ -18,7 +18,7 @@ export const mdnsOptions: Options<MdnsSettings> = {
     default: true,
     help:
       "Announce the server by mDNS as _vbg._tcp, so that clients find it by its name. Not done when it listens on " +
-      "its own machine alone.",
+      "its own machine alone, nor for the demo.",
     group: FINDING,
   }),
   mdnsName: text({

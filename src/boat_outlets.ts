@@ -9,6 +9,7 @@ import {
   type AlertSettings,
   MAX_ALERT_FILE_BYTES,
   MdnsAnnouncer,
+  type MdnsState,
   MqttBridge,
   type MqttSettings,
 } from "./outlets/mod.ts";
@@ -97,6 +98,7 @@ export class Outlets {
     return {
       ...(this.mqtt && { mqtt: this.mqtt.health() }),
       ...(urls.length > 0 && { alerts: this.alerts.health() }),
+      ...(this.#mdns && { mdns: mdnsHealth(this.#mdns.state) }),
     };
   }
 
@@ -110,4 +112,9 @@ export class Outlets {
     this.#stopListening();
     await Promise.all([this.mqtt?.stop(), this.#mdns?.stop(), this.alerts.stop()]);
   }
+}
+
+/** Not to be found is no fault of the server. */
+function mdnsHealth(state: MdnsState): ComponentHealth {
+  return { status: "ok", message: state.type === "announced" ? `announced as "${state.name}"` : state.reason };
 }

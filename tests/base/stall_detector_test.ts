@@ -63,7 +63,10 @@ Deno.test("a stall of more than 100 ms is logged with what ran, at most every 5 
   bench.detector.mark("frames");
   bench.look(140);
   assert.equal(bench.lines.length, 2);
-  assert.ok(bench.lines[0]!.endsWith("WARN  event loop held held_ms=300 activity=history stalls=1"), bench.lines[0] ?? "");
+  assert.ok(
+    bench.lines[0]!.endsWith("WARN  event loop held held_ms=300 activity=history stalls=1"),
+    bench.lines[0] ?? "",
+  );
   assert.ok(bench.lines[1]!.endsWith("held_ms=4980 activity=idle stalls=3"), bench.lines[1] ?? "");
 });
 
