@@ -167,7 +167,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     clock,
     log,
   });
-  const { broker, sessions } = stores;
+  const { broker } = stores;
   const stall = new StallDetector(log);
   const hub = new StreamHub({ broker, clock, stall });
   const access = new Access(limits, { log });
