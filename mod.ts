@@ -40,6 +40,7 @@ export {
   type BusDriver,
   BusError,
   type BusSink,
+  type BusSource,
   type BusState,
   type CanBus,
   type ControllerState,
@@ -86,6 +87,7 @@ export {
   type TlsPaths,
 } from "./src/http/mod.ts";
 export {
+  type AddressUser,
   composeName,
   DEFAULT_REQUESTS_MIN_INTERVAL_MS,
   type DeviceMatch,
