@@ -41,6 +41,7 @@ export {
   BusError,
   type BusSink,
   type BusSource,
+  type BusSourceBase,
   type BusState,
   type CanBus,
   type ControllerState,
