@@ -73,7 +73,7 @@ export class Transmitter implements Transmit, AddressUser, FrameHearer {
       this.#refuse(loads, new TransmitError("too-long", message));
     }
     for (const [bus, load] of loads) {
-      if (bus.hasRoom(load)) continue;
+      if (urgent ? bus.hasRoomForUrgent(load.messages) : bus.hasRoom(load)) continue;
       const message = `Cannot send on bus "${bus.name}": ${bus.waiting} messages and ${bus.transfers} transport ` +
         "sessions wait already";
       this.#refuse(loads, new TransmitError("full", message));

@@ -15,7 +15,7 @@ export type StartTimer = (run: () => void, delayMs: number) => () => void;
 
 /** Limits of what is sent on one bus. */
 export interface TransmitLimits {
-  /** Messages that wait at most, transport sessions aside. */
+  /** Messages that wait at most, transport sessions aside; urgent ones have as much room again. */
   queueMessages: number;
   /** How long a message or session may wait for its turn before it is given up, milliseconds: an old one is worse than none. */
   queueTimeoutMs: number;
@@ -110,6 +110,11 @@ export class BusTransmitter {
     const { queueMessages, queueTransfers } = this.#limits;
     return (messages === 0 || this.waiting + messages <= queueMessages) &&
       (transfers === 0 || this.transfers + transfers <= queueTransfers);
+  }
+
+  /** Whether so many more urgent messages find room: that of their own, so that no flood of others takes it. */
+  hasRoomForUrgent(messages: number): boolean {
+    return this.#urgent.length + messages <= this.#limits.queueMessages;
   }
 
   /** Takes a message; resolves when it is out. */

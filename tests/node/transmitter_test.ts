@@ -181,7 +181,6 @@ Deno.test("what finds no room is refused at once, and none of an array is taken"
   assert.throws(() => wire.transmitter.send([...many(1, 1), ...many(2)]), full);
   void wire.transmitter.send([...many(1, 1), ...many(1)]);
   assert.throws(() => wire.transmitter.send(many(1)), TransmitError);
-  assert.throws(() => wire.transmitter.send(many(1), { urgent: true }), TransmitError);
   await wire.time.pass(0);
   assert.deepEqual(wire.frames.map(({ length }) => length), [32, 1]);
   const [first, second] = wire.transmitter.status;
@@ -189,7 +188,7 @@ Deno.test("what finds no room is refused at once, and none of an array is taken"
     "can0",
     4,
     36,
-    4,
+    3,
   ]);
   assert.deepEqual([second!.bus, second!.waiting, second!.counters.accepted, second!.counters.failed.full], [
     "can1",
@@ -199,6 +198,17 @@ Deno.test("what finds no room is refused at once, and none of an array is taken"
   ]);
   await wire.time.pass(1000);
   void wire.transmitter.send(many(1));
+});
+
+Deno.test("a queue that is full has room for what is urgent: a flood of others silences no address claim", async () => {
+  const wire = await Wire.open({ framesPerSecond: 1, burstFrames: 32, queueMessages: 36 });
+  for (let i = 0; i < 36; i++) void wire.transmitter.send([outgoing()]);
+  assert.throws(() => wire.transmitter.send([outgoing()]), TransmitError);
+  const claims = Array.from({ length: 36 }, () => outgoing({ pgn: CLAIM, src: 252 }));
+  const urgent = watch(wire.transmitter.send(claims, { urgent: true }));
+  assert.throws(() => wire.transmitter.send([claims[0]!], { urgent: true }), TransmitError, "its room has an end, too");
+  await wire.time.pass(0);
+  assert.equal(urgent.outcome, "sent");
 });
 
 Deno.test("a message that has waited for too long is given up: it has lost its meaning", async () => {
