@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/mod.ts";
+import { FAST_PACKET_TIMEOUT_MS } from "../assembler.ts";
 import type { BusCounters } from "../bus.ts";
 import { PieceReader, type RecordedItem, RecordingError, type RecordingFormat } from "../recordings/mod.ts";
 import { BUSY, type SendOutcome, SENT } from "../send_queue.ts";
@@ -11,6 +12,9 @@ import { GATEWAY_WRITERS, type GatewayWriter } from "./writers.ts";
 export const MAX_UNREAD = 100;
 /** Bytes that may wait for a slow gateway before frames wait in their queue: some 400 frames. */
 const MAX_WAITING_BYTES = 16 * 1024;
+
+/** When a frame that the rest of its message does not follow is looked at again: it has stayed alone by then. */
+const LATE_MS = FAST_PACKET_TIMEOUT_MS + 50;
 
 /** What a connection needs. */
 export interface ConnectionOptions {
@@ -49,6 +53,7 @@ export class GatewayConnection {
   #why: string | undefined;
   #lastPieceMs: number;
   #watch: ReturnType<typeof setTimeout> | undefined;
+  #late: ReturnType<typeof setTimeout> | undefined;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #unechoed: { id: number; data: Uint8Array<ArrayBuffer> }[] = [];
@@ -83,6 +88,7 @@ export class GatewayConnection {
       why = reasonOf(error);
     }
     clearTimeout(this.#watch);
+    clearTimeout(this.#late);
     link.close();
     // What was cut off may look whole, and is not.
     if (this.#reader.summary.format) this.#count([...this.#reader.end()].length);
@@ -105,7 +111,10 @@ export class GatewayConnection {
     if (!this.#outgoing) return { type: "failed", message: `nothing can be sent in the format "${format}"` };
     if (this.#waitingBytes >= MAX_WAITING_BYTES) return BUSY;
     try {
-      for (const bytes of this.#outgoing.push(id, data)) this.#write(bytes);
+      const made = this.#outgoing.push(id, data);
+      for (const bytes of made) this.#write(bytes);
+      clearTimeout(this.#late);
+      if (made.length === 0) this.#late = setTimeout(() => this.#writeLate(), LATE_MS);
     } catch (error) {
       return { type: "failed", message: reasonOf(error) };
     }
@@ -170,6 +179,12 @@ export class GatewayConnection {
   #write(bytes: Uint8Array): void {
     this.#waiting.push(bytes);
     this.#waitingBytes += bytes.length;
+  }
+
+  /** A frame was not the first of a message after all. */
+  #writeLate(): void {
+    for (const bytes of this.#outgoing?.late() ?? []) this.#write(bytes);
+    this.#writing ??= this.#flush();
   }
 
   /** Writes what waits, and then tells what we have sent where the gateway does not. Never rejects. */

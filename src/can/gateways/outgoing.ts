@@ -48,4 +48,11 @@ export class Outgoing {
     if (this.#assembler.drops.malformed > before) throw new RangeError("it is no frame of a message");
     return this.#made;
   }
+
+  /** Frames that looked like the first of a message and have stayed alone; to be asked for when nothing follows a frame. */
+  late(): Uint8Array[] {
+    this.#made = [];
+    this.#assembler.expire(this.#clock.monoMs());
+    return this.#made;
+  }
 }

@@ -105,3 +105,12 @@ Deno.test("gateways of whole messages refuse sessions, what is too long, and wha
   });
   assert.equal(text(told), "$PDGY,N2NET_INIT,ALL\r\n!PDGY,129029,255,AQIDBAUGBwECAw==\r\n");
 });
+
+Deno.test("a frame that looks like the beginning of a message is sent when nothing follows", NET, async () => {
+  const id = buildCanId({ prio: 6, pgn: 127510, src: 0x23, dst: 255 });
+  const told = await toldTo("ikonvert", async ({ bus, peer }) => {
+    await bus.send(id, Uint8Array.of(0, 8, 1, 2, 3, 4, 5, 6));
+    await until("it is told", () => peer.text.includes("127510"));
+  });
+  assert.equal(text(told), "$PDGY,N2NET_INIT,ALL\r\n!PDGY,127510,255,AAgBAgMEBQY=\r\n");
+});
