@@ -166,6 +166,8 @@ export class VirtualDeviceBus {
     }
     if (pgn === PGN.isoRequest) return this.#hearRequest(frame, { src, own });
     if (this.#claim.state.type !== "claimed" || destinationOfId(frame.id) !== own) return;
+    // Who has no address can be answered by nobody; what we said to 255 would be for everybody.
+    if (src > MAX_DEVICE_ADDRESS) return;
     if (pgn === PGN.transportControl) this.#receiver.control(frame);
     else if (pgn === PGN.transportData) this.#receiver.data(frame);
   }

@@ -161,6 +161,14 @@ Deno.test("virtual device: long messages to others are none of its business", as
   assert.equal(bench.transmit.taken.length, before);
 });
 
+Deno.test("virtual device: a long message from nobody's address is not taken: the answer would be for everybody", async () => {
+  using bench = await DeviceBench.start();
+  for (const src of [254, 255]) {
+    assert.deepEqual(await bench.say({ pgn: 60416, src, dst: 252, data: rts(20) }), []);
+    assert.deepEqual(await bench.say({ pgn: 60160, src, dst: 252, data: new Uint8Array(8).with(0, 1) }), []);
+  }
+});
+
 Deno.test("virtual device: a flood of announcements of long messages is answered at the rate of requests", async () => {
   using bench = await DeviceBench.start({ answerFramesPerSecond: 50 });
   const before = bench.transmit.taken.length;
