@@ -132,7 +132,7 @@ export class SendGate {
   send(wanted: readonly WantedMessage[], sender: Sender): Promise<void> {
     try {
       const messages = this.#pass(wanted);
-      const done = this.#options.transmit.send(messages);
+      const done = this.#options.transmit.send(messages, { mayLeave: (index) => this.#maySend(wanted[index]) });
       this.counters.accepted += messages.length;
       const sent = wanted.map((message, i) => ({ ...message, src: messages[i]?.src }));
       for (const message of sent) this.#audit(message, { sender, outcome: "accepted" });
@@ -157,9 +157,17 @@ export class SendGate {
     const closed = this.#closed();
     if (closed) throw closed;
     this.#takeTokens(wanted.length);
-    for (const message of wanted) this.#judge(message);
+    for (const message of wanted) {
+      const why = this.#refusalOf(message);
+      if (why !== undefined) throw new SendError("policy", why);
+    }
     for (const { bus } of wanted) this.#checkBus(bus);
     return wanted.map(({ judgedPgn: _, ...message }) => ({ ...message, src: this.#source(message) }));
+  }
+
+  /** Whether a message that waits may still be sent: settings change, and addresses change hands. */
+  #maySend(message: WantedMessage | undefined): boolean {
+    return message !== undefined && !this.#closed() && this.#refusalOf(message) === undefined;
   }
 
   #takeTokens(count: number): void {
@@ -178,22 +186,18 @@ export class SendGate {
     throw new SendError("rate", why, { retryAfterMs });
   }
 
-  #judge(message: WantedMessage): void {
+  /** What the rules have against a message. */
+  #refusalOf(message: WantedMessage): string | undefined {
     const { settings, nameOf, address } = this.#options;
     const { bus, judgedPgn: pgn = message.pgn } = message;
     const isClaim = message.pgn === PGN.addressClaim;
-    if (isClaim && address(bus).kind !== "none") {
-      throw new SendError("policy", "the virtual device claims its address by itself");
-    }
+    if (isClaim && address(bus).kind !== "none") return "the virtual device claims its address by itself";
     // Whoever a claim is for, all go by it, and so do our rules: it says whose the addresses are.
     const subject = { bus, pgn, dst: isClaim ? BROADCAST_ADDRESS : message.dst };
     const verdict = judge(settings().rules, { subject, nameOf });
-    if (verdict.kind === "allowed") return;
+    if (verdict.kind === "allowed") return undefined;
     const what = `(pgn=${subject.pgn}, dst=${subject.dst})`;
-    throw new SendError(
-      "policy",
-      verdict.kind === "denied" ? `send denied by rule ${verdict.rule} ${what}` : `no send rule matched ${what}`,
-    );
+    return verdict.kind === "denied" ? `send denied by rule ${verdict.rule} ${what}` : `no send rule matched ${what}`;
   }
 
   #checkBus(bus: number): void {

@@ -3,7 +3,14 @@ import type { CanBus } from "../can/mod.ts";
 import { type CanFrame, MAX_MESSAGE_BYTES } from "../frame/mod.ts";
 import { BusTransmitter, type StartTimer, type TransmitCounters, type TransmitLimits } from "./transmitter_bus.ts";
 import { carriageOf } from "./transmitter_framing.ts";
-import { type AddressUser, type FrameHearer, type OutgoingMessage, type Transmit, TransmitError } from "./voice.ts";
+import {
+  type AddressUser,
+  type FrameHearer,
+  type OutgoingMessage,
+  type Transmit,
+  TransmitError,
+  type TransmitOptions,
+} from "./voice.ts";
 
 export type { StartTimer, TransmitCounters, TransmitLimits };
 
@@ -63,7 +70,10 @@ export class Transmitter implements Transmit, AddressUser, FrameHearer {
    * @throws {TransmitError} at once `full`, `too-long` or `closed`: none is sent
    * @throws {RangeError} there is no such bus, or an empty payload for a PGN that is a fast packet
    */
-  send(messages: readonly OutgoingMessage[], { urgent = false }: { urgent?: boolean } = {}): Promise<void> {
+  send(
+    messages: readonly OutgoingMessage[],
+    { urgent = false, mayLeave = () => true }: TransmitOptions = {},
+  ): Promise<void> {
     const loads = this.#loadsOf(messages);
     if (this.#isClosed) this.#refuse(loads, new TransmitError("closed", "Cannot send: the server stops"));
     const tooLong = messages.find(({ data }) => data.length > MAX_MESSAGE_BYTES);
@@ -78,7 +88,9 @@ export class Transmitter implements Transmit, AddressUser, FrameHearer {
         "sessions wait already";
       this.#refuse(loads, new TransmitError("full", message));
     }
-    const sent = messages.map((message) => this.#busOf(message).push(message, { urgent }));
+    const sent = messages.map((message, index) =>
+      this.#busOf(message).push(message, { urgent, mayLeave: () => mayLeave(index) })
+    );
     return Promise.all(sent).then(() => {});
   }
 

@@ -41,6 +41,8 @@ interface Entry {
   message: OutgoingMessage;
   carriage: Carriage;
   acceptedMs: number;
+  /** Asked when its turn has come. */
+  mayLeave: () => boolean;
   /** Called once. */
   settle: (error?: TransmitError) => void;
 }
@@ -58,7 +60,7 @@ export class BusTransmitter {
   readonly counters: TransmitCounters = {
     accepted: 0,
     sent: 0,
-    failed: { full: 0, "too-long": 0, bus: 0, address: 0, aborted: 0, silent: 0, closed: 0 },
+    failed: { full: 0, "too-long": 0, bus: 0, address: 0, withdrawn: 0, aborted: 0, silent: 0, closed: 0 },
   };
   readonly #bus: CanBus;
   readonly #clock: Clock;
@@ -118,11 +120,11 @@ export class BusTransmitter {
   }
 
   /** Takes a message; resolves when it is out. */
-  push(message: OutgoingMessage, { urgent }: { urgent: boolean }): Promise<void> {
+  push(message: OutgoingMessage, { urgent, mayLeave }: Pick<Entry, "mayLeave"> & { urgent: boolean }): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const carriage = carriageOf(message.pgn, message.data.length);
     const settle = (error?: TransmitError) => error ? reject(error) : resolve();
-    const entry: Entry = { message, carriage, acceptedMs: this.#clock.monoMs(), settle };
+    const entry: Entry = { message, carriage, acceptedMs: this.#clock.monoMs(), mayLeave, settle };
     this.counters.accepted++;
     this.#open.add(entry);
     if (carriage === "transport") this.#openTransfers++;
@@ -199,9 +201,10 @@ export class BusTransmitter {
       this.#fail(head, why);
     }
     for (const [session, entry] of [...this.#transfers]) {
-      if (session.hasBegun || !isLate(entry)) continue;
+      if (session.hasBegun || (!isLate(entry) && entry.mayLeave())) continue;
       this.#forget(session);
-      this.#fail(entry, why);
+      if (isLate(entry)) this.#fail(entry, why);
+      else this.#withdraw(entry);
     }
   }
 
@@ -234,6 +237,7 @@ export class BusTransmitter {
   /** Sends a message whole, or begins its session, which then runs beside the queue. */
   async #say(entry: Entry): Promise<void> {
     const { message, carriage } = entry;
+    if (!entry.mayLeave()) return this.#withdraw(entry);
     try {
       if (carriage === "transport") {
         this.#transfers.set(this.#sessions.begin(message, this.#clock.monoMs()), entry);
@@ -273,6 +277,11 @@ export class BusTransmitter {
   #forget(session: TransportSession): void {
     this.#transfers.delete(session);
     this.#sessions.remove(session);
+  }
+
+  #withdraw(entry: Entry): void {
+    const why = "it is not allowed any more";
+    this.#settle(entry, new TransmitError("withdrawn", `Cannot send ${this.#nameOf(entry)}: ${why}`));
   }
 
   #fail(entry: Entry, why: string): void {

@@ -24,11 +24,12 @@ export class TransmitError extends Error {
    * - `too-long`: no transport carries so many bytes
    * - `bus`: the bus took a frame not
    * - `address`: the address that it should come from was lost to another device
+   * - `withdrawn`: it might not be sent any more when its turn came
    * - `aborted`: the receiver ended the transport session
    * - `silent`: the receiver did not answer in time
    * - `closed`: the server stops
    */
-  readonly reason: "full" | "too-long" | "bus" | "address" | "aborted" | "silent" | "closed";
+  readonly reason: "full" | "too-long" | "bus" | "address" | "withdrawn" | "aborted" | "silent" | "closed";
 
   constructor(reason: TransmitError["reason"], message: string) {
     super(message);
@@ -36,16 +37,23 @@ export class TransmitError extends Error {
   }
 }
 
+/** How messages are sent. */
+export interface TransmitOptions {
+  /** Goes before what waits, and at once: network management, of single frames. */
+  urgent?: boolean;
+  /** Asked when the turn of a message has come, by its place in the list: false, and it is `withdrawn`. Must not throw. */
+  mayLeave?: (index: number) => boolean;
+}
+
 /** The way of messages to the buses: as many frames as each takes, one message after the other, never too fast. */
 export interface Transmit {
   /**
    * Takes messages, all or none. Resolves when the last frame of the last one is out.
    *
-   * @param options.urgent goes before what waits, and at once: network management, of single frames
    * @throws {TransmitError} at once `full` or `too-long`: none is sent
    * @returns rejects with a {@linkcode TransmitError} when one of them fails; those after it are sent nevertheless
    */
-  send(messages: readonly OutgoingMessage[], options?: { urgent?: boolean }): Promise<void>;
+  send(messages: readonly OutgoingMessage[], options?: TransmitOptions): Promise<void>;
 }
 
 /** Somebody who holds messages from addresses of ours. */

@@ -30,12 +30,15 @@ class TestGate {
   fault: string | undefined;
   /** Who holds every address. */
   holder: bigint | undefined;
+  /** Asks whether a message of the last list may still be sent. */
+  mayLeave: ((index: number) => boolean) | undefined;
   /** What the transmitter answers. */
   answer: () => Promise<void> = () => Promise.resolve();
   readonly gate = new SendGate({
     transmit: {
-      send: (messages) => {
+      send: (messages, { mayLeave } = {}) => {
         const done = this.answer();
+        this.mayLeave = mayLeave;
         this.sent.push(...messages);
         return done;
       },
@@ -93,6 +96,21 @@ Deno.test("send gate: an address claim is for everybody to the rules, whoever it
   assert.equal(test.refusal(wanted({ pgn: 59904, dst: 4, judgedPgn: 60928 })), undefined);
   test.settings = { ...OPEN, rules: parseSendRules("pgn:60928") };
   assert.equal(test.refusal(claim), undefined);
+});
+
+Deno.test("send gate: what waits is judged again when its turn comes: addresses change hands, and owners their minds", () => {
+  const test = new TestGate();
+  const rules = parseSendRules("name:1");
+  test.settings = { ...OPEN, rules };
+  test.holder = 1n;
+  assert.equal(test.refusal(wanted({ pgn: 61184 }), wanted({ pgn: 59904, judgedPgn: 126996, dst: 5 })), "policy");
+  assert.equal(test.refusal(wanted({ pgn: 61184 }), wanted({ pgn: 61184, dst: 6 })), undefined);
+  assert.deepEqual([0, 1, 2].map((index) => test.mayLeave?.(index)), [true, true, false]);
+  test.holder = 2n;
+  assert.equal(test.mayLeave?.(0), false, "another device has the address by now");
+  test.holder = 1n;
+  test.settings = { ...OPEN, rules, readOnly: true };
+  assert.equal(test.mayLeave?.(0), false);
 });
 
 Deno.test("send gate: no client claims the address of the virtual device", () => {

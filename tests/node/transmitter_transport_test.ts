@@ -135,6 +135,22 @@ Deno.test("nothing leaves from an address that was lost: no message, no rest of 
   assert.deepEqual([waiting, transfers, counters.failed.address, counters.sent], [0, 0, 4, 1]);
 });
 
+Deno.test("whether a message may still leave is asked when its turn comes, of a session behind others, too", async () => {
+  const wire = await Wire.open({ framesPerSecond: 10, burstFrames: 33 });
+  let allowed = [true, true, true];
+  const messages = [outgoing({ pgn: FAST, length: 223 }), outgoing(), outgoing({ src: 6 })];
+  const first = watch(wire.transmitter.send([long({ dst: 255 })]));
+  const behind = watch(wire.transmitter.send([long({ dst: 255 })], { mayLeave: () => allowed[1]! }));
+  const sent = messages.map((each, i) => watch(wire.transmitter.send([each], { mayLeave: () => allowed[i]! })));
+  await wire.time.pass(0);
+  allowed = [false, false, true];
+  await wire.time.pass(5000);
+  assert.deepEqual(sent.map(({ outcome }) => outcome), ["sent", "withdrawn", "sent"]);
+  assert.deepEqual([first.outcome, behind.outcome], ["waiting", "withdrawn"]);
+  assert.match(behind.message, /it is not allowed any more/);
+  assert.equal(wire.transmitter.status[0]!.counters.failed.withdrawn, 2);
+});
+
 Deno.test("a receiver that says no, and one that says nothing, are told apart, counted and named", async () => {
   const wire = await Wire.open({ receivers: [new TpReceiver({ address: 20, mood: () => "abort" })] });
   const sent = [20, 21].map((dst) => watch(wire.transmitter.send([long({ dst })])));
@@ -249,6 +265,7 @@ Deno.test("whatever happens, every message is sent whole or fails, nothing is le
         "too-long": 0,
         bus: count("bus"),
         address: 0,
+        withdrawn: 0,
         aborted: count("aborted"),
         silent: count("silent"),
         closed: 0,
