@@ -1,4 +1,4 @@
-import type { RecordingFormat } from "@vessel/gateway";
+import { RECORDING_FORMATS, type RecordingFormat } from "@vessel/gateway";
 import { programOptions, type ProgramSettings } from "./common_options.ts";
 import { journalOptions } from "./journal_options.ts";
 import { boolean, oneOf, readTimestamp, structured, text } from "./option_types.ts";
@@ -30,10 +30,11 @@ export const convertOptions: Options<ConvertSettings> = {
     name: "format",
     ...here,
     default: "auto",
-    choices: ["auto", "candump", "ydwg", "csv", "ebl", "ikonvert"],
+    choices: ["auto", ...RECORDING_FORMATS],
     help:
       "Format of all inputs; auto: each one's beginning shows it. candump: log, screen and old form. ydwg: RAW of " +
-      "Yacht Devices' gateways. csv: Actisense's and canboat's. ebl: Actisense's binary log. ikonvert: Digital Yacht's.",
+      "Yacht Devices' gateways. csv: Actisense's and canboat's. ebl: Actisense's binary log. ikonvert: Digital Yacht's. " +
+      "n2k-ascii: Actisense's lines. actisense: what its serial line carries.",
     group: INPUT,
   }),
   startTime: structured<Date | undefined>({

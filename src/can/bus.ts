@@ -59,6 +59,8 @@ export interface CanBus {
   readonly name: string;
   /** What the bus is doing now. */
   readonly state: BusState;
+  /** False where nothing can be sent, ever: a recording. Default true. */
+  readonly canSend?: boolean;
   /** Totals, as of now. */
   readonly counters: Readonly<BusCounters>;
   /**

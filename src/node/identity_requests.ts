@@ -67,7 +67,8 @@ export class IdentityRequests {
 
   #tick(): void {
     const { buses, clock } = this.#options;
-    for (const request of this.#discovery.due(clock.monoMs(), (bus) => buses[bus]?.state.type === "up")) {
+    const canAsk = (bus: number) => buses[bus]?.state.type === "up" && buses[bus]?.canSend !== false;
+    for (const request of this.#discovery.due(clock.monoMs(), canAsk)) {
       const bus = buses[request.bus];
       if (bus) this.#send(bus, request);
     }

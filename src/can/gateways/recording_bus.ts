@@ -34,6 +34,7 @@ export interface RecordingBusOptions {
  */
 export class RecordingBus implements CanBus {
   readonly name: string;
+  readonly canSend = false;
   readonly counters: BusCounters = newCounters();
   readonly #options: RecordingBusOptions;
   readonly #clock: Clock;
