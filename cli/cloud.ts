@@ -1,0 +1,43 @@
+/**
+ * `vbg-cloud`, for whoever runs a cloud that boats replicate to.
+ *
+ * @module
+ */
+import { type CommandSet, dispatch } from "./dispatch.ts";
+import { processSurroundings, type Surroundings } from "./program.ts";
+
+/** The program with all its commands. */
+export const cloud: CommandSet = {
+  name: "vbg-cloud",
+  summary: "the cloud of the Vessel Bus Gateway",
+  commands: {
+    ca: {
+      summary: "certificates for boats and for the cloud",
+      commands: {
+        init: {
+          summary: "makes an authority, whose certificates boats and cloud trust",
+          load: async () => (await import("./cloud_ca.ts")).initCommand,
+        },
+        issue: {
+          summary: "makes a certificate for a boat or for the cloud",
+          load: async () => (await import("./cloud_ca.ts")).issueCommand,
+        },
+        revoke: {
+          summary: "has a boat's certificates refused from now on",
+          load: async () => (await import("./cloud_ca.ts")).revokeCommand,
+        },
+        list: {
+          summary: "shows all certificates that were made",
+          load: async () => (await import("./cloud_ca.ts")).listCommand,
+        },
+      },
+    },
+  },
+};
+
+/** Runs the command that the first words name. Answers the exit code. */
+export async function runCloud(around: Surroundings): Promise<number> {
+  return await dispatch(cloud, around);
+}
+
+if (import.meta.main) Deno.exit(await runCloud(processSurroundings()));

@@ -1,0 +1,86 @@
+import { VERSION } from "@vessel/gateway";
+import type { HelpSubject } from "./help.ts";
+import { nearest } from "./nearest.ts";
+import { EXIT, type Surroundings } from "./program.ts";
+
+/** What the file of a command exports. */
+export interface CommandFile {
+  /** Its name (`vbg NAME`), words and flags, for help and the reference page. */
+  program: HelpSubject<unknown>;
+  /** Runs it with the words behind its name. Answers the exit code. */
+  run: (around: Surroundings) => Promise<number>;
+}
+
+/** One word behind a program's name: a command, or the first word of several. */
+export type Command =
+  & {
+    /** What it does, in some words. */
+    summary: string;
+  }
+  & (
+    | {
+      /** Loads it: most runs need one alone. */
+      load: () => Promise<CommandFile>;
+    }
+    | { commands: Commands }
+  );
+
+/** Commands by name. */
+export type Commands = Readonly<Record<string, Command>>;
+
+/** A program that is a set of commands. */
+export interface CommandSet {
+  /** How it is called, such as `vbg`. */
+  name: string;
+  /** One sentence, without a full stop. */
+  summary: string;
+  commands: Commands;
+}
+
+const NAME_COLUMNS = 12;
+
+/** Runs the command that the first word names. Answers the exit code. */
+export async function dispatch(set: CommandSet, around: Surroundings): Promise<number> {
+  const [name = "", ...args] = around.args;
+  const command = Object.hasOwn(set.commands, name) ? set.commands[name] : undefined;
+  if (command !== undefined) {
+    if ("load" in command) return await (await command.load()).run({ ...around, args });
+    return await dispatch({ ...command, name: `${set.name} ${name}` }, { ...around, args });
+  }
+  if (["-h", "-help", "--help", "help"].includes(name)) {
+    around.print(helpText(set));
+    return EXIT.ok;
+  }
+  if (["-version", "--version"].includes(name)) {
+    around.print(`${set.name} ${VERSION}`);
+    return EXIT.ok;
+  }
+  if (name === "") around.complain(helpText(set));
+  else {
+    const known = nearest(name, Object.keys(set.commands));
+    around.complain(`${set.name}: Unknown command "${name}": did you mean ${known}?\nRun "${set.name} help" for all`);
+  }
+  return EXIT.settings;
+}
+
+/** Loads all commands, those of several words as well, in the order of their tables. */
+export async function loadCommands(commands: Commands): Promise<CommandFile[]> {
+  const files = Object.values(commands).map(async (command) =>
+    "load" in command ? [await command.load()] : await loadCommands(command.commands)
+  );
+  return (await Promise.all(files)).flat();
+}
+
+function helpText({ name, summary, commands }: CommandSet): string {
+  const rows = Object.entries(commands).map(([word, { summary }]) => `  ${word.padEnd(NAME_COLUMNS)}${summary}`);
+  return [
+    `${name}: ${summary}`,
+    "",
+    `Usage: ${name} COMMAND [flags] ...`,
+    "",
+    ...rows,
+    "",
+    `Run "${name} COMMAND -help" for its flags.`,
+  ]
+    .join("\n");
+}

@@ -1,0 +1,22 @@
+/**
+ * What the cloud knows of boats: the authority that gives them certificates, and who they are when they come.
+ *
+ * @module
+ */
+export {
+  Authority,
+  AUTHORITY_FILES,
+  CertificateError,
+  type CertificateFolder,
+  FilesExistError,
+  initAuthority,
+  isHostName,
+  type IssueOptions,
+  readIssued,
+} from "./certificates.ts";
+export type { IssuedCertificate } from "./certificates_record.ts";
+export * from "./identity.ts";
+export * from "./identity_name.ts";
+export * from "./revocation.ts";
+export * from "./revocation_file.ts";
+export * from "./revocation_serial.ts";
