@@ -109,6 +109,7 @@ export {
   type SubKeyPlace,
   type Transmit,
   type TransmitLimits,
+  type TransmitOptions,
   uniqueNumberOf,
   VIRTUAL_DEVICE_DEFAULTS,
   type VirtualDeviceOptions,
