@@ -1,10 +1,16 @@
 /**
- * What boat and cloud share when frames are replicated: the set of numbers that one of them holds, and the messages that
- * they exchange. `proto/replication/v1/replication.proto` is the contract.
+ * What boat and cloud share when frames are replicated: the set of numbers that one of them holds, the messages that
+ * they exchange, and the calls that carry them. `proto/replication/v1/replication.proto` is the contract. That the calls
+ * are gRPC nobody else has to know.
  *
  * @module
  */
 export * from "./codec.ts";
 export { WireError } from "./codec_wire.ts";
+export { type Keepalive, type RpcCode, RpcError, SERVICE_NAMES, type ServiceName } from "./grpc.ts";
+export * from "./grpc_client.ts";
+export * from "./grpc_identity.ts";
+export * from "./grpc_server.ts";
+export { MessageStream } from "./grpc_stream.ts";
 export * from "./messages.ts";
 export * from "./ranges.ts";

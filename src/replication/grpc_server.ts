@@ -1,0 +1,214 @@
+import type { Buffer } from "node:buffer";
+import type { Duplex } from "node:stream";
+import type { PeerCertificate } from "node:tls";
+import type { ConnectionInjector, Server, ServerDuplexStream, ServerUnaryCall } from "@grpc/grpc-js";
+import {
+  backfillStatusCodec,
+  backfillUpstreamCodec,
+  handshakeRequestCodec,
+  handshakeResponseCodec,
+  liveStatusCodec,
+  liveUpstreamCodec,
+} from "./codec.ts";
+import { WireError } from "./codec_wire.ts";
+import {
+  type Grpc,
+  INSTANCE_HEADER,
+  type Keepalive,
+  loadGrpc,
+  methodsOf,
+  RpcError,
+  SERVICE_NAMES,
+  type ServiceName,
+  sharedOptions,
+  toBuffer,
+} from "./grpc.ts";
+import { type Caller, type ClientCertificate, identify, type IdentityPolicy } from "./grpc_identity.ts";
+import { MessageStream, type StreamCodecs } from "./grpc_stream.ts";
+import type {
+  BackfillStatus,
+  BackfillUpstream,
+  HandshakeRequest,
+  HandshakeResponse,
+  LiveStatus,
+  LiveUpstream,
+} from "./messages.ts";
+
+/**
+ * What the cloud does when it is called. Who calls is known before it hears of a call. An {@linkcode RpcError} that it
+ * throws is what the boat gets to know; a message that cannot be read is `INVALID_ARGUMENT`, everything else `INTERNAL`.
+ */
+export interface ReplicationService {
+  handshake(request: HandshakeRequest, caller: Caller): Promise<HandshakeResponse>;
+  /** The stream ends when this resolves. */
+  live(stream: MessageStream<LiveUpstream, LiveStatus>, caller: Caller): Promise<void>;
+  /** The stream ends when this resolves. */
+  backfill(stream: MessageStream<BackfillUpstream, BackfillStatus>, caller: Caller): Promise<void>;
+}
+
+/** What a server is made of. */
+export interface ReplicationServerOptions {
+  service: ReplicationService;
+  identity: IdentityPolicy;
+  /** Told what a call has thrown that was no {@linkcode RpcError} and no {@linkcode WireError}. */
+  onFault: (error: unknown) => void;
+  /** Left out: {@linkcode SERVER_KEEPALIVE}. */
+  keepalive?: Keepalive;
+}
+
+/** A boat that has gone without a word is noticed within 40 s; while it lives, its own traffic says so. */
+export const SERVER_KEEPALIVE: Keepalive = { timeMs: 30_000, timeoutMs: 10_000 };
+/** A boat needs three calls at a time. */
+const MAX_CALLS_PER_CONNECTION = 16;
+
+const LIVE = { incoming: liveUpstreamCodec, outgoing: liveStatusCodec };
+const BACKFILL = { incoming: backfillUpstreamCodec, outgoing: backfillStatusCodec };
+
+/** Answers the three calls on connections that others have accepted, under our service's name and the peer's. */
+export class ReplicationServer {
+  readonly #options: ReplicationServerOptions;
+  readonly #grpc: Grpc;
+  readonly #server: Server;
+  readonly #injector: ConnectionInjector;
+  readonly #streams = new Set<{ fail: (error: RpcError) => void }>();
+  readonly #running = new Set<Promise<void>>();
+  #isStopping = false;
+
+  private constructor(grpc: Grpc, options: ReplicationServerOptions) {
+    this.#options = options;
+    this.#grpc = grpc;
+    this.#server = new grpc.Server({
+      ...sharedOptions(options.keepalive ?? SERVER_KEEPALIVE),
+      "grpc.max_concurrent_streams": MAX_CALLS_PER_CONNECTION,
+    });
+    for (const name of SERVICE_NAMES) this.#addService(name);
+    this.#injector = this.#server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
+  }
+
+  /** Makes one, after loading what it needs. */
+  static async create(options: ReplicationServerOptions): Promise<ReplicationServer> {
+    return new ReplicationServer(await loadGrpc(), options);
+  }
+
+  /** Calls that are being answered. */
+  get openCalls(): number {
+    return this.#running.size;
+  }
+
+  /**
+   * Serves a connection: a `TLSSocket` that has agreed on `h2`, or a plain one.
+   *
+   * The TLS server must ask for a certificate and name its authorities; whether it has refused connections without one
+   * or left that to us makes no difference.
+   */
+  accept(socket: Duplex): void {
+    if (this.#isStopping) socket.destroy();
+    else this.#injector.injectConnection(socket);
+  }
+
+  /** Ends all streams with `UNAVAILABLE`, waits for what is being answered, at most `graceMs`, and closes connections. */
+  async stop({ graceMs }: { graceMs: number }): Promise<void> {
+    this.#isStopping = true;
+    for (const stream of this.#streams) stream.fail(stopping());
+    const grace = Promise.withResolvers<void>();
+    const timer = setTimeout(grace.resolve, graceMs);
+    await Promise.race([Promise.allSettled(this.#running), grace.promise]);
+    this.#injector.drain(0);
+    this.#server.tryShutdown(() => grace.resolve());
+    await grace.promise;
+    clearTimeout(timer);
+    this.#server.forceShutdown();
+  }
+
+  #addService(name: ServiceName): void {
+    const { service } = this.#options;
+    this.#server.addService(methodsOf(name), {
+      handshake: (call: ServerUnaryCall<Buffer, Buffer>, reply: (error: object | null, bytes?: Buffer) => void) => {
+        this.#run(async () => {
+          const request = handshakeRequestCodec.decode(call.request);
+          const response = await service.handshake(request, this.#callerOf(call, { name, claim: request.instanceId }));
+          return handshakeResponseCodec.encode(response);
+        }, { succeed: (bytes) => reply(null, toBuffer(bytes)), fail: (status) => reply(status) });
+      },
+      live: (call: ServerDuplexStream<Buffer, Buffer>) => {
+        this.#stream(call, { name, codecs: LIVE, answer: (...args) => service.live(...args) });
+      },
+      backfill: (call: ServerDuplexStream<Buffer, Buffer>) => {
+        this.#stream(call, { name, codecs: BACKFILL, answer: (...args) => service.backfill(...args) });
+      },
+    });
+  }
+
+  #stream<In, Out>(call: ServerDuplexStream<Buffer, Buffer>, { name, codecs, answer }: {
+    name: ServiceName;
+    codecs: StreamCodecs<In, Out>;
+    answer: (stream: MessageStream<In, Out>, caller: Caller) => Promise<void>;
+  }): void {
+    const stream = new MessageStream(call, { ...codecs, grpc: this.#grpc });
+    this.#streams.add(stream);
+    this.#run(async () => {
+      await answer(stream, this.#callerOf(call, { name }));
+    }, {
+      succeed: () => call.end(),
+      // The library makes the status of a call's error, and ends the call.
+      fail: (status) => call.emit("error", status),
+    }, () => this.#streams.delete(stream));
+  }
+
+  /** Answers a call; whatever comes of it, the other side gets a status. */
+  #run<T>(work: () => Promise<T>, { succeed, fail }: Reply<T>, done: () => void = () => {}): void {
+    const answered = (this.#isStopping ? Promise.reject(stopping()) : work())
+      .then(succeed)
+      .catch((error: unknown) => fail(this.#statusOf(error)))
+      .finally(() => {
+        done();
+        this.#running.delete(answered);
+      });
+    this.#running.add(answered);
+  }
+
+  #statusOf(error: unknown): Status {
+    const { status } = this.#grpc;
+    if (error instanceof RpcError) return { code: status[error.code], details: error.message };
+    if (error instanceof WireError) return { code: status.INVALID_ARGUMENT, details: error.message };
+    this.#options.onFault(error);
+    return { code: status.INTERNAL, details: "the server has made a mistake" };
+  }
+
+  #callerOf(call: ServerCall, { name, claim }: { name: ServiceName; claim?: string }): Caller {
+    const certificate = certificateOf(call.getAuthContext().sslPeerCertificate);
+    const [header] = call.metadata.get(INSTANCE_HEADER);
+    const claimedId = claim ?? (header === undefined ? undefined : String(header));
+    const address = call.getPeer();
+    return {
+      instanceId: identify({ certificate, claimedId, address }, this.#options.identity),
+      certificate,
+      address,
+      service: name,
+    };
+  }
+}
+
+type ServerCall = Pick<ServerUnaryCall<Buffer, Buffer>, "getAuthContext" | "getPeer" | "metadata">;
+
+/** What the library wants to know of a call that has failed. */
+interface Status {
+  code: number;
+  details: string;
+}
+
+interface Reply<T> {
+  succeed: (value: T) => void;
+  fail: (status: Status) => void;
+}
+
+function stopping(): RpcError {
+  return new RpcError("UNAVAILABLE", "the server is stopping");
+}
+
+/** A certificate with several common names, or none, is nobody's. */
+function certificateOf(peer: PeerCertificate | undefined): ClientCertificate | undefined {
+  const commonName: unknown = peer?.subject?.CN;
+  if (!peer || typeof commonName !== "string" || commonName === "") return undefined;
+  return { commonName, serialNumber: peer.serialNumber, fingerprint: peer.fingerprint256 };
+}
