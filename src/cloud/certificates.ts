@@ -1,9 +1,9 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { AtomicFile, type Clock, type DirectoryLock, FileError, lockDirectory } from "../base/mod.ts";
+import { isInstanceId } from "../replication/mod.ts";
 import { type CertificatePair, type CertificateSubject, makeAuthority, Signer } from "./certificates_make.ts";
 import { type AuthorityRecord, formatRecord, type IssuedCertificate, parseRecord } from "./certificates_record.ts";
-import { INSTANCE_ID_WORDS, isInstanceId } from "./identity_name.ts";
 import { formatRevocations } from "./revocation.ts";
 import { normalSerial } from "./revocation_serial.ts";
 
@@ -46,6 +46,7 @@ export interface CertificateFolder {
   earlier: readonly IssuedCertificate[];
 }
 
+const INSTANCE_ID_WORDS = "1 to 64 letters, digits, dots, underscores or dashes, the first a letter or digit";
 const PUBLIC_MODE = 0o644;
 const PRIVATE_MODE = 0o600;
 const FOLDER_MODE = 0o700;

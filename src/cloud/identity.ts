@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
+import { isInstanceId } from "../replication/mod.ts";
 import { loadX509, type X509Package } from "./certificates_x509.ts";
-import { isInstanceId } from "./identity_name.ts";
 
 /** Certificates of authorities that cannot be used. The message says why. */
 export class AuthoritiesError extends Error {

@@ -16,7 +16,6 @@ export {
 } from "./certificates.ts";
 export type { IssuedCertificate } from "./certificates_record.ts";
 export * from "./identity.ts";
-export * from "./identity_name.ts";
 export * from "./revocation.ts";
 export * from "./revocation_file.ts";
 export * from "./revocation_serial.ts";
