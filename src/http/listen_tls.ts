@@ -31,8 +31,8 @@ export async function listenTls(
   const clients = new Map<number, ListenAddress>();
   const inside = listen({ hostname: INSIDE, port: 0 }, {
     stall,
-    handler: async (request, { port }) => {
-      const from = clients.get(port);
+    handler: async (request, { hostname, port }) => {
+      const from = hostname === INSIDE ? clients.get(port) : undefined;
       // Only what came through TLS is answered.
       return from ? await handler(request, from) : new Response(null, { status: 403 });
     },

@@ -79,10 +79,12 @@ export function routeWithParts<Query extends z.ZodObject, Parts extends z.ZodObj
 
 /** Makes a row that takes a JSON body; the answer gets it checked, and the parts of the path. */
 export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject>(
-  { answer, admit, body, ...rest }: Omit<RouteOptions<typeof noQuery, Parts>, "answer" | "query"> & {
+  { answer, admit, refused, body, ...rest }: Omit<RouteOptions<typeof noQuery, Parts>, "answer" | "query"> & {
     body: Body;
     /** Throws where the body need not be read. */
     admit?: (about: About) => void | Promise<void>;
+    /** Told of a request that is refused for what it says, with 400, 408 or 413. */
+    refused?: (error: ApiError, about: About) => void;
     answer: (body: z.output<Body>, parts: z.output<Parts>, about: About) => Response | Promise<Response>;
   },
 ): Route {
@@ -93,7 +95,12 @@ export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject>
     handle: async (request, { parts, bodyLimits, caller }) => {
       const checked = readParts(parts, rest.parts);
       await admit?.({ caller });
-      return await answer(await readBody(request, body, bodyLimits), checked, { caller });
+      try {
+        return await answer(await readBody(request, body, bodyLimits), checked, { caller });
+      } catch (error) {
+        if (error instanceof ApiError && [400, 408, 413].includes(error.status)) refused?.(error, { caller });
+        throw error;
+      }
     },
   };
 }

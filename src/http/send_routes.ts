@@ -28,6 +28,8 @@ export interface SendApi {
 
 /** What a server without a bus says to whoever wants to send. */
 export const SEND_DISABLED = "send is disabled";
+/** What the audit log says of a request that makes no sense. */
+const BAD_REQUEST = "bad-request";
 const PATHS = ["/send", "/query"] as const;
 
 /** The endpoints of a server without a bus. */
@@ -50,6 +52,8 @@ export function closedSendRoutes(): RouteTable {
 export function sendRoutes(api: SendApi): RouteTable {
   const { broker, gate } = api;
   const refusals = { 403: PROBLEM, 429: PROBLEM, 503: PROBLEM };
+  const refused = (via: string) => ({ message }: ApiError, { caller }: { caller: Caller }) =>
+    gate.turnAway(senderOf(caller, via), { outcome: BAD_REQUEST, why: message });
   const admit = (via: string) => ({ caller }: { caller: Caller }) => asProblem(() => gate.admit(senderOf(caller, via)));
   return [
     routeWithBody({
@@ -60,6 +64,7 @@ export function sendRoutes(api: SendApi): RouteTable {
       parts: noQuery,
       body: sendBody,
       admit: admit("/send"),
+      refused: refused("/send"),
       replies: { 202: null, ...refusals },
       answer: (body, _, { caller }) =>
         asProblem(() => {
@@ -76,6 +81,7 @@ export function sendRoutes(api: SendApi): RouteTable {
       parts: noQuery,
       body: queryBody,
       admit: admit("/query"),
+      refused: refused("/query"),
       replies: { 200: ["application/json", frameSchema], ...refusals, 502: PROBLEM, 504: PROBLEM },
       answer: (body, _, { caller }) => query(api, { body, caller }),
     }),
@@ -147,7 +153,8 @@ export function sendFromSocket(
     gate.send(messagesOf(checkBody(data, sendBody), broker.buses), sender).catch(() => {});
     return undefined;
   } catch (error) {
-    if (error instanceof ApiError || error instanceof SendError) return error.message;
+    if (error instanceof SendError) return error.message;
+    if (error instanceof ApiError) return turnAway(BAD_REQUEST, error.message);
     throw error;
   }
 }

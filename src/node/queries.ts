@@ -62,20 +62,23 @@ export class Queries {
     const { gate } = this.#options;
     const { promise, resolve } = Promise.withResolvers<QueryOutcome>();
     const stop = this.#watch(query, resolve);
-    const timer = setTimeout(() => resolve({ kind: "timeout" }), query.timeoutMs);
+    let isOut = false;
+    let isOver = false;
+    const late = () =>
+      resolve(isOut ? { kind: "timeout" } : { kind: "failed", why: "the bus did not take it in time" });
+    const timer = setTimeout(late, query.timeoutMs);
     this.#open.add(resolve);
     try {
       const { bus, dst, pgn } = query;
       const data = isoRequestPayload(pgn);
-      gate.send(
-        [{ bus, dst, prio: REQUEST_PRIORITY, pgn: PGN.isoRequest, data, src: undefined, judgedPgn: pgn }],
-        sender,
-      )
-        .catch((error: unknown) =>
-          resolve({ kind: "failed", why: error instanceof Error ? error.message : String(error) })
-        );
+      const request = { bus, dst, prio: REQUEST_PRIORITY, pgn: PGN.isoRequest, data, src: undefined, judgedPgn: pgn };
+      gate.send([request], sender, { isWanted: () => !isOver }).then(
+        () => isOut = true,
+        (error: unknown) => resolve({ kind: "failed", why: error instanceof Error ? error.message : String(error) }),
+      );
       return await promise;
     } finally {
+      isOver = true;
       this.#open.delete(resolve);
       clearTimeout(timer);
       stop();

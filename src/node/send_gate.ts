@@ -126,13 +126,19 @@ export class SendGate {
   /**
    * Checks messages and queues them: all or none.
    *
+   * @param options.isWanted asked again when their turn comes; default they are
    * @throws {SendError} none is sent
    * @returns resolves when they are out, rejects with a {@linkcode TransmitError} when that failed
    */
-  send(wanted: readonly WantedMessage[], sender: Sender): Promise<void> {
+  send(
+    wanted: readonly WantedMessage[],
+    sender: Sender,
+    { isWanted = () => true }: { isWanted?: () => boolean } = {},
+  ): Promise<void> {
     try {
       const messages = this.#pass(wanted);
-      const done = this.#options.transmit.send(messages, { mayLeave: (index) => this.#maySend(wanted[index]) });
+      const mayLeave = (index: number) => isWanted() && this.#maySend(wanted[index]);
+      const done = this.#options.transmit.send(messages, { mayLeave });
       this.counters.accepted += messages.length;
       const sent = wanted.map((message, i) => ({ ...message, src: messages[i]?.src }));
       for (const message of sent) this.#audit(message, { sender, outcome: "accepted" });

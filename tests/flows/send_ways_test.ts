@@ -295,6 +295,10 @@ Deno.test("every message, query and refusal is a line of the audit log with the 
     const outcomes = [["missing", undefined], ["scope", "chart"], ["origin", "pilot"]] as const;
     assert.deepEqual(told(), outcomes.map(([outcome, token]) => from(token, path, outcome)));
   }
+  await boat.post("/send", { ...HEADING, prio: 9 }, pilot);
+  await boat.post("/query", { timeout: "1s" }, pilot);
+  await mine.errorTo(JSON.stringify({ type: "send", data: {} }));
+  assert.deepEqual(told(), ["/send", "/query", "/ws"].map((via) => from("pilot", via, "bad-request")));
   boat.boat.reload({ maxQueries: 0 });
   await boat.post("/query", { pgn: 126996 }, pilot);
   const envelope = JSON.stringify({ type: "send", data: { ...HEADING, pgn: 127251 } });
