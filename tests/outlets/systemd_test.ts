@@ -3,51 +3,14 @@ import { fileURLToPath } from "node:url";
 import { Logger } from "../../src/base/mod.ts";
 import { SystemdNotifier } from "../../src/outlets/systemd.ts";
 import { growing, type NotifySettings, readNotifySettings, Watchdog } from "../../src/outlets/systemd_watchdog.ts";
-import { Child } from "../support/child.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { Manager } from "../support/systemd.ts";
 
 const NEEDS = needs({ permissions: ["write", "env"], programs: ["systemd-notify", "python3"] });
 const CHILD = fileURLToPath(new URL("./systemd_child.ts", import.meta.url));
 const NEVER_MS = 2 ** 30;
-/** Writes each datagram that a socket receives as a line. Line breaks in it become spaces. */
-const RECEIVER = `
-import socket, sys
-s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-s.bind("\\0" + sys.argv[1][1:] if sys.argv[1][0] == "@" else sys.argv[1])
-print("bound", flush=True)
-while True: print(s.recv(4096).decode().strip().replace("\\n", " "), flush=True)
-`;
-
-/** The manager's end of the socket. */
-class Manager implements AsyncDisposable {
-  readonly #child: Child;
-
-  private constructor(path: string) {
-    this.#child = new Child("python3", ["-c", RECEIVER, path]);
-  }
-
-  static async at(path: string): Promise<Manager> {
-    const manager = new Manager(path);
-    await eventually("the socket", () => manager.#child.text.startsWith("bound\n"));
-    return manager;
-  }
-
-  /** What it was told. A program that waits until it is heard also sends a barrier. */
-  get told(): string[] {
-    return this.#child.text.trim().split("\n").slice(1).filter((line) => line !== "BARRIER=1");
-  }
-
-  count(line: string): number {
-    return this.told.filter((each) => each === line).length;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#child[Symbol.asyncDispose]();
-  }
-}
-
 function notifier(settings: NotifySettings, lines: string[] = []): SystemdNotifier {
   return new SystemdNotifier({ settings, probe: () => true, log: new Logger({ write: (line) => lines.push(line) }) });
 }
