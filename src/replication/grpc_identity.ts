@@ -1,9 +1,10 @@
+import type { PeerCertificate } from "node:tls";
 import { RpcError, type ServiceName } from "./grpc.ts";
 import { isInstanceId } from "./messages.ts";
 
 /** What is known of who calls, before anything of it is believed. */
 export interface Credentials {
-  /** Certificate that the connection has shown and that one of our authorities has signed. */
+  /** Certificate that the connection has shown and that the TLS server has verified. */
   certificate: ClientCertificate | undefined;
   /** Id that a header or a handshake names. Identifies nobody. */
   claimedId: string | undefined;
@@ -13,11 +14,14 @@ export interface Credentials {
 
 /** A boat's certificate, as far as it matters. */
 export interface ClientCertificate {
-  commonName: string;
+  /** Nothing when it has none, or several. */
+  commonName: string | undefined;
   /** Upper-case hex digits. */
   serialNumber: string;
   /** SHA-256 of the certificate, upper-case hex digits in pairs with colons between them. */
   fingerprint: string;
+  /** What `node:tls` tells of it, with those who have signed it as `issuerCertificate`. */
+  peer: PeerCertificate;
 }
 
 /** Who calls. */
@@ -41,8 +45,8 @@ export type IdentityPolicy = "certificate" | "insecure";
  * `INVALID_ARGUMENT`: not an instance's id
  */
 export function identify({ certificate, claimedId, address }: Credentials, policy: IdentityPolicy): string {
-  const instanceId = certificate?.commonName ??
-    (policy === "insecure" && isOwnMachine(address) ? claimedId : undefined);
+  const mayClaim = certificate === undefined && policy === "insecure" && isOwnMachine(address);
+  const instanceId = mayClaim ? claimedId : certificate?.commonName;
   if (instanceId === undefined) throw new RpcError("UNAUTHENTICATED", "no verified client certificate");
   if (claimedId !== undefined && claimedId !== instanceId) {
     throw new RpcError("PERMISSION_DENIED", `the certificate is for "${instanceId}", not for "${claimedId}"`);

@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
-import type { PeerCertificate } from "node:tls";
+import { type PeerCertificate, TLSSocket } from "node:tls";
 import type { ConnectionInjector, Server, ServerDuplexStream, ServerUnaryCall } from "@grpc/grpc-js";
 import {
   backfillStatusCodec,
@@ -23,8 +23,9 @@ import {
   sharedOptions,
   toBuffer,
 } from "./grpc.ts";
-import { type Caller, type ClientCertificate, identify, type IdentityPolicy } from "./grpc_identity.ts";
+import type { Caller, ClientCertificate, Credentials } from "./grpc_identity.ts";
 import { MessageStream, type StreamCodecs } from "./grpc_stream.ts";
+import { widenWindow } from "./grpc_window.ts";
 import type {
   BackfillStatus,
   BackfillUpstream,
@@ -49,7 +50,11 @@ export interface ReplicationService {
 /** What a server is made of. */
 export interface ReplicationServerOptions {
   service: ReplicationService;
-  identity: IdentityPolicy;
+  /**
+   * Says which instance calls, or throws an {@linkcode RpcError}; asked before each call, also before a stream's first
+   * message. {@linkcode identify} is the simplest one.
+   */
+  identify: (credentials: Credentials) => string;
   /** Told what a call has thrown that was no {@linkcode RpcError} and no {@linkcode WireError}. */
   onFault: (error: unknown) => void;
   /** Left out: {@linkcode SERVER_KEEPALIVE}. */
@@ -102,8 +107,16 @@ export class ReplicationServer {
    * or left that to us makes no difference.
    */
   accept(socket: Duplex): void {
-    if (this.#isStopping) socket.destroy();
-    else this.#injector.injectConnection(socket);
+    if (this.#isStopping) {
+      socket.destroy();
+      return;
+    }
+    if (socket instanceof TLSSocket) {
+      // The library asks again for each call, and for less than there is.
+      const peer = socket.getPeerCertificate(true);
+      socket.getPeerCertificate = () => peer;
+    }
+    this.#injector.injectConnection(socket);
   }
 
   /** Ends all streams with `UNAVAILABLE`, waits for what is being answered, at most `graceMs`, and closes connections. */
@@ -175,13 +188,15 @@ export class ReplicationServer {
     return { code: status.INTERNAL, details: "the server has made a mistake" };
   }
 
+  /** Who calls. Every call comes by here first. */
   #callerOf(call: ServerCall, { name, claim }: { name: ServiceName; claim?: string }): Caller {
+    widenWindow(call);
     const certificate = certificateOf(call.getAuthContext().sslPeerCertificate);
     const [header] = call.metadata.get(INSTANCE_HEADER);
     const claimedId = claim ?? (header === undefined ? undefined : String(header));
     const address = call.getPeer();
     return {
-      instanceId: identify({ certificate, claimedId, address }, this.#options.identity),
+      instanceId: this.#options.identify({ certificate, claimedId, address }),
       certificate,
       address,
       service: name,
@@ -206,9 +221,13 @@ function stopping(): RpcError {
   return new RpcError("UNAVAILABLE", "the server is stopping");
 }
 
-/** A certificate with several common names, or none, is nobody's. */
 function certificateOf(peer: PeerCertificate | undefined): ClientCertificate | undefined {
-  const commonName: unknown = peer?.subject?.CN;
-  if (!peer || typeof commonName !== "string" || commonName === "") return undefined;
-  return { commonName, serialNumber: peer.serialNumber, fingerprint: peer.fingerprint256 };
+  if (!peer) return undefined;
+  const commonName: unknown = peer.subject?.CN;
+  return {
+    commonName: typeof commonName === "string" && commonName !== "" ? commonName : undefined,
+    serialNumber: peer.serialNumber,
+    fingerprint: peer.fingerprint256,
+    peer,
+  };
 }

@@ -6,7 +6,7 @@ import {
   type ClientSecurity,
   type HandshakeRequest,
   type HandshakeResponse,
-  type IdentityPolicy,
+  identify,
   type Keepalive,
   type LiveFrame,
   ReplicationClient,
@@ -98,16 +98,15 @@ export class ServerFixture implements AsyncDisposable {
     this.callers = callers;
   }
 
-  static async start(answers: ReplicationService, { tls, identity, keepalive }: {
+  static async start(answers: ReplicationService, { tls, keepalive }: {
     /** Our certificate, and who may sign clients'. Left out: plain. */
     tls?: { files: CertificateFiles; clients: TestAuthority };
-    identity?: IdentityPolicy;
     keepalive?: Keepalive;
   } = {}): Promise<ServerFixture> {
     const [faults, callers]: [unknown[], Caller[]] = [[], []];
     const server = await ReplicationServer.create({
       service: telling(answers, (caller) => callers.push(caller)),
-      identity: identity ?? (tls ? "certificate" : "insecure"),
+      identify: (credentials) => identify(credentials, tls ? "certificate" : "insecure"),
       onFault: (error) => faults.push(error),
       ...keepalive && { keepalive },
     });
@@ -199,6 +198,14 @@ export class BlackHole implements AsyncDisposable {
   /** From now on nothing comes through, and nobody is told. */
   open(): void {
     for (const socket of this.#sockets) socket.unpipe().on("data", () => {});
+  }
+
+  /** From now on nothing comes back. Counts the bytes that still go there. */
+  openBackwards(): { sent: () => number } {
+    const [near, far] = this.#sockets;
+    far!.unpipe().on("data", () => {});
+    const before = near!.bytesRead;
+    return { sent: () => near!.bytesRead - before };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

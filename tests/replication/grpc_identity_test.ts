@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import type { DetailedPeerCertificate } from "node:tls";
 import {
+  type ClientCertificate,
   type ClientSecurity,
   identify,
   isInstanceId,
@@ -72,6 +75,9 @@ Deno.test(
         assert.equal(certificate?.commonName, "boat-001");
         assert.match(certificate.serialNumber, /^[\dA-F]{8,}$/);
         assert.match(certificate.fingerprint, /^[\dA-F]{2}(?::[\dA-F]{2}){31}$/);
+        const { issuerCertificate } = certificate.peer as DetailedPeerCertificate;
+        assert.equal(issuerCertificate.subject.CN, "authority");
+        assert.equal(new X509Certificate(certificate.peer.raw).subject, "CN=boat-001");
         assert.match(address, /^127\.0\.0\.1:\d+$/);
       }
     });
@@ -143,8 +149,13 @@ Deno.test("a cloud is known by its name or its address, whichever the boat was t
   });
 });
 
+/** A certificate of which only the name counts. */
+function certificateOf(commonName: string | undefined): ClientCertificate {
+  return { commonName, serialNumber: "01", fingerprint: "AA", peer: Object.create(null) };
+}
+
 Deno.test("a certificate has the word, a claim counts on this machine only, and only where that is allowed", () => {
-  const certificate = { commonName: "boat-001", serialNumber: "01", fingerprint: "AA" };
+  const certificate = certificateOf("boat-001");
   const here = "127.0.0.1:5000";
   const claim = { certificate: undefined, claimedId: "boat-001", address: here };
   assert.equal(identify({ certificate, claimedId: undefined, address: "1.2.3.4:5" }, "certificate"), "boat-001");
@@ -159,6 +170,9 @@ Deno.test("a certificate has the word, a claim counts on this machine only, and 
   fails("UNAUTHENTICATED", { ...claim, claimedId: undefined }, "insecure");
   fails("PERMISSION_DENIED", { certificate, claimedId: "boat-002", address: here }, "certificate");
   fails("PERMISSION_DENIED", { certificate, claimedId: "boat-002", address: here }, "insecure");
+  const nameless = { certificate: certificateOf(undefined), claimedId: "boat-001", address: here };
+  fails("UNAUTHENTICATED", nameless, "certificate");
+  fails("UNAUTHENTICATED", nameless, "insecure");
   fails("INVALID_ARGUMENT", { ...claim, claimedId: "../boat" }, "insecure");
   fails("INVALID_ARGUMENT", { ...claim, claimedId: "" }, "insecure");
 });

@@ -205,6 +205,31 @@ Deno.test("a boat that has vanished without a word is given up, and so is a clou
   assert.ok(code("CANCELLED")(reason));
 });
 
+Deno.test("a boat may have a megabyte under way before it hears from the cloud, and not more", GRPC, async () => {
+  let got = 0;
+  await using fixture = await ServerFixture.start(service({
+    backfill: async (stream) => {
+      for await (const { block } of stream) got += block!.data.length;
+    },
+  }));
+  await using hole = await BlackHole.start(fixture.port);
+  const client = await fixture.client({ port: hole.port });
+  await client.handshake(REQUEST, TIMEOUT);
+  const stream = client.backfill();
+  await stream.send({ block: block(10) });
+  await eventually("the first block", () => got === 10);
+  const { sent } = hole.openBackwards();
+  const abort = assert.rejects((async () => {
+    for (;;) await stream.send({ block: block(10_000) });
+  })());
+  await eventually("a megabyte", () => sent() > 1_000_000);
+  for (let before = -1; before !== sent(); await pause(100)) before = sent();
+  assert.ok(sent() < 1_100_000, `${sent()} bytes`);
+  client.close();
+  stream.fail(new RpcError("CANCELLED", "enough"));
+  await abort;
+});
+
 Deno.test("a handshake with a server that is not there, or does not answer, fails in time", GRPC, async () => {
   const never = Promise.withResolvers<typeof RESPONSE>();
   await using fixture = await ServerFixture.start(service({ handshake: () => never.promise }));
