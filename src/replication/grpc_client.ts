@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import type { ChannelCredentials, Client, ClientOptions, Metadata } from "@grpc/grpc-js";
-import { formatAddress, parseAddress } from "../base/mod.ts";
+import { ALL_ADDRESSES, formatAddress, type ListenAddress, parseAddress } from "../base/mod.ts";
 import {
   backfillStatusCodec,
   backfillUpstreamCodec,
@@ -59,6 +60,11 @@ export interface ReplicationClientOptions {
   keepalive?: Keepalive;
 }
 
+/** A certificate, a key or authorities that cannot be used. The message says which, and why. */
+export class ClientSecurityError extends Error {
+  override readonly name = "ClientSecurityError";
+}
+
 /** What a handshake came to. */
 export interface Handshake {
   response: HandshakeResponse;
@@ -85,19 +91,16 @@ export class ReplicationClient {
   readonly #instanceId: string;
   #service: ServiceName | undefined;
 
-  private constructor(
-    grpc: Grpc,
-    { target, instanceId, security, keepalive = CLIENT_KEEPALIVE }: ReplicationClientOptions,
-  ) {
+  private constructor(grpc: Grpc, options: ReplicationClientOptions & { address: ListenAddress }) {
+    const { address, instanceId, security, keepalive = CLIENT_KEEPALIVE } = options;
     this.#grpc = grpc;
     this.#instanceId = instanceId;
-    const { hostname, port } = parseAddress(target);
     this.#client = new grpc.Client(
-      `dns:${formatAddress({ hostname, port })}`,
-      credentialsOf(grpc, { hostname, security }),
+      `dns:${formatAddress(address)}`,
+      credentialsOf(grpc, { hostname: address.hostname, security }),
       {
         ...sharedOptions(keepalive),
-        ...isIP(hostname) ? NAME_FOR_ADDRESS : {},
+        ...isIP(address.hostname) ? NAME_FOR_ADDRESS : {},
         "grpc.enable_retries": 0,
         // Neither a proxy that the environment names nor settings out of the DNS: the target is the target.
         "grpc.enable_http_proxy": 0,
@@ -112,14 +115,16 @@ export class ReplicationClient {
    * Makes one, after loading what it needs. Connects to nothing yet.
    *
    * @throws {RangeError} the target is not `host:port`, or another machine and the connection insecure
-   * @throws {Error} certificates or key cannot be read
+   * @throws {ClientSecurityError} certificates or key cannot be read, or do not belong together
    */
   static async create(options: ReplicationClientOptions): Promise<ReplicationClient> {
     const { security, target } = options;
-    if (security.kind === "insecure" && !isOwnMachine(target)) {
+    const address = addressOf(target);
+    if (security.kind === "tls") checkFiles(security);
+    else if (!isOwnMachine(target)) {
       throw new RangeError(`"${target}" is another machine: replication to it needs certificates`);
     }
-    return new ReplicationClient(await loadGrpc(), options);
+    return new ReplicationClient(await loadGrpc(), { ...options, address });
   }
 
   /**
@@ -212,6 +217,33 @@ function cancelOn(signal: AbortSignal | undefined, call: Cancellable): void {
 interface Cancellable {
   cancel(): void;
   on(event: "status", listener: () => void): unknown;
+}
+
+function addressOf(target: string): ListenAddress {
+  const address = parseAddress(target);
+  if (address.hostname === ALL_ADDRESSES) throw new RangeError(`"${target}" names no host to replicate to`);
+  return address;
+}
+
+/** The library would say nothing, and fail to connect for ever. */
+function checkFiles({ ca, cert, key }: Extract<ClientSecurity, { kind: "tls" }>): void {
+  const certificate = orRefuse("certificate", () => new X509Certificate(cert));
+  const privateKey = orRefuse("key", () => createPrivateKey(key));
+  if (ca !== undefined) orRefuse("authority's certificate", () => new X509Certificate(ca));
+  if (certificate.checkPrivateKey(privateKey)) return;
+  throw new ClientSecurityError("the replication key is not the one of the certificate");
+}
+
+function orRefuse<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new ClientSecurityError(`the replication ${what} cannot be read: ${toMessage(error)}`);
+  }
+}
+
+function toMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function credentialsOf(grpc: Grpc, { hostname, security }: {

@@ -4,6 +4,7 @@ import type { DetailedPeerCertificate } from "node:tls";
 import {
   type ClientCertificate,
   type ClientSecurity,
+  ClientSecurityError,
   identify,
   isInstanceId,
   isOwnMachine,
@@ -134,6 +135,28 @@ Deno.test("a boat does not talk to a cloud whose certificate another authority h
     const client = await fixture.client({ security });
     await assert.rejects(client.handshake(REQUEST, TIMEOUT), code("UNAVAILABLE", /certificate|issuer/i));
     assert.deepEqual(fixture.callers, []);
+  });
+});
+
+Deno.test("certificates that cannot be used are refused before anything is sent", OPENSSL, async () => {
+  await withTls(async ({ fixture, authority, rogue }) => {
+    const good = await securityOf(authority, "boat-001");
+    const other = await securityOf(rogue, "boat-001");
+    assert.ok(good.kind === "tls" && other.kind === "tls");
+    for (
+      const [wrong, why] of [
+        [{ cert: "" }, /the replication certificate cannot be read: /],
+        [{ cert: good.key }, /the replication certificate cannot be read: /],
+        [{ key: "-----BEGIN" }, /the replication key cannot be read: /],
+        [{ ca: "" }, /the replication authority's certificate cannot be read: /],
+        [{ key: other.key }, /the replication key is not the one of the certificate/],
+      ] as const
+    ) {
+      await assert.rejects(
+        fixture.client({ security: { ...good, ...wrong } }),
+        (error) => error instanceof ClientSecurityError && why.test(error.message),
+      );
+    }
   });
 });
 

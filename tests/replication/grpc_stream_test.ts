@@ -248,3 +248,10 @@ Deno.test("a plain connection leads to this machine only", async () => {
     );
   }
 });
+
+Deno.test("a target that is no host and port is refused", async () => {
+  for (const target of ["", "cloud", "https://cloud:1", "cloud:99999", ":9443"]) {
+    const options = { target, instanceId: "a", security: { kind: "insecure" } } as const;
+    await assert.rejects(ReplicationClient.create(options), RangeError, target);
+  }
+});
