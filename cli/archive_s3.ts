@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { errorText } from "@vessel/gateway/settings";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { basename } from "node:path";
@@ -103,7 +104,7 @@ async function archiveAll(
         await store.put(path, keyOf(path, { instanceId, prefix: settings.prefix }));
         answer(path);
       } catch (error) {
-        answer(path, error instanceof Error ? error.message : String(error));
+        answer(path, errorText(error));
       }
     }
   };

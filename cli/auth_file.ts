@@ -1,3 +1,4 @@
+import { errorText } from "@vessel/gateway/settings";
 import { createHash } from "node:crypto";
 import { type AccessToken, type Scope, SCOPES } from "@vessel/gateway";
 import { nearest } from "./nearest.ts";
@@ -39,7 +40,7 @@ function readAuthFile(path: string): AccessToken[] {
   } catch (error) {
     // What the parser says quotes the file.
     if (error instanceof SyntaxError) throw inFile("is no JSON");
-    throw inFile(error instanceof Error ? error.message : String(error));
+    throw inFile(errorText(error));
   }
 }
 

@@ -1,7 +1,7 @@
-import { checkTlsPair } from "@vessel/gateway";
 import { isWideOpen, readTokens, type TokenSettings } from "./auth_file.ts";
 import { list, text } from "./option_types.ts";
 import type { Check, Options } from "./options.ts";
+import { reasonOf, tlsPairProblem } from "./tls_pair.ts";
 
 /** Settings of who may ask, and of how nobody else hears it. */
 export interface AuthSettings extends TokenSettings {
@@ -88,13 +88,7 @@ export const authChecks: readonly Check<AuthSettings>[] = [
   {
     settings: ["tlsCert", "tlsKey"],
     severity: "error",
-    test: ({ tlsCert, tlsKey }) => {
-      if (tlsCert === "" && tlsKey === "") return undefined;
-      if (tlsKey === "") return "Cannot use -tls-cert without -tls-key";
-      if (tlsCert === "") return "Cannot use -tls-key without -tls-cert";
-      const reason = reasonOf(() => checkTlsPair(Deno.readTextFileSync(tlsCert), Deno.readTextFileSync(tlsKey)));
-      return reason && `Cannot use the certificate "${tlsCert}" with the key "${tlsKey}": ${reason}`;
-    },
+    test: ({ tlsCert, tlsKey }) => tlsPairProblem({ cert: tlsCert, key: tlsKey }, { cert: "tls-cert", key: "tls-key" }),
   },
 ];
 
@@ -109,14 +103,4 @@ function originOf(text: string): string | undefined {
   if (!/^[a-z][a-z\d+.-]*:\/\/[^/?#@\s]+$/.test(text) || !URL.canParse(text)) return undefined;
   const { origin } = new URL(text);
   return origin === "null" ? text.toLowerCase() : origin;
-}
-
-/** Why something cannot be done, or nothing. */
-function reasonOf(work: () => unknown): string | undefined {
-  try {
-    work();
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
 }

@@ -1,3 +1,4 @@
+import { errorText } from "@vessel/gateway/settings";
 import type { Environment } from "./options.ts";
 
 /** What requests are signed with. */
@@ -60,7 +61,7 @@ async function readIni(path: string): Promise<Map<string, Profile>> {
     text = await Deno.readTextFile(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return new Map();
-    throw new Error(`Cannot read "${path}": ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`Cannot read "${path}": ${errorText(error)}`);
   }
   const sections = new Map<string, Record<string, string>>();
   let section: Record<string, string> = {};

@@ -1,5 +1,5 @@
 import { BOAT_DEFAULTS, type BusDriver, isBusSource, parseBusSource } from "@vessel/gateway";
-import { ALL_ADDRESSES, formatAddress, type ListenAddress, MAX_PORT } from "@vessel/gateway/settings";
+import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress, MAX_PORT } from "@vessel/gateway/settings";
 import {
   fileOptions,
   type FileSettings,
@@ -282,7 +282,7 @@ function checkInterface(name: string): string | undefined {
       parseBusSource(name);
       return undefined;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return errorText(error);
     }
   }
   if (INTERFACE_NAME.test(name)) return undefined;

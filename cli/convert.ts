@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { errorText } from "@vessel/gateway/settings";
 import {
   ConvertError,
   type ConvertOptions,
@@ -72,7 +73,7 @@ async function findProblem(names: readonly string[]): Promise<string | undefined
     try {
       if ((await Deno.stat(name)).isDirectory) return `Cannot read "${name}": it is a directory`;
     } catch (error) {
-      return `Cannot read "${name}": ${error instanceof Error ? error.message : String(error)}`;
+      return `Cannot read "${name}": ${errorText(error)}`;
     }
   }
   return undefined;

@@ -1,3 +1,4 @@
+import { errorText } from "@vessel/gateway/settings";
 import { pathToFileURL } from "node:url";
 import { nearest } from "./nearest.ts";
 import { type Options, settingNames } from "./options.ts";
@@ -81,7 +82,7 @@ async function parse(options: Parameters<HoconParser>[0], name: string): Promise
   try {
     tree = await parser(options);
   } catch (error) {
-    throw new HoconError(explain(error instanceof Error ? error.message : String(error), name), { cause: error });
+    throw new HoconError(explain(errorText(error), name), { cause: error });
   }
   if (isSection(tree)) return tree;
   // A file of comments alone.

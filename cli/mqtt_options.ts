@@ -1,6 +1,7 @@
-import { checkTlsPair, type Filter } from "@vessel/gateway";
+import type { Filter } from "@vessel/gateway";
 import { boolean, duration, integer, list, powerOfTwo, text } from "./option_types.ts";
 import type { Check, Options } from "./options.ts";
+import { reasonOf, tlsPairProblem } from "./tls_pair.ts";
 
 /** Settings of publishing to an MQTT broker. */
 export interface MqttOptionSettings {
@@ -249,13 +250,8 @@ export const mqttChecks: readonly Check<MqttOptionSettings>[] = [
   {
     settings: ["mqttCert", "mqttKey"],
     severity: "error",
-    test: ({ mqttCert, mqttKey }) => {
-      if (mqttCert === "" && mqttKey === "") return undefined;
-      if (mqttKey === "") return "Cannot use -mqtt-cert without -mqtt-key";
-      if (mqttCert === "") return "Cannot use -mqtt-key without -mqtt-cert";
-      const reason = reasonOf(() => checkTlsPair(Deno.readTextFileSync(mqttCert), Deno.readTextFileSync(mqttKey)));
-      return reason && `Cannot use the certificate "${mqttCert}" with the key "${mqttKey}": ${reason}`;
-    },
+    test: ({ mqttCert, mqttKey }) =>
+      tlsPairProblem({ cert: mqttCert, key: mqttKey }, { cert: "mqtt-cert", key: "mqtt-key" }),
   },
   {
     settings: ["mqttBroker", "mqttCert", "mqttCaFile"],
@@ -343,14 +339,4 @@ function readAuthorities(path: string): string {
   const pem = Deno.readTextFileSync(path);
   if (pem.includes("-----BEGIN CERTIFICATE-----")) return pem;
   throw new RangeError(`Cannot use the authorities in "${path}": there is no certificate in it`);
-}
-
-/** Why something cannot be done, or nothing. */
-function reasonOf(work: () => unknown): string | undefined {
-  try {
-    work();
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
 }

@@ -1,5 +1,5 @@
 import { growing, readNotifySettings, SystemdNotifier } from "@vessel/gateway";
-import { Logger } from "@vessel/gateway/settings";
+import { errorText, Logger } from "@vessel/gateway/settings";
 import type { FileSettings, ProgramSettings, RunSettings } from "./common_options.ts";
 import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
 import { describeProblem, type Environment, parseCommandLine } from "./options.ts";
@@ -122,7 +122,7 @@ export async function runOnce<S extends ProgramSettings>(
   try {
     return await run(prepared.settings, prepared.positionals);
   } catch (error) {
-    around.complain(`${program.name}: ${error instanceof Error ? error.message : String(error)}`);
+    around.complain(`${program.name}: ${errorText(error)}`);
     return EXIT.failure;
   }
 }
@@ -158,7 +158,7 @@ export async function serve<S extends RunningSettings>(
     return code ?? EXIT.ok;
   } catch (error) {
     if (stopping.aborted && error === stopping.reason) return EXIT.ok;
-    around.complain(`${program.name}: ${error instanceof Error ? error.message : String(error)}`);
+    around.complain(`${program.name}: ${errorText(error)}`);
     log.debug("program failed", { stack: error instanceof Error ? error.stack : undefined });
     return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
   }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { backoffMs, FileError } from "@vessel/gateway/settings";
+import { backoffMs, errorText, FileError } from "@vessel/gateway/settings";
 import { AwsV4Signer } from "aws4fetch";
 import type { AwsCredentials } from "./aws_credentials.ts";
 import { exchange, type S3Answer } from "./s3_request.ts";
@@ -84,7 +84,7 @@ export class S3Store {
         const answer = await this.#askOnce(method, { url, file, headers });
         if (isLast || !PASSING_STATUSES.includes(answer.status)) return answer;
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error);
+        const why = errorText(error);
         if (isLast) throw new Error(`Cannot reach ${new URL(url).host}: ${why}`, { cause: error });
       }
       // Not all at once, if many fail together.

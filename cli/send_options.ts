@@ -1,3 +1,4 @@
+import { errorText } from "@vessel/gateway/settings";
 import { formatSendRule, parseSendRule, parseSendRules, type SendRule } from "@vessel/gateway";
 import { nearest } from "./nearest.ts";
 import { boolean, duration, integer, number, structured } from "./option_types.ts";
@@ -132,7 +133,7 @@ function readRules(value: unknown): SendRule[] {
     try {
       return parseSendRule(typeof each === "string" ? each : ruleText(each));
     } catch (error) {
-      throw new RangeError(`${place}: ${error instanceof Error ? error.message : String(error)}`);
+      throw new RangeError(`${place}: ${errorText(error)}`);
     }
   });
 }

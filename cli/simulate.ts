@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { errorText } from "@vessel/gateway/settings";
 import {
   ConvertError,
   convertRecordings,
@@ -101,7 +102,7 @@ async function isJournal(path: string): Promise<boolean> {
     await file.read(bytes);
     return new TextDecoder().decode(bytes) === JOURNAL_MAGIC;
   } catch (error) {
-    throw new ReplayError(`Cannot play "${path}": ${error instanceof Error ? error.message : String(error)}`);
+    throw new ReplayError(`Cannot play "${path}": ${errorText(error)}`);
   }
 }
 

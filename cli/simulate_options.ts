@@ -1,5 +1,5 @@
 import { SIMULATION_PORT, type Slot } from "@vessel/gateway";
-import { formatAddress, MAX_PORT } from "@vessel/gateway/settings";
+import { errorText, formatAddress, MAX_PORT } from "@vessel/gateway/settings";
 import { boatOptions, type BoatSettings } from "./boat_options.ts";
 import { programOptions, type ProgramSettings, runOptions, type RunSettings } from "./common_options.ts";
 import { journalOptions, type JournalSettings } from "./journal_options.ts";
@@ -160,6 +160,6 @@ function readJson(value: string): unknown {
   try {
     return JSON.parse(value);
   } catch (error) {
-    throw new RangeError(`Cannot read the slots: ${error instanceof Error ? error.message : String(error)}`);
+    throw new RangeError(`Cannot read the slots: ${errorText(error)}`);
   }
 }

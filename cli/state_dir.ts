@@ -1,4 +1,4 @@
-import { type DirectoryLock, lockDirectory } from "@vessel/gateway/settings";
+import { type DirectoryLock, errorText, lockDirectory } from "@vessel/gateway/settings";
 
 /**
  * Takes the state directory for this process until it is disposed of, and makes it when it is missing.
@@ -9,7 +9,7 @@ export async function openStateDir(path: string): Promise<DirectoryLock> {
   try {
     return await lockDirectory(path, { what: "state directory" });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorText(error);
     throw new Error(`${why}; -state-dir names another`, { cause: error });
   }
 }

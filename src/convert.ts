@@ -1,3 +1,4 @@
+import { errorText } from "./base/mod.ts";
 import {
   type AssemblerDrops,
   assembleRecording,
@@ -211,7 +212,7 @@ async function* checked(chunks: AsyncIterable<Uint8Array>, name: string): AsyncG
     }
   } catch (cause) {
     if (cause instanceof ConvertError) throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorText(cause);
     throw new ConvertError("unreadable", { name, why, cause });
   }
 }

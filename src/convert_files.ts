@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import { FileError, syncDirectory } from "./base/mod.ts";
+import { FileError, isThere, syncDirectory } from "./base/mod.ts";
 import type { ConvertedBlock } from "./convert_blocks.ts";
 import { JournalFile, nextFileName } from "./journal/mod.ts";
 
@@ -147,16 +147,6 @@ export class ConvertedFiles {
     } catch (cause) {
       throw new FileError("write", { path, cause });
     }
-  }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw new FileError("write", { path, cause: error });
   }
 }
 

@@ -1,3 +1,4 @@
+import { errorText } from "./error_text.ts";
 /** What could not be done with a file or directory; the message names the action, the path and the reason. */
 export class FileError extends Error {
   /** `FileError`. */
@@ -16,7 +17,7 @@ export class FileError extends Error {
     action: string,
     { path, cause, content = "untouched" }: { path: string; cause: unknown; content?: "untouched" | "unknown" },
   ) {
-    super(`Cannot ${action} "${path}": ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(`Cannot ${action} "${path}": ${errorText(cause)}`, { cause });
     this.path = path;
     this.content = content;
   }

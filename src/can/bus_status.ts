@@ -1,3 +1,4 @@
+import { errorText } from "../base/mod.ts";
 import type { BusSink, BusState, ControllerState } from "./bus.ts";
 
 /** State of one bus: tells its sink of each change, once. */
@@ -50,7 +51,7 @@ export class BusStatus {
   /** Something threw, in the bus or in its sink. Says so; nothing once the bus is closed. */
   failed(error: unknown): void {
     if (this.#state.type === "closed") return;
-    this.down(`an error in the gateway: ${error instanceof Error ? error.message : String(error)}`);
+    this.down(`an error in the gateway: ${errorText(error)}`);
   }
 
   /** The interface has gone. */

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../base/mod.ts";
+import { type Clock, errorText, systemClock } from "../base/mod.ts";
 import { type CanFrame, MAX_CAN_BYTES } from "../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "./bus.ts";
 import { BusStatus } from "./bus_status.ts";
@@ -330,5 +330,5 @@ export class SocketCanBus implements CanBus {
 
 function explain(error: unknown): string {
   if (error instanceof Deno.errors.NotCapable) return "it needs --allow-ffi";
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }

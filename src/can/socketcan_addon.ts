@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { type Clock, systemClock } from "../base/mod.ts";
+import { type Clock, errorText, systemClock } from "../base/mod.ts";
 import { type CanFrame, MAX_CAN_BYTES } from "../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "./bus.ts";
 import { BusStatus } from "./bus_status.ts";
@@ -132,7 +132,7 @@ export class SocketCanAddonBus implements CanBus {
       this.#channels = this.#openChannels(addon, seen);
       this.#addon = addon;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorText(error);
       return Promise.reject(new BusError(`Cannot open bus "${this.name}": ${reason}`, { cause: error }));
     }
     this.#sink = sink;
@@ -261,7 +261,7 @@ export class SocketCanAddonBus implements CanBus {
       const sent = this.#channels.sender.send({ id: id & CAN_EFF_MASK, ext: true, data: Buffer.from(data) });
       if (sent >= 0) return SENT;
     } catch (error) {
-      return { type: "failed", message: error instanceof Error ? error.message : String(error) };
+      return { type: "failed", message: errorText(error) };
     }
     // The addon does not say why.
     const seen = readInterface(this.name);

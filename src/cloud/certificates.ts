@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { AtomicFile, type Clock, type DirectoryLock, FileError, lockDirectory } from "../base/mod.ts";
+import { AtomicFile, type Clock, type DirectoryLock, FileError, isThere, lockDirectory } from "../base/mod.ts";
 import { isInstanceId } from "../replication/mod.ts";
 import { type CertificatePair, type CertificateSubject, makeAuthority, Signer } from "./certificates_make.ts";
 import { type AuthorityRecord, formatRecord, type IssuedCertificate, parseRecord } from "./certificates_record.ts";
@@ -316,16 +316,6 @@ async function makeFolder(path: string): Promise<void> {
     await Deno.mkdir(path, { recursive: true, mode: FOLDER_MODE });
   } catch (cause) {
     throw new FileError("make the folder", { path, cause });
-  }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw new FileError("look at", { path, cause: error });
   }
 }
 

@@ -1,3 +1,4 @@
+import { errorText } from "../base/mod.ts";
 import { X509Certificate } from "node:crypto";
 import { isInstanceId } from "../replication/mod.ts";
 import { loadX509, type X509Package } from "./certificates_x509.ts";
@@ -103,7 +104,7 @@ export class IdentityCheck {
     try {
       for (const each of chain.slice(0, MAX_CHAIN_LENGTH)) certificates.push(read(this.#x509, each));
     } catch (error) {
-      return refuse("untrusted", `the certificate cannot be read: ${messageOf(error)}`);
+      return refuse("untrusted", `the certificate cannot be read: ${errorText(error)}`);
     }
     const [own, ...others] = certificates;
     if (own === undefined) return refuse("none", "there is no client certificate");
@@ -202,7 +203,7 @@ function readAll(x509: X509Package, pem: string): Certificate[] {
   try {
     return x509.PemConverter.decodeWithHeaders(pem).map(({ rawData }) => read(x509, new Uint8Array(rawData)));
   } catch (error) {
-    throw new AuthoritiesError(`a certificate cannot be read: ${messageOf(error)}`);
+    throw new AuthoritiesError(`a certificate cannot be read: ${errorText(error)}`);
   }
 }
 
@@ -233,8 +234,4 @@ function outsideOfTime({ parsed }: Certificate, nowMs: number): Refused | undefi
 
 function refuse(reason: IdentityRefusal, message: string): Refused {
   return { ok: false, reason, message };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { errorText } from "../base/mod.ts";
 import { loadX509, type X509Package } from "./certificates_x509.ts";
 import { normalSerial } from "./revocation_serial.ts";
 
@@ -87,6 +88,6 @@ function orRefuse<T>(what: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new RevocationError(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new RevocationError(`${what}: ${errorText(error)}`);
   }
 }

@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import { AtomicFile, type Logger } from "../base/mod.ts";
+import { AtomicFile, errorText, type Logger } from "../base/mod.ts";
 import { parseRevocations, RevocationError } from "./revocation.ts";
 import { normalSerial } from "./revocation_serial.ts";
 
@@ -53,7 +53,7 @@ export class RevocationFile {
         serials: await parseRevocations(text, { authorities: authorities() }),
       });
     } catch (error) {
-      throw new RevocationError(`Cannot use the list of revoked certificates "${path}": ${messageOf(error)}`);
+      throw new RevocationError(`Cannot use the list of revoked certificates "${path}": ${errorText(error)}`);
     }
   }
 
@@ -88,7 +88,7 @@ export class RevocationFile {
         this.#use(text, serials);
       }
     } catch (error) {
-      const fault = messageOf(error);
+      const fault = errorText(error);
       if (fault !== this.#fault) {
         this.#log.error("list of revoked certificates refused, the old one stays", {
           path: this.#file.path,
@@ -123,8 +123,4 @@ async function readText(file: AtomicFile): Promise<string> {
   const bytes = await file.read();
   if (bytes === undefined) throw new RevocationError("there is no such file");
   return new TextDecoder().decode(bytes);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

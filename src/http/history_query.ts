@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { parseDuration, parseTimestamp } from "../base/mod.ts";
+import { errorText, parseDuration, parseTimestamp } from "../base/mod.ts";
 import { filterQuery, flag, repeated, uint } from "./params.ts";
 import { badParameter } from "./reply.ts";
 
@@ -26,7 +26,7 @@ const intervalText = z.array(
       if (us > 0 && Number.isSafeInteger(us)) return us;
       context.addIssue({ code: "custom", message: `expected a duration above zero, got "${text}"` });
     } catch (error) {
-      context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+      context.addIssue({ code: "custom", message: errorText(error) });
     }
     return z.NEVER;
   }),

@@ -1,4 +1,4 @@
-import { ALL_ADDRESSES, formatAddress, type ListenAddress, type StallDetector } from "../base/mod.ts";
+import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress, type StallDetector } from "../base/mod.ts";
 
 /** A client that reads nothing may hold up the stop for so long. */
 const DRAIN_MS = 2000;
@@ -57,7 +57,7 @@ export function listen(
 /** What kept a server from listening, in words. */
 export function listenError(address: ListenAddress, error: unknown): ListenError {
   const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
-  const reason = isTaken ? "the port is taken" : error instanceof Error ? error.message : String(error);
+  const reason = isTaken ? "the port is taken" : errorText(error);
   return new ListenError(`Cannot listen on ${formatAddress(address)}: ${reason}`);
 }
 

@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../base/mod.ts";
+import { type Clock, errorText, type Logger } from "../base/mod.ts";
 import type { ComponentHealth } from "./health.ts";
 import { checkTlsPair, TlsError, type TlsPair } from "./tls_pair.ts";
 
@@ -70,7 +70,7 @@ export class TlsFiles {
       this.#use(pair);
       this.#log.info("certificate replaced", { expires: dateOf(pair.expiresMs) });
     } catch (error) {
-      const fault = error instanceof Error ? error.message : String(error);
+      const fault = errorText(error);
       if (fault !== this.#fault) this.#log.error("certificate refused, the old one stays", { error: fault });
       this.#fault = fault;
     }
@@ -97,7 +97,7 @@ async function readPair({ certPath, keyPath }: TlsPaths): Promise<TlsPair> {
   try {
     return checkTlsPair(await Deno.readTextFile(certPath), await Deno.readTextFile(keyPath));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new TlsError(`Cannot use the certificate "${certPath}" with the key "${keyPath}": ${reason}`);
   }
 }

@@ -1,3 +1,4 @@
+import { errorText } from "../base/mod.ts";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 
@@ -36,6 +37,6 @@ function orRefuse<T>(what: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new TlsError(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new TlsError(`${what}: ${errorText(error)}`);
   }
 }

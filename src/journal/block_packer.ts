@@ -1,4 +1,4 @@
-import type { Logger } from "../base/mod.ts";
+import { errorText, type Logger } from "../base/mod.ts";
 import { compress } from "./compression.ts";
 import type { PackThread } from "./pack_thread.ts";
 
@@ -55,7 +55,7 @@ export class BlockPacker {
     try {
       this.#state = { kind: "packed", block, packed: await this.#thread.pack(block) };
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorText(error);
       this.#log.warn("no thread packs blocks: they will be a tenth larger", { reason });
       this.#state = { kind: "broken" };
     }

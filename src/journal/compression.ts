@@ -1,3 +1,4 @@
+import { errorText } from "../base/mod.ts";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { BlockError } from "./errors.ts";
 import { findZstdFrames, MAX_WINDOW_LOG, type ZstdFrame } from "./zstd_frames.ts";
@@ -129,7 +130,7 @@ function unpackSafely(unpack: () => Uint8Array<ArrayBuffer>): Uint8Array<ArrayBu
   try {
     return unpack();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorText(error);
     throw new BlockError("compressed", `The compressed block cannot be unpacked: ${why}`);
   }
 }

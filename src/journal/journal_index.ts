@@ -1,4 +1,4 @@
-import type { Logger } from "../base/mod.ts";
+import { errorText, type Logger } from "../base/mod.ts";
 import { type Block, readBlock } from "./block.ts";
 import { BlockReader } from "./block_reader.ts";
 import { type BlockPlace, type BlockRange, BlockTable } from "./block_table.ts";
@@ -244,7 +244,7 @@ export class JournalIndex {
       }
       this.#log.warn("journal file passed over", { path, reason: "it has no whole block" });
     } catch (error) {
-      this.#log.warn("journal file passed over", { path, reason: messageOf(error) });
+      this.#log.warn("journal file passed over", { path, reason: errorText(error) });
     }
   }
 
@@ -314,7 +314,7 @@ export class JournalIndex {
       if (error instanceof Deno.errors.NotFound) {
         this.#forget(file);
         this.#tellGone(file);
-      } else this.#log.warn("journal file cannot be read", { path: file.path, reason: messageOf(error) });
+      } else this.#log.warn("journal file cannot be read", { path: file.path, reason: errorText(error) });
       return new BlockTable();
     }
   }
@@ -347,7 +347,7 @@ export class JournalIndex {
   #tellDamage(file: FileEntry, offset: number, error: unknown): void {
     if (!this.#isNews(`${file.name} ${offset}`)) return;
     this.#damagedBlocks++;
-    this.#log.warn("damaged block passed over", { path: file.path, offset, reason: messageOf(error) });
+    this.#log.warn("damaged block passed over", { path: file.path, offset, reason: errorText(error) });
   }
 
   #tellGone(file: FileEntry): Block[] {
@@ -376,8 +376,4 @@ function isWanted(block: Block, { epochWord, range }: { epochWord: number; range
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

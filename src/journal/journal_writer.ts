@@ -1,4 +1,4 @@
-import { backoffMs } from "../base/mod.ts";
+import { backoffMs, errorText } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { BlockBuilder } from "./block_builder.ts";
 import { BlockPacker } from "./block_packer.ts";
@@ -375,7 +375,7 @@ export class JournalWriter {
   /** Writing failed: the file keeps its blocks, and everything is tried again later in a new one. */
   async #fail(error: unknown): Promise<void> {
     const { clock, log } = this.#options;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     this.#failures++;
     const waitMs = backoffMs(this.#failures, RETRY);
     this.#retryAtMs = clock.monoMs() + waitMs;

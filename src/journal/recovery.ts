@@ -1,4 +1,4 @@
-import type { Logger } from "../base/mod.ts";
+import { errorText, type Logger } from "../base/mod.ts";
 import { type Block, readBlock } from "./block.ts";
 import { BlockBuilder } from "./block_builder.ts";
 import { decompress } from "./compression.ts";
@@ -236,7 +236,7 @@ async function restore(found: Recovered, { files, options }: { files: Files; opt
       if (found.pending.length > 0) found.pending.push(...blocks);
       else found.newestFile = await writeFile(blocks, { tail, after: found.newestFile, options });
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorText(error);
       log.error("recovered frames cannot be written now", { reason });
       found.pending.push(...blocks);
     }

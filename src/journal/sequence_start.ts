@@ -1,3 +1,4 @@
+import { errorText } from "../base/mod.ts";
 import { ID_BYTES } from "./notes.ts";
 
 /** What `head.json` holds: which numbers may have been given out. */
@@ -65,7 +66,7 @@ export function parseHead(bytes: Uint8Array): HeadFound {
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
-    return { kind: "damaged", why: error instanceof Error ? error.message : String(error) };
+    return { kind: "damaged", why: errorText(error) };
   }
   const { epoch, reserved_through: reservedThrough, clean_head: cleanHead, previous = [] } = isRecord(value)
     ? value

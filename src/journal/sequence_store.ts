@@ -1,4 +1,12 @@
-import { backoffMs, type Clock, type DurableFile, FileError, type Logger, systemClock } from "../base/mod.ts";
+import {
+  backoffMs,
+  type Clock,
+  type DurableFile,
+  errorText,
+  FileError,
+  type Logger,
+  systemClock,
+} from "../base/mod.ts";
 import { ID_BYTES } from "./notes.ts";
 import {
   decideStart,
@@ -244,5 +252,5 @@ function epochsSoFar(found: HeadFound, journal: JournalEnd | undefined): string[
 }
 
 function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }

@@ -1,3 +1,4 @@
+import { errorText } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
 import { BROADCAST_ADDRESS, newStoredFrame, NULL_ADDRESS } from "../frame/mod.ts";
 import { isoRequestPayload, PGN } from "../pgn/mod.ts";
@@ -74,7 +75,7 @@ export class Queries {
       const request = { bus, dst, prio: REQUEST_PRIORITY, pgn: PGN.isoRequest, data, src: undefined, judgedPgn: pgn };
       gate.send([request], sender, { isWanted: () => !isOver }).then(
         () => isOut = true,
-        (error: unknown) => resolve({ kind: "failed", why: error instanceof Error ? error.message : String(error) }),
+        (error: unknown) => resolve({ kind: "failed", why: errorText(error) }),
       );
       return await promise;
     } finally {

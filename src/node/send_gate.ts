@@ -1,4 +1,4 @@
-import { type Clock, type Logger, TokenBucket } from "../base/mod.ts";
+import { type Clock, errorText, type Logger, TokenBucket } from "../base/mod.ts";
 import { BROADCAST_ADDRESS, formatHex, NULL_ADDRESS } from "../frame/mod.ts";
 import { PGN } from "../pgn/mod.ts";
 import { judge, type NameOf, type SendRule } from "./send_policy.ts";
@@ -222,7 +222,7 @@ export class SendGate {
 
   #failed(messages: readonly WantedMessage[], { sender, error }: { sender: Sender; error: unknown }): void {
     this.counters.failed += messages.length;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorText(error);
     for (const message of messages) this.#audit(message, { sender, outcome: "failed", why });
   }
 

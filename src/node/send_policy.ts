@@ -1,3 +1,4 @@
+import { errorText } from "../base/mod.ts";
 import { BROADCAST_ADDRESS, isAddressed, MAX_PGN } from "../frame/mod.ts";
 
 /** Allows or denies messages. Every condition that it has must hold. */
@@ -83,7 +84,7 @@ export function parseSendRules(text: string): SendRule[] {
     try {
       return parseSendRule(each);
     } catch (error) {
-      throw new RangeError(`rule ${i + 1}: ${error instanceof Error ? error.message : String(error)}`);
+      throw new RangeError(`rule ${i + 1}: ${errorText(error)}`);
     }
   });
 }

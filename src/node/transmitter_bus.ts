@@ -1,4 +1,4 @@
-import { type Clock, TokenBucket } from "../base/mod.ts";
+import { type Clock, errorText, TokenBucket } from "../base/mod.ts";
 import {
   type CanBus,
   type TransportEnd,
@@ -250,7 +250,7 @@ export class BusTransmitter {
       }
       this.#settle(entry);
     } catch (error) {
-      this.#fail(entry, messageOf(error));
+      this.#fail(entry, errorText(error));
     }
   }
 
@@ -262,7 +262,7 @@ export class BusTransmitter {
     } catch (error) {
       const entry = this.#transfers.get(session);
       this.#forget(session);
-      if (entry) this.#fail(entry, messageOf(error));
+      if (entry) this.#fail(entry, errorText(error));
     }
   }
 
@@ -311,8 +311,4 @@ export function faultOf({ state }: Pick<CanBus, "state">): string | undefined {
     default:
       return `it is ${state.type}: ${state.message}`;
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

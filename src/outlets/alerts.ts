@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { BackoffOptions, Clock, DurableFile, Logger } from "../base/mod.ts";
+import { type BackoffOptions, type Clock, type DurableFile, KeptFile, type Logger, readKept } from "../base/mod.ts";
 import type { RegistryEvent } from "../broker/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
-import { AlertStore, readAlerts, type StoredAlerts } from "./alerts_file.ts";
+import { keptAlerts, NO_ALERTS, parseAlerts, type StoredAlerts } from "./alerts_file.ts";
 import { AlertQueue } from "./alerts_queue.ts";
 import { AlertSender } from "./alerts_sender.ts";
 import type { Alert, AlertDraft, AlertRules } from "./alerts_types.ts";
@@ -73,7 +73,7 @@ export type AlertHealth = { status: "ok" } | { status: "degraded"; message: stri
 export class Alerts {
   readonly #watch: AlertWatch;
   readonly #senders: readonly AlertSender[];
-  readonly #store: AlertStore | undefined;
+  readonly #store: KeptFile | undefined;
   readonly #instanceId: string | undefined;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -96,12 +96,13 @@ export class Alerts {
       const queue = new AlertQueue(limits, { stored: stored.queues[keyOf(text)], nowMs: clock.monoMs() });
       return new AlertSender({ url, name, secret, timeoutMs }, { queue, clock, log, changed: () => this.#changed() });
     });
-    this.#store = file && new AlertStore(file, {
+    this.#store = file && new KeptFile(file, {
+      what: "alerts",
       log,
       content: () => {
         const nowMs = clock.monoMs();
         const queues = this.#senders.map(({ queue }, index) => [keys[index], queue.store(nowMs)]);
-        return { told: this.#watch.told, queues: Object.fromEntries(queues) };
+        return keptAlerts({ told: this.#watch.told, queues: Object.fromEntries(queues) });
       },
     });
     const others = Object.entries(stored.queues).filter(([key]) => !keys.includes(key));
@@ -116,8 +117,8 @@ export class Alerts {
    */
   static async open(settings: AlertSettings, surroundings: AlertSurroundings): Promise<Alerts> {
     const { file, log } = surroundings;
-    const stored = file ? await readAlerts(file, log) : { told: [], queues: {} };
-    const alerts = new Alerts(settings, { ...surroundings, stored });
+    const stored = file && await readKept(file, { what: "alerts", parse: parseAlerts, log });
+    const alerts = new Alerts(settings, { ...surroundings, stored: stored ?? NO_ALERTS });
     for (const sender of alerts.#senders) sender.send();
     return alerts;
   }

@@ -1,4 +1,3 @@
-import { type DurableFile, FileError, type Logger } from "../base/mod.ts";
 import type { StoredAlert, StoredQueue } from "./alerts_queue.ts";
 import type { ToldSubject } from "./alerts_subjects.ts";
 import type { Alert, AlertSeverity } from "./alerts_types.ts";
@@ -8,10 +7,6 @@ export const ALERT_FILE = "alerts.json";
 /** A file larger than this is none of ours. */
 export const MAX_ALERT_FILE_BYTES: number = 64 * 1024 * 1024;
 
-/** Changes wait this long for company: the disk of a boat is a card that wears out. */
-const WRITE_AFTER_MS = 1000;
-/** What could not be written is tried again after so long. */
-const RETRY_AFTER_MS = 10_000;
 const VERSION = 1;
 const SEVERITIES: readonly AlertSeverity[] = ["critical", "warning", "info"];
 
@@ -23,73 +18,12 @@ export interface StoredAlerts {
   queues: Readonly<Record<string, StoredQueue>>;
 }
 
-const NOTHING: StoredAlerts = { told: [], queues: {} };
+/** Nothing. */
+export const NO_ALERTS: StoredAlerts = { told: [], queues: {} };
 
-/** Keeps alerts in a file: written as a whole, at most once a second. Never fails: what goes wrong is logged. */
-export class AlertStore {
-  readonly #file: DurableFile;
-  readonly #log: Logger;
-  readonly #content: () => StoredAlerts;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #writing: Promise<void> = Promise.resolve();
-  #error: string | undefined;
-  #isClosed = false;
-
-  /** @param options.content what is to be kept, asked for at each write */
-  constructor(file: DurableFile, { log, content }: { log: Logger; content: () => StoredAlerts }) {
-    this.#file = file;
-    this.#log = log;
-    this.#content = content;
-  }
-
-  /** Why what changed last is not written down; undefined when it is, or soon will be. */
-  get error(): string | undefined {
-    return this.#error;
-  }
-
-  /** Something has changed: it is written soon. */
-  changed(): void {
-    if (this.#isClosed) return;
-    this.#timer ??= setTimeout(() => this.#begin(), this.#error === undefined ? WRITE_AFTER_MS : RETRY_AFTER_MS);
-  }
-
-  /** Writes what has changed, and nothing any more. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    if (this.#timer !== undefined) this.#begin();
-    await this.#writing;
-  }
-
-  #begin(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#writing = Promise.all([this.#writing, this.#write()]).then(() => {});
-  }
-
-  async #write(): Promise<void> {
-    try {
-      await this.#file.write(JSON.stringify({ version: VERSION, ...this.#content() }) + "\n");
-      if (this.#error !== undefined) this.#log.info("alerts are written down again");
-      this.#error = undefined;
-    } catch (error) {
-      if (!(error instanceof FileError)) throw error;
-      if (this.#error === undefined) this.#log.error("alerts are not written down", { error: error.message });
-      this.#error = error.message;
-      this.changed();
-    }
-  }
-}
-
-/** What a file holds; nothing, and a line in the log, when it cannot be read. */
-export async function readAlerts(file: DurableFile, log: Logger): Promise<StoredAlerts> {
-  try {
-    const bytes = await file.read();
-    return bytes ? parseAlerts(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) : NOTHING;
-  } catch (error) {
-    if (!(error instanceof FileError || error instanceof SyntaxError || error instanceof TypeError)) throw error;
-    log.error("alerts of the last run are lost", { file: file.path, error: error.message });
-    return NOTHING;
-  }
+/** What is kept, as it is written down. */
+export function keptAlerts(alerts: StoredAlerts): StoredAlerts & { version: number } {
+  return { version: VERSION, ...alerts };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Clock, Logger } from "../base/mod.ts";
+import { type Clock, errorText, type Logger } from "../base/mod.ts";
 import type { AlertQueue, TryOutcome } from "./alerts_queue.ts";
 import type { Alert } from "./alerts_types.ts";
 
@@ -150,6 +150,6 @@ function outcomeOf({ ok, status, headers }: Response): TryOutcome {
 /** Why a request failed. Its own words hold the whole address, which may be secret. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const words = cause instanceof Error ? cause.message : String(cause);
+  const words = errorText(cause);
   return words.replaceAll(/[a-z][a-z\d+.-]*:\/\/\S+/gi, "…").replace(/^.*client error /, "");
 }

@@ -1,6 +1,6 @@
 import { networkInterfaces } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs, type BackoffOptions, type Logger } from "../base/mod.ts";
+import { backoffMs, type BackoffOptions, errorText, type Logger } from "../base/mod.ts";
 import { type FoundBoat, readService, type SeenService } from "./mdns_browse.ts";
 import { freeName, hostOf } from "./mdns_name.ts";
 import { BOAT_SERVICE, type Multicast, type MulticastOptions, openMulticast } from "./mdns_socket.ts";
@@ -119,7 +119,7 @@ export class MdnsAnnouncer {
     if (network === "") return { failed: "no network" };
     let failed: string | undefined;
     const onError = (error: unknown) => {
-      failed ??= reasonOf(error);
+      failed ??= errorText(error);
     };
     try {
       await using multicast = await openMulticast({ ...this.#options.multicast, onError });
@@ -137,7 +137,7 @@ export class MdnsAnnouncer {
       if (end === "stopped") await goodbye(multicast);
       return end;
     } catch (error) {
-      return { failed: reasonOf(error) };
+      return { failed: errorText(error) };
     }
   }
 
@@ -287,8 +287,4 @@ function addressesOfMachine(): string[] {
 
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "::1" || hostname.startsWith("127.");
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 import type { IClientOptions, MqttClient, Packet } from "mqtt";
-import type { Clock, Logger } from "../base/mod.ts";
+import { type Clock, errorText, type Logger } from "../base/mod.ts";
 
 /** How messages are delivered: at most once, at least once, exactly once. */
 export type MqttQos = 0 | 1 | 2;
@@ -226,5 +226,5 @@ function clientOptions({ access, statusTopic }: MqttLinkOptions): IClientOptions
 /** Why there is no connection, in words. Where several addresses were tried, the first one's reason. */
 function wordsOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0]);
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }

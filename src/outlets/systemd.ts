@@ -1,4 +1,4 @@
-import type { Logger } from "../base/mod.ts";
+import { errorText, type Logger } from "../base/mod.ts";
 import { type NotifySettings, Watchdog } from "./systemd_watchdog.ts";
 
 /** How the service manager is told. */
@@ -77,7 +77,7 @@ export class SystemdNotifier {
     } catch (error) {
       if (this.#isTold) return;
       this.#isTold = true;
-      log.warn("cannot tell systemd", { message: words.join(" "), reason: reasonOf(error) });
+      log.warn("cannot tell systemd", { message: words.join(" "), reason: errorText(error) });
     }
   }
 }
@@ -98,8 +98,4 @@ function monotonicLine(): string[] {
   } catch {
     return [];
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

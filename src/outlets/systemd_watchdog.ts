@@ -1,4 +1,4 @@
-import type { Logger } from "../base/mod.ts";
+import { errorText, type Logger } from "../base/mod.ts";
 
 /** What systemd wants to be told, and where. */
 export interface NotifySettings {
@@ -84,7 +84,7 @@ export class Watchdog {
     try {
       return await this.#options.probe() ? undefined : "nothing is done";
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return errorText(error);
     }
   }
 

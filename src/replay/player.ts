@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import type { Clock, Logger } from "../base/mod.ts";
+import { type Clock, errorText, type Logger } from "../base/mod.ts";
 import { type Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS } from "../broker/mod.ts";
 import { RecordedMonotonic } from "../can/mod.ts";
 import { formatTimeUs, newStoredFrame, type StoredFrame } from "../frame/mod.ts";
@@ -106,7 +106,7 @@ export class Player {
       } while (loop && !this.#isStopped);
       if (!this.#isStopped) this.#state = { kind: "ended", damaged: this.#damaged };
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorText(error);
       log.error("replay failed", { reason, stack: error instanceof Error ? error.stack : undefined });
       this.#state = { kind: "failed", reason };
     }

@@ -1,4 +1,4 @@
-import type { Logger } from "../base/mod.ts";
+import { errorText, type Logger } from "../base/mod.ts";
 import { formatTimeUs, newStoredFrame } from "../frame/mod.ts";
 import { type Block, BlockError, type BlockFile, type BlockPlace, BlockReader, openBlockFile } from "../journal/mod.ts";
 
@@ -80,7 +80,7 @@ export async function journalFilesOf(directory: string): Promise<string[]> {
       if (!isDirectory && name.toLowerCase().endsWith(".lpj")) names.push(name);
     }
   } catch (error) {
-    throw new ReplayError(`Cannot read the directory "${directory}": ${messageOf(error)}`);
+    throw new ReplayError(`Cannot read the directory "${directory}": ${errorText(error)}`);
   }
   if (names.length === 0) throw new ReplayError(`No .lpj files are in "${directory}"`);
   return names.sort().map((name) => `${directory}/${name}`);
@@ -99,8 +99,8 @@ async function openFile(
     if (file.damaged > 0) log.warn("journal file has damaged blocks", { path, blocks: file.damaged });
     return file;
   } catch (error) {
-    if (isOnly) throw new ReplayError(`Cannot play "${path}": ${messageOf(error)}`);
-    log.warn("journal file passed over", { path, reason: messageOf(error) });
+    if (isOnly) throw new ReplayError(`Cannot play "${path}": ${errorText(error)}`);
+    log.warn("journal file passed over", { path, reason: errorText(error) });
     return undefined;
   }
 }
@@ -152,8 +152,4 @@ function lastTimeOf(block: Block): number {
     if (!(error instanceof BlockError)) throw error;
   }
   return frame.timeUs;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,7 +3,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import type { ChannelCredentials, Client, ClientOptions, Metadata } from "@grpc/grpc-js";
-import { ALL_ADDRESSES, formatAddress, type ListenAddress, parseAddress } from "../base/mod.ts";
+import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress, parseAddress } from "../base/mod.ts";
 import {
   backfillStatusCodec,
   backfillUpstreamCodec,
@@ -238,12 +238,8 @@ function orRefuse<T>(what: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw new ClientSecurityError(`the replication ${what} cannot be read: ${toMessage(error)}`);
+    throw new ClientSecurityError(`the replication ${what} cannot be read: ${errorText(error)}`);
   }
-}
-
-function toMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function credentialsOf(grpc: Grpc, { hostname, security }: {

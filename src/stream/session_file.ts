@@ -1,4 +1,3 @@
-import { type DurableFile, FileError, type Logger } from "../base/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 
 /** Name of the file in the state directory. */
@@ -6,10 +5,6 @@ export const SESSION_FILE = "sessions.json";
 /** What ids of clients look like, of sessions and slots alike. */
 export const CLIENT_ID: RegExp = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Changes wait this long for company: the disk of a boat is a card that wears out. */
-const WRITE_AFTER_MS = 1000;
-/** What could not be written is tried again after so long. */
-const RETRY_AFTER_MS = 10_000;
 const VERSION = 1;
 
 /** What survives a restart. */
@@ -23,65 +18,9 @@ export interface StoredSession {
   filter: Filter;
 }
 
-/** Keeps sessions in a file: written as a whole, at most once a second. Never fails: what goes wrong is logged. */
-export class SessionFile {
-  readonly #file: DurableFile;
-  readonly #log: Logger;
-  readonly #sessions: () => readonly StoredSession[];
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #writing: Promise<void> = Promise.resolve();
-  #failures = 0;
-  #isClosed = false;
-
-  /** @param options.sessions what is to be kept, asked for at each write */
-  constructor(file: DurableFile, { log, sessions }: { log: Logger; sessions: () => readonly StoredSession[] }) {
-    this.#file = file;
-    this.#log = log;
-    this.#sessions = sessions;
-  }
-
-  /** What the file holds; nothing when it cannot be read. */
-  async read(): Promise<StoredSession[]> {
-    try {
-      const bytes = await this.#file.read();
-      return bytes ? parseSessions(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) : [];
-    } catch (error) {
-      if (!(error instanceof FileError || error instanceof SyntaxError || error instanceof TypeError)) throw error;
-      this.#log.error("sessions are lost", { file: this.#file.path, error: error.message });
-      return [];
-    }
-  }
-
-  /** Something has changed: it is written soon. */
-  changed(): void {
-    if (this.#isClosed) return;
-    this.#timer ??= setTimeout(() => this.#begin(), this.#failures > 0 ? RETRY_AFTER_MS : WRITE_AFTER_MS);
-  }
-
-  /** Writes what has changed, and nothing any more. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    if (this.#timer !== undefined) this.#begin();
-    await this.#writing;
-  }
-
-  #begin(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#writing = Promise.all([this.#writing, this.#write()]).then(() => {});
-  }
-
-  async #write(): Promise<void> {
-    try {
-      await this.#file.write(JSON.stringify({ version: VERSION, sessions: this.#sessions() }) + "\n");
-      if (this.#failures > 0) this.#log.info("sessions are written down again");
-      this.#failures = 0;
-    } catch (error) {
-      if (!(error instanceof FileError)) throw error;
-      if (this.#failures++ === 0) this.#log.error("sessions are not written down", { error: error.message });
-      this.changed();
-    }
-  }
+/** What is kept, as it is written down. */
+export function keptSessions(sessions: readonly StoredSession[]): unknown {
+  return { version: VERSION, sessions };
 }
 
 /**

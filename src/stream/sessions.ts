@@ -1,9 +1,9 @@
-import type { Clock, DurableFile, Logger } from "../base/mod.ts";
+import { type Clock, type DurableFile, KeptFile, type Logger, readKept } from "../base/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import { FallenBehindError, FrameCursor, type MissingFrames } from "./cursor.ts";
 import { archiveFilter, type CompileFilter, followDevices, type LiveFilter } from "./filters.ts";
 import type { FrameSource } from "./frame_source.ts";
-import { SessionFile, type StoredSession } from "./session_file.ts";
+import { keptSessions, parseSessions, type StoredSession } from "./session_file.ts";
 import { SessionStream, type StreamEnd } from "./session_stream.ts";
 import { SessionError, type SessionLimits, type SessionView, type Slot } from "./session_words.ts";
 
@@ -47,6 +47,8 @@ interface Session {
   state: { kind: "idle"; sinceMs: number } | { kind: "streaming"; stream: SessionStream };
 }
 
+/** What the file holds, for the log. */
+const SESSIONS = "sessions";
 /** An acknowledgement is answered after so long even when the disk does not take anything: health says so. */
 const SYNC_PATIENCE_MS = 5000;
 
@@ -54,7 +56,7 @@ const SYNC_PATIENCE_MS = 5000;
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Session>();
-  readonly #file: SessionFile | undefined;
+  readonly #file: KeptFile | undefined;
   #epoch: string;
   #isStopped = false;
 
@@ -62,7 +64,7 @@ export class Sessions {
     const { file, log, epoch = "" } = options;
     this.#options = options;
     this.#epoch = epoch;
-    this.#file = file && new SessionFile(file, { log, sessions: () => this.#stored() });
+    this.#file = file && new KeptFile(file, { what: SESSIONS, log, content: () => keptSessions(this.#stored()) });
   }
 
   /** Restores what there was, and makes the slots. Time that the server was down is no inactivity. */
@@ -244,9 +246,10 @@ export class Sessions {
   }
 
   async #restore(): Promise<void> {
-    const { source, slots = [] } = this.#options;
+    const { source, slots = [], file, log } = this.#options;
     for (const slot of slots) this.#add(slot, slot);
-    for (const { id, filter, timeoutMs, epoch, cursor } of await this.#file?.read() ?? []) {
+    const stored = file && await readKept(file, { what: SESSIONS, parse: parseSessions, log });
+    for (const { id, filter, timeoutMs, epoch, cursor } of stored ?? []) {
       const session = this.#sessions.get(id) ?? this.#add({ id, filter, timeoutMs });
       if (epoch === this.#epoch) session.cursor = Math.min(cursor, source.head + 1);
       else session.isOutdated = true;

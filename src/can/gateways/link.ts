@@ -1,3 +1,5 @@
+import { errorText } from "../../base/mod.ts";
+
 /** An open connection to a gateway: bytes there and back. */
 export interface Link {
   /** Whether each piece is of whole lines or messages. */
@@ -25,6 +27,6 @@ export type OpenLink = (signal: AbortSignal) => Promise<Link>;
 
 /** The reason of an error, in words for a person. */
 export function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   return message.replace(/ \(os error \d+\)/, "");
 }

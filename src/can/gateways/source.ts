@@ -1,4 +1,4 @@
-import { formatAddress, MAX_PORT, parseDuration } from "../../base/mod.ts";
+import { errorText, formatAddress, MAX_PORT, parseDuration } from "../../base/mod.ts";
 import { RECORDING_FORMATS, type RecordingFormat } from "../recordings/mod.ts";
 
 /** What every source may say. */
@@ -132,7 +132,7 @@ function silenceOf(text: string | null, fail: (why: string) => BusSourceError): 
   try {
     return parseDuration(text);
   } catch (error) {
-    throw fail(`silence: ${error instanceof Error ? error.message : String(error)}`);
+    throw fail(`silence: ${errorText(error)}`);
   }
 }
 

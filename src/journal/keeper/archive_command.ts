@@ -1,3 +1,4 @@
+import { errorText } from "../../base/mod.ts";
 import { ArchiveAnswers, type ArchiveFile, type ArchiveOutcome, requestLine } from "./archive_protocol.ts";
 
 /** How the archive command is run. */
@@ -158,5 +159,5 @@ async function readAll(
 }
 
 function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }

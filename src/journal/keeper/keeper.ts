@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, type Logger, systemClock } from "../../base/mod.ts";
+import { backoffMs, type Clock, errorText, type Logger, systemClock } from "../../base/mod.ts";
 import { runArchiveCommand } from "./archive_command.ts";
 import { type ArchiveFile, batchesOf } from "./archive_protocol.ts";
 import { ClockDoubt } from "./clock_doubt.ts";
@@ -125,7 +125,7 @@ export class Keeper {
         await work();
         return true;
       } catch (cause) {
-        error = cause instanceof Error ? cause.message : String(cause);
+        error = errorText(cause);
         this.#tellOnce(error);
         return false;
       }
