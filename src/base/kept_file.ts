@@ -8,6 +8,7 @@ export interface KeptFileOptions {
   what: string;
   /** What is to be kept, asked for at each write; it becomes JSON. */
   content: () => unknown;
+  /** Gets what goes wrong, once, and when it is over. */
   log: Logger;
 }
 
@@ -25,6 +26,7 @@ export class KeptFile {
   #error: string | undefined;
   #isClosed = false;
 
+  /** Nothing is written before something has changed. */
   constructor(file: DurableFile, options: KeptFileOptions) {
     this.#file = file;
     this.#options = options;
