@@ -15,6 +15,7 @@ export {
   readIssued,
 } from "./certificates.ts";
 export type { IssuedCertificate } from "./certificates_record.ts";
+export * from "./block_check.ts";
 export * from "./identity.ts";
 export * from "./revocation.ts";
 export * from "./revocation_file.ts";
