@@ -12,5 +12,6 @@ export * from "./grpc_client.ts";
 export * from "./grpc_identity.ts";
 export * from "./grpc_server.ts";
 export { MessageStream } from "./grpc_stream.ts";
+export * from "./link_state.ts";
 export * from "./messages.ts";
 export * from "./ranges.ts";
