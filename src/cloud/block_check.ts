@@ -22,12 +22,15 @@ export interface BlockCheckOptions {
 
 /** A block that is what its message says, read to its last frame. */
 export interface CheckedBlock {
+  /** Its frames and notes. */
   block: Block;
   /** The whole block, unpacked. */
   bytes: Uint8Array<ArrayBuffer>;
   /** Numbers of its frames. */
   seqs: Range;
+  /** Time of the first frame, microseconds since 1970. */
   firstTimeUs: number;
+  /** Time of the last frame, microseconds since 1970. */
   lastTimeUs: number;
   /** As zstd, where it came so. */
   packed: Uint8Array<ArrayBuffer> | undefined;

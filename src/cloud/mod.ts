@@ -17,6 +17,8 @@ export {
 export type { IssuedCertificate } from "./certificates_record.ts";
 export * from "./block_check.ts";
 export * from "./identity.ts";
+export * from "./received.ts";
+export * from "./received_epochs.ts";
 export * from "./revocation.ts";
 export * from "./revocation_file.ts";
 export * from "./revocation_serial.ts";
