@@ -5,6 +5,8 @@
  *
  * @module
  */
+export * from "./backfill_plan.ts";
+export * from "./backfill_plan_index.ts";
 export * from "./codec.ts";
 export { WireError } from "./codec_wire.ts";
 export { type Keepalive, type RpcCode, RpcError, SERVICE_NAMES, type ServiceName } from "./grpc.ts";
