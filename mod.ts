@@ -17,7 +17,7 @@ export {
   type ConvertTarget,
   OutputExistsError,
   type RecordingInput,
-} from "./src/convert.ts";
+} from "./src/convert/mod.ts";
 export { startDemo } from "./src/demo.ts";
 export type { RecordingOptions } from "./src/recorder.ts";
 export { type Simulation, SIMULATION_PORT, type SimulationOptions, startSimulation } from "./src/simulate.ts";

@@ -18,6 +18,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   can: ["base", "frame", "pgn"],
   broker: ["base", "frame", "pgn"],
   journal: ["base", "frame"],
+  convert: ["base", "frame", "can", "broker", "journal"],
   filter: ["base", "frame"],
   node: ["base", "frame", "pgn", "can", "broker"],
   stream: ["base", "frame", "filter", "broker", "journal"],

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { ConvertError, type ConvertOptions, convertRecordings, OutputExistsError } from "../src/convert.ts";
-import { formatHex } from "../src/frame/mod.ts";
-import { frameText, journalBlocks, messagesOf, messageText, namesIn, readJournal } from "./support/converted.ts";
-import { inFolder } from "./support/folder.ts";
-import { needs } from "./support/needs.ts";
-import { Random } from "./support/random.ts";
-import { cut, isComplete, sampleBytes, SAMPLES, streamOf } from "./support/recordings.ts";
+import { ConvertError, type ConvertOptions, convertRecordings, OutputExistsError } from "../../src/convert/mod.ts";
+import { formatHex } from "../../src/frame/mod.ts";
+import { frameText, journalBlocks, messagesOf, messageText, namesIn, readJournal } from "../support/converted.ts";
+import { inFolder } from "../support/folder.ts";
+import { needs } from "../support/needs.ts";
+import { Random } from "../support/random.ts";
+import { cut, isComplete, sampleBytes, SAMPLES, streamOf } from "../support/recordings.ts";
 
 const DISK = needs({ permissions: ["read", "write"] });
 const CANDUMP = "candump_sample3.txt";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { ORDER_WINDOW_US, TimeOrder } from "../src/convert_order.ts";
-import type { Message } from "../src/frame/mod.ts";
-import { Random } from "./support/random.ts";
+import { ORDER_WINDOW_US, TimeOrder } from "../../src/convert/order.ts";
+import type { Message } from "../../src/frame/mod.ts";
+import { Random } from "../support/random.ts";
 
 /** A message that is known by its number. */
 function message(timeUs: number, number: number): Message {

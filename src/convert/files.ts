@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
-import { FileError, isThere, syncDirectory } from "./base/mod.ts";
-import type { ConvertedBlock } from "./convert_blocks.ts";
-import { JournalFile, nextFileName } from "./journal/mod.ts";
+import { FileError, isThere, syncDirectory } from "../base/mod.ts";
+import type { ConvertedBlock } from "./blocks.ts";
+import { JournalFile, nextFileName } from "../journal/mod.ts";
 
 /** Where a journal is written: one file, or a directory (made when missing) of files named as a boat server would. */
 export interface ConvertTarget {

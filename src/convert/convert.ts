@@ -1,4 +1,4 @@
-import { errorText } from "./base/mod.ts";
+import { errorText } from "../base/mod.ts";
 import {
   type AssemblerDrops,
   assembleRecording,
@@ -8,13 +8,12 @@ import {
   RecordingError,
   type RecordingFormat,
   type RecordingSummary,
-} from "./can/mod.ts";
-import { type ConvertedBlock, ConvertedBlocks } from "./convert_blocks.ts";
-import { type ConvertedFile, ConvertedFiles, type ConvertTarget, OutputExistsError } from "./convert_files.ts";
-import { TimeOrder } from "./convert_order.ts";
-import type { Message } from "./frame/mod.ts";
-import { DEFAULT_BLOCK_BYTES, MAX_BUSES } from "./journal/mod.ts";
-import type { RecordingOptions } from "./recorder.ts";
+} from "../can/mod.ts";
+import { type ConvertedBlock, ConvertedBlocks } from "./blocks.ts";
+import { type ConvertedFile, ConvertedFiles, type ConvertTarget, OutputExistsError } from "./files.ts";
+import { TimeOrder } from "./order.ts";
+import type { Message } from "../frame/mod.ts";
+import { DEFAULT_BLOCK_BYTES, MAX_BUSES } from "../journal/mod.ts";
 
 export { type ConvertedFile, type ConvertTarget, OutputExistsError };
 
@@ -27,8 +26,17 @@ export interface RecordingInput {
 }
 
 /** How recordings become a journal. */
-export interface ConvertOptions
-  extends Pick<RecordingOptions, "prefix" | "blockBytes" | "compression" | "rotateDurationMs" | "rotateBytes"> {
+export interface ConvertOptions {
+  /** First part of the files' names, default `nmea2k`. */
+  prefix?: string;
+  /** Bytes of a block, a power of two; default 256 KiB. */
+  blockBytes?: number;
+  /** Default `zstd`. */
+  compression?: "none" | "zstd";
+  /** In a directory a new file begins after so long, milliseconds; 0 (the default) never. */
+  rotateDurationMs?: number;
+  /** In a directory a new file begins when one is larger, bytes; 0 (the default) never. */
+  rotateBytes?: number;
   /** Where it is written. Files of a directory are rotated and named as a boat server's. */
   to: ConvertTarget;
   /** Format of all recordings; left out: each one's beginning shows it. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { Registry } from "./broker/mod.ts";
-import type { Message } from "./frame/mod.ts";
-import { BlockBuilder, epochWordOf, MAX_BUSES, NO_PRODUCT, type SealedBlock } from "./journal/mod.ts";
+import { Registry } from "../broker/mod.ts";
+import type { Message } from "../frame/mod.ts";
+import { BlockBuilder, epochWordOf, MAX_BUSES, NO_PRODUCT, type SealedBlock } from "../journal/mod.ts";
 
 /** A block of a journal that is made of recordings. */
 export interface ConvertedBlock extends SealedBlock {

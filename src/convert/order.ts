@@ -1,4 +1,4 @@
-import type { Message } from "./frame/mod.ts";
+import type { Message } from "../frame/mod.ts";
 
 /** How much earlier than the newest message one may be and still take its place; earlier ones are of a clock set back. */
 export const ORDER_WINDOW_US = 1e6;
