@@ -22,3 +22,5 @@ export * from "./received_epochs.ts";
 export * from "./revocation.ts";
 export * from "./revocation_file.ts";
 export * from "./revocation_serial.ts";
+export * from "./state_file.ts";
+export * from "./state_file_rebuild.ts";

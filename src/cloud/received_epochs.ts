@@ -1,18 +1,10 @@
 import { EPOCH_BYTES } from "../replication/mod.ts";
 
-/** A run of numbers: within one, no number is given to two frames. */
-export interface KnownEpoch {
-  /** 16 bytes, hex. */
-  id: string;
-  /** Who has named it: a peer's boat tells none, and so the cloud does. */
-  namedBy: "boat" | "cloud";
-}
-
-/** The runs of numbers that one boat has had. */
+/** The runs of numbers that one boat has had, as hex of 16 bytes each. Within a run no number is given to two frames. */
 export interface EpochHistory {
   /** The one that frames are taken of; undefined before the first handshake. */
-  current: KnownEpoch | undefined;
-  /** Ids of those before it that the boat has named, newest first. */
+  current: string | undefined;
+  /** Those before it that the boat has named, newest first. */
   previous: readonly string[];
 }
 
@@ -29,6 +21,15 @@ export type EpochVerdict = { kind: "same" } | { kind: "new"; reason: string } | 
 /** Former runs that are remembered of a boat. */
 export const MAX_PREVIOUS_EPOCHS = 64;
 
+/** What the id of a run ends with that the cloud has named because the boat does not: `peer`. Journal files tell it. */
+const PEER_MARK = new TextEncoder().encode("peer");
+const PEER_ENDING = PEER_MARK.toHex();
+
+/** Whether the cloud has named this run of numbers. @param id hex */
+export function isPeerEpoch(id: string): boolean {
+  return id.endsWith(PEER_ENDING);
+}
+
 /**
  * Judges a handshake by its run of numbers.
  *
@@ -43,15 +44,15 @@ export function judgeEpoch(
   if (current === undefined) return { kind: "new", reason: "the boat is here for the first time" };
   const id = epoch?.toHex();
   if (id === undefined) {
-    if (current.namedBy === "boat") return { kind: "new", reason: "the boat names its run of numbers no more" };
+    if (!isPeerEpoch(current)) return { kind: "new", reason: "the boat names its run of numbers no more" };
     if (headSeq >= last) return { kind: "same" };
     return { kind: "new", reason: `the boat is at ${headSeq}, and was at ${last} before` };
   }
-  if (id === current.id) return { kind: "same" };
+  if (id === current) return { kind: "same" };
   if (previous.includes(id)) {
-    return { kind: "clone", reason: `epoch ${id} was followed by ${current.id}: two machines may be this boat` };
+    return { kind: "clone", reason: `epoch ${id} was followed by ${current}: two machines may be this boat` };
   }
-  return { kind: "new", reason: `the boat counts in epoch ${id}, and in ${current.id} before` };
+  return { kind: "new", reason: `the boat counts in epoch ${id}, and in ${current} before` };
 }
 
 /**
@@ -65,11 +66,7 @@ export function beginEpoch(
   { epoch, randomBytes }: { epoch: Uint8Array | undefined; randomBytes: (count: number) => Uint8Array },
 ): EpochHistory {
   // What the cloud has named nobody will come back with.
-  const former = current?.namedBy === "boat" ? [current.id, ...previous] : previous;
-  return {
-    current: epoch
-      ? { id: epoch.toHex(), namedBy: "boat" }
-      : { id: randomBytes(EPOCH_BYTES).toHex(), namedBy: "cloud" },
-    previous: former.slice(0, MAX_PREVIOUS_EPOCHS),
-  };
+  const former = current === undefined || isPeerEpoch(current) ? previous : [current, ...previous];
+  const id = epoch ?? new Uint8Array([...randomBytes(EPOCH_BYTES - PEER_MARK.length), ...PEER_MARK]);
+  return { current: id.toHex(), previous: former.slice(0, MAX_PREVIOUS_EPOCHS) };
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beginEpoch, type EpochHistory, judgeEpoch, MAX_PREVIOUS_EPOCHS } from "../../src/cloud/mod.ts";
+import { beginEpoch, type EpochHistory, isPeerEpoch, judgeEpoch, MAX_PREVIOUS_EPOCHS } from "../../src/cloud/mod.ts";
 import { Random } from "../support/random.ts";
 
 const NOTHING: EpochHistory = { current: undefined, previous: [] };
@@ -44,8 +44,9 @@ Deno.test("a peer's boat whose head is below what was received of it starts afre
   assert.equal(judged(history, undefined), "same");
   assert.equal(judged(history, undefined, { headSeq: 99 }), "new");
   const again = beginEpoch(history, { epoch: undefined, randomBytes });
-  assert.notEqual(again.current?.id, history.current?.id);
+  assert.notEqual(again.current, history.current);
   assert.deepEqual(again.previous, []);
+  assert.ok(isPeerEpoch(again.current!) && again.current!.length === 32);
 });
 
 Deno.test("former runs are remembered up to a limit, the oldest forgotten first", () => {
