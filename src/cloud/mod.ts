@@ -1,5 +1,7 @@
 /**
- * What the cloud knows of boats: the authority that gives them certificates, and who they are when they come.
+ * What the cloud knows of boats: the authority that gives them certificates, who they are when they come, and which of
+ * their frames are here. Nothing that a boat sends counts before it was checked, and nothing is acknowledged before it
+ * is safe on disk.
  *
  * @module
  */

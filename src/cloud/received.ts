@@ -126,6 +126,7 @@ export class Received {
    *
    * @returns false when it was here before: it is not to be stored again
    * @throws {RangesFullError} it would make one range more than are kept; nothing was changed
+   * @throws {RangeError} 0, or 2^53 - 1 and above: no frame has such a number; nothing was changed
    */
   addLive(seq: number): boolean {
     const isNew = this.#add({ start: seq, end: seq + 1 }) > 0;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { zstdCompressSync } from "node:zlib";
-import { type BlockCheckOptions, checkBlock, type CheckedBlock, storedForm } from "../../src/cloud/mod.ts";
-import { compress, crc32c, JournalFile, JournalIndex, MAX_BLOCK_BYTES } from "../../src/journal/mod.ts";
+import { type BlockCheckOptions, checkBlock, type CheckedBlock, Received, storedForm } from "../../src/cloud/mod.ts";
+import { compress, crc32c, epochWordOf, JournalFile, JournalIndex, MAX_BLOCK_BYTES } from "../../src/journal/mod.ts";
 import { type BackfillBlock, backfillUpstreamCodec } from "../../src/replication/mod.ts";
 import { silentLogger } from "../../src/base/mod.ts";
 import { inFolder } from "../support/folder.ts";
-import { framesOf } from "../support/journal_files.ts";
+import { type FrameSeen, framesOf } from "../support/journal_files.ts";
 import { START_US } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
@@ -160,6 +160,42 @@ Deno.test(
       const seqs: number[] = [];
       for await (const block of index.blocks({ epochWord })) seqs.push(...framesOf(block).map(({ seq }) => seq));
       assert.deepEqual(seqs, Array.from({ length: 200 }, (_, i) => i + 1));
+    }),
+);
+
+Deno.test(
+  "of blocks that come twice, overlap or lie, every frame is stored and read once",
+  needs({ permissions: ["read", "write"] }),
+  () =>
+    inFolder(async (directory) => {
+      const path = `${directory}/backfill-20260102T030405.000Z.lpj`;
+      const options = { blockBytes: 16_384, compression: "zstd", epochWord: epochWordOf(EPOCH) } as const;
+      const file = await JournalFile.create({ path, directory, ...options });
+      const received = new Received();
+      const honest: [number, number][] = [[101, 100], [1, 100], [101, 100], [51, 200], [1, 250], [120, 30], [251, 50]];
+      const kinds: string[] = [];
+      for (const [firstSeq, frames] of honest) {
+        const message = wireBlock({ firstSeq, frames });
+        refused({ ...message, frameCount: 5000 }, /count as frames/);
+        const checked = taken(message);
+        kinds.push(received.decide(checked.seqs).kind);
+        if (kinds.at(-1) === "duplicate") continue;
+        const { sealed, packed } = storedForm(checked, { epoch: EPOCH, compression: "zstd" });
+        await file.append(sealed, packed);
+        received.addBlock(checked.seqs);
+        received.markDurable(checked.seqs);
+      }
+      await file.end();
+      assert.deepEqual(kinds, ["new", "new", "duplicate", "overlapping", "duplicate", "duplicate", "new"]);
+      assert.equal(received.ack, 300);
+      const index = await JournalIndex.open(directory, { log: silentLogger });
+      const stored: FrameSeen[] = [];
+      for await (const block of index.blocks({ fromSeq: 1 })) stored.push(...framesOf(block));
+      const wanted = [[1, 200], [201, 100]] as const;
+      assert.deepEqual(
+        stored,
+        wanted.flatMap(([firstSeq, frames]) => framesOf(taken(wireBlock({ firstSeq, frames })).block)),
+      );
     }),
 );
 

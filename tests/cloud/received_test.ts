@@ -205,11 +205,11 @@ Deno.test("a loss that grows for the same reason stays one entry, and repeated w
   assert.deepEqual(received.lost, [{ start: 1, end: 100, reason: "pruned" }]);
 });
 
-Deno.test("number 0 is no frame's", () => {
+Deno.test("number 0 is no frame's, nor are those above what numbers can be", () => {
   const received = new Received();
-  assert.throws(() => received.addLive(0), RangeError);
+  for (const seq of [0, -1, 0.5, NaN, 2 ** 53 - 1, 2 ** 53]) assert.throws(() => received.addLive(seq), RangeError);
   assert.throws(() => received.addBlock({ start: 0, end: 5 }), RangeError);
-  assert.equal(received.count, 0);
+  assert.deepEqual([received.count, received.liveThrough, received.holes(3)], [0, 0, [{ start: 1, end: 3 }]]);
 });
 
 Deno.test("where there are too many ranges, what would make another is refused and what fills holes is taken", () => {
