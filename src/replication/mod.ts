@@ -16,4 +16,5 @@ export * from "./grpc_server.ts";
 export { MessageStream } from "./grpc_stream.ts";
 export * from "./link_state.ts";
 export * from "./messages.ts";
+export * from "./pacer.ts";
 export * from "./ranges.ts";
