@@ -77,7 +77,7 @@ type Pace =
 /**
  * Lets a backfill have what live leaves of a link. Answers tell how many bytes a second get through beside live, and how
  * long one block alone takes. No more is under way than gets through in that time, or in `queueMs` where that is longer;
- * so a live frame that follows is held up by `queueMs`, and now and then by a block more, with which the pacer finds out
+ * so a live frame that follows is held up by `queueMs`, and now and then by a little more, with which the pacer finds out
  * what the way takes. One block may always be under way: where that takes longer, so does live. A cloud that answers
  * late looks like a long way. Pure.
  */
@@ -124,11 +124,11 @@ export class BackfillPacer {
       return false;
     }
     const windowMs = Math.max(this.#pace.delayMs, this.#queueMs);
-    // No more gets through than is under way: where nothing is held up, one block more finds out what the way takes.
+    const window = this.#bytesPerSecond * windowMs / 1000 * this.#share;
+    // No more gets through than is under way: where nothing is held up, some more finds out what the way takes.
     const isFree = this.#share === 1 && this.#heldUpMs < this.#queueMs / 2;
-    const more = isFree && this.#bytesUnderWay + bytes < this.#tooManyBytes ? bytes : 0;
-    const window = this.#bytesPerSecond * windowMs / 1000 * this.#share + more;
-    return this.#bytesUnderWay + bytes <= Math.min(this.#maxBytesUnderWay, window);
+    const more = isFree && this.#bytesUnderWay + bytes < this.#tooManyBytes ? Math.max(bytes, window / 4) : 0;
+    return this.#bytesUnderWay + bytes <= Math.min(this.#maxBytesUnderWay, window + more);
   }
 
   /** A block of `bytes` was sent. */
@@ -157,7 +157,9 @@ export class BackfillPacer {
     this.#answeredMs = nowMs;
     // From answer to answer, not from sending: a cloud that answers many blocks at once would look too fast.
     const elapsedMs = Math.max(1, nowMs - newest.answeredMs);
-    this.#bytesPerSecond = (this.#answeredBytes - newest.answeredBytes) * 1000 / elapsedMs;
+    const bytesPerSecond = (this.#answeredBytes - newest.answeredBytes) * 1000 / elapsedMs;
+    // One block alone tells how long the way is, not how wide.
+    this.#bytesPerSecond = newest.isAlone ? Math.max(this.#bytesPerSecond, bytesPerSecond) : bytesPerSecond;
     const delayMs = nowMs - newest.sentMs;
     if (this.#pace.kind === "steady") {
       this.#heldUpMs = delayMs - this.#pace.delayMs;
