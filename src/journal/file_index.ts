@@ -58,6 +58,23 @@ export async function readFileAt(
   return bytes.subarray(0, done);
 }
 
+/**
+ * Reads `windowBytes` at a time: who asks for small pieces one behind the other gets most of them from memory. A piece that
+ * is larger is read by itself.
+ */
+export function readingAhead(read: ReadAt, windowBytes: number): ReadAt {
+  let start = 0;
+  let window: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  return async (offset, length) => {
+    if (length > windowBytes) return await read(offset, length);
+    if (offset < start || offset + length > start + window.length) {
+      start = offset;
+      window = await read(offset, windowBytes);
+    }
+    return window.slice(offset - start, offset - start + length);
+  };
+}
+
 /** Bytes that a block takes in its file. */
 export function storedBytes({ headerBytes, dictionaryBytes, dataBytes }: BlockHeader): number {
   return headerBytes + dictionaryBytes + dataBytes;

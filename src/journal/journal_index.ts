@@ -3,7 +3,7 @@ import { type Block, readBlock } from "./block.ts";
 import { BlockReader } from "./block_reader.ts";
 import { type BlockPlace, type BlockRange, BlockTable } from "./block_table.ts";
 import { BlockError } from "./errors.ts";
-import { readFileAt } from "./file_index.ts";
+import { readFileAt, readingAhead } from "./file_index.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "./file_layout.ts";
 import { JOURNAL_EXTENSION } from "./file_name.ts";
 import {
@@ -43,6 +43,8 @@ interface Located extends BlockPlace {
 
 /** Blocks whose places are kept in memory, 40 bytes each: half a year at 200 frames a second. */
 const MAX_PLACED_BLOCKS = 262_144;
+/** Bytes of a compressed file that are read at once to find its blocks. */
+const WINDOW_BYTES = 262_144;
 /** Faults remembered, so that each is told once. */
 const MAX_TOLD_FAULTS = 10_000;
 
@@ -305,7 +307,12 @@ export class JournalIndex {
       using opened = await Deno.open(file.path, { read: true });
       const read = (offset: number, length: number) => readFileAt(opened, { offset, length });
       const { size } = await opened.stat();
-      const { table, faults } = await readTable(read, { header: file.header, fileBytes: size });
+      // Compressed blocks lie close together, and so do their headers.
+      const isClose = file.header.compression !== "none";
+      const { table, faults } = await readTable(isClose ? readingAhead(read, WINDOW_BYTES) : read, {
+        header: file.header,
+        fileBytes: size,
+      });
       for (const block of written) table.addWritten(block);
       this.#tellFaults(file, faults);
       if (!file.isGone) this.#keep(file, table);
