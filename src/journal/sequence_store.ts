@@ -152,7 +152,7 @@ export class SequenceStore {
       const [epoch, previous, head] = [this.#epoch, this.#previous, this.#head];
       await this.#file.write(formatHead({ epoch, previous, reservedThrough: head, cleanHead: head }));
     } catch (error) {
-      this.#log.warn("the end of the sequence numbers is not written down", { error: textOf(error) });
+      this.#log.warn("the end of the sequence numbers is not written down", { error: errorText(error) });
     }
   }
 
@@ -184,7 +184,7 @@ export class SequenceStore {
       const bytes = await this.#file.read();
       return bytes ? parseHead(bytes) : { kind: "missing" };
     } catch (error) {
-      return { kind: "damaged", why: textOf(error) };
+      return { kind: "damaged", why: errorText(error) };
     }
   }
 
@@ -227,7 +227,7 @@ export class SequenceStore {
     } catch (error) {
       const isUntouched = error instanceof FileError && error.content === "untouched";
       if (epoch === this.#epoch && !mayBeOnDisk && isUntouched) this.#limit = Infinity;
-      this.#noteFailure(textOf(error));
+      this.#noteFailure(errorText(error));
       return;
     }
     if (this.#failure.times > 0) this.#log.info("sequence numbers are reserved on disk again");
@@ -249,8 +249,4 @@ function epochsSoFar(found: HeadFound, journal: JournalEnd | undefined): string[
   const ofHead = found.kind === "head" ? [found.head.epoch, ...found.head.previous] : [];
   const ofJournal = journal?.epoch ? [journal.epoch.toHex()] : [];
   return [...new Set([...ofJournal, ...ofHead])];
-}
-
-function textOf(error: unknown): string {
-  return errorText(error);
 }

@@ -39,6 +39,14 @@ export function dayClock(startUs: number): WrappingClock {
   return new WrappingClock({ originUs: Math.floor(startUs / DAY_US) * DAY_US, roundUs: DAY_US });
 }
 
+/** Microseconds since midnight of a time of day in digits; undefined when it is none. */
+export function readTimeOfDay(
+  { hours, minutes, seconds, fraction }: Record<"hours" | "minutes" | "seconds" | "fraction", string>,
+): number | undefined {
+  if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined;
+  return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1e6 + readFraction(fraction);
+}
+
 /** A counter whose first value means `startUs`. */
 export class TimerClock {
   readonly #roundUs: number;

@@ -1,5 +1,5 @@
 import { buildCanId, MAX_MESSAGE_BYTES, MAX_PGN, readHex } from "../../frame/mod.ts";
-import { dayClock, readFraction, type WrappingClock } from "./clocks.ts";
+import { dayClock, readTimeOfDay, type WrappingClock } from "./clocks.ts";
 import { bad, type LineReader, passed, type Reading, type RecordingContext, whyNotHeader } from "./recording.ts";
 
 /** `A173321.107 23FF7 1F513 012F3070002F30709F`: time of day; source, destination, priority; PGN; payload; all in hex. */
@@ -23,17 +23,17 @@ export class N2kAsciiReader implements LineReader {
     if (line === "" || line.startsWith("#")) return passed("comment");
     const match = LINE.exec(line);
     if (!match) return bad("not a line of N2K ASCII");
-    const [, hours, minutes, seconds, fraction = "", ...rest] = match;
-    if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return bad("no time of day");
+    const [, hours = "", minutes = "", seconds = "", fraction = "", ...rest] = match;
+    const sinceMidnightUs = readTimeOfDay({ hours, minutes, seconds, fraction });
+    if (sinceMidnightUs === undefined) return bad("no time of day");
     const [src = 0, dst = 0, prio = 0, pgn = 0] = rest.slice(0, 4).map((digits) => parseInt(digits, 16));
     const data = readHex(rest[4] ?? "");
     if (!data || data.length > MAX_MESSAGE_BYTES) return bad("no payload in hex");
     if (pgn > MAX_PGN) return passed("vendor_pgn");
     const why = whyNotHeader({ prio, pgn, src, dst });
     if (why !== undefined) return bad(why);
-    const second = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds);
     this.#clock ??= dayClock(this.#context.startUs());
-    const timeUs = this.#clock.at(second * 1e6 + readFraction(fraction));
+    const timeUs = this.#clock.at(sinceMidnightUs);
     return { type: "item", item: { kind: "message", bus: 0, id: buildCanId({ prio, pgn, src, dst }), timeUs, data } };
   }
 }

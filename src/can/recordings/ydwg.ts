@@ -1,5 +1,5 @@
 import { MAX_CAN_BYTES, readHex } from "../../frame/mod.ts";
-import { dayClock, readFraction, type WrappingClock } from "./clocks.ts";
+import { dayClock, readTimeOfDay, type WrappingClock } from "./clocks.ts";
 import { bad, type LineReader, passed, type Reading, type RecordingContext } from "./recording.ts";
 
 /** `00:29:58.617 R 0DFF180D A2 8C 50 C0 FF FF FF FF`; T is a frame that the gateway sent, which the bus carried too. */
@@ -24,15 +24,15 @@ export class YdwgReader implements LineReader {
     if (line === "" || line.startsWith("#")) return passed("comment");
     const match = LINE.exec(line);
     if (!match) return bad("not a line of RAW mode");
-    const [, hours, minutes, seconds, fraction = "", digits = "", hex = ""] = match;
-    if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return bad("no time of day");
+    const [, hours = "", minutes = "", seconds = "", fraction = "", digits = "", hex = ""] = match;
+    const sinceMidnightUs = readTimeOfDay({ hours, minutes, seconds, fraction });
+    if (sinceMidnightUs === undefined) return bad("no time of day");
     const id = parseInt(digits, 16);
     if (id > MAX_ID) return bad("identifier with more than 29 bits");
     const data = readHex(hex.replaceAll(" ", ""));
     if (!data || data.length > MAX_CAN_BYTES) return bad("not up to 8 bytes in hex");
-    const second = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds);
     this.#clock ??= dayClock(this.#context.startUs());
-    const timeUs = this.#clock.at(second * 1e6 + readFraction(fraction));
+    const timeUs = this.#clock.at(sinceMidnightUs);
     return { type: "item", item: { kind: "frame", bus: 0, id, timeUs, data } };
   }
 }

@@ -62,7 +62,7 @@ async function run(args: readonly string[], options: RunOptions): Promise<string
       detached: true,
     }).spawn();
   } catch (error) {
-    return textOf(error);
+    return errorText(error);
   }
   let complaint = "";
   const streams = [child.stdout.getReader(), child.stderr.getReader()] as const;
@@ -156,8 +156,4 @@ async function readAll(
   } catch {
     // As good as the end.
   }
-}
-
-function textOf(error: unknown): string {
-  return errorText(error);
 }
