@@ -18,6 +18,7 @@ export {
   OutputExistsError,
   type RecordingInput,
 } from "./src/convert/mod.ts";
+export { isInstanceId, isOwnMachine } from "./src/replication/mod.ts";
 export { startDemo } from "./src/demo.ts";
 export type { RecordingOptions } from "./src/recorder.ts";
 export { type Simulation, SIMULATION_PORT, type SimulationOptions, startSimulation } from "./src/simulate.ts";

@@ -64,8 +64,8 @@ export const authOptions: Options<AuthSettings> = {
   }),
 };
 
-/** What settings of access must satisfy together, and what must be in the files that they name. */
-export const authChecks: readonly Check<AuthSettings>[] = [
+/** What tokens must be like. */
+export const tokenChecks: readonly Check<TokenSettings>[] = [
   {
     settings: ["authFile"],
     severity: "error",
@@ -85,6 +85,11 @@ export const authChecks: readonly Check<AuthSettings>[] = [
     test: ({ apiKey }) =>
       /^[\x21-\x7e]*$/.test(apiKey) ? undefined : "Cannot use the API key: expected printable ASCII without spaces",
   },
+];
+
+/** What settings of access must satisfy together, and what must be in the files that they name. */
+export const authChecks: readonly Check<AuthSettings>[] = [
+  ...tokenChecks,
   {
     settings: ["tlsCert", "tlsKey"],
     severity: "error",

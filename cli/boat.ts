@@ -16,6 +16,7 @@ import type { Logger } from "@vessel/gateway/settings";
 import { readTokens } from "./auth_file.ts";
 import { alertsOf } from "./alert_options.ts";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings, listenAddress } from "./boat_options.ts";
+import { retentionOf } from "./journal_options.ts";
 import { mqttOf } from "./mqtt_options.ts";
 import { type Program, type Running, serve } from "./program.ts";
 import { openStateDir } from "./state_dir.ts";
@@ -74,21 +75,8 @@ function recording(settings: BoatSettings, stateDirectory: string): RecordingOpt
     syncIntervalMs: settings.journalSyncIntervalMs,
     maxBacklogBytes: settings.journalBacklogBytes,
     slowBlockMs: settings.journalPackAfterMs,
-    retention: retention(settings),
+    retention: retentionOf(settings),
     ...(settings.archiveCommand !== "" && { archiveCommand: settings.archiveCommand }),
-  };
-}
-
-/** Which files are kept; 0 is no limit. */
-function retention(settings: BoatSettings): NonNullable<RecordingOptions["retention"]> {
-  const { retentionMaxAgeMs, retentionMinKeepMs, retentionMaxBytes, archiveTrigger } = settings;
-  return {
-    maxAgeMs: retentionMaxAgeMs || undefined,
-    minKeepMs: retentionMinKeepMs || undefined,
-    maxBytes: retentionMaxBytes || undefined,
-    softPercent: settings.retentionSoftPercent,
-    overflow: settings.retentionOverflow,
-    archive: archiveTrigger === "disabled" ? "off" : archiveTrigger,
   };
 }
 

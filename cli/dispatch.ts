@@ -35,6 +35,8 @@ export interface CommandSet {
   /** One sentence, without a full stop. */
   summary: string;
   commands: Commands;
+  /** What it does without a command: flags may follow its name at once. Left out: nothing. */
+  otherwise?: Extract<Command, { load: unknown }>;
 }
 
 const NAME_COLUMNS = 12;
@@ -46,6 +48,9 @@ export async function dispatch(set: CommandSet, around: Surroundings): Promise<n
   if (command !== undefined) {
     if ("load" in command) return await (await command.load()).run({ ...around, args });
     return await dispatch({ ...command, name: `${set.name} ${name}` }, { ...around, args });
+  }
+  if (set.otherwise !== undefined && (name === "" || name.startsWith("-"))) {
+    return await (await set.otherwise.load()).run(around);
   }
   if (["-h", "-help", "--help", "help"].includes(name)) {
     around.print(helpText(set));
@@ -64,14 +69,16 @@ export async function dispatch(set: CommandSet, around: Surroundings): Promise<n
 }
 
 /** Loads all commands, those of several words as well, in the order of their tables. */
-export async function loadCommands(commands: Commands): Promise<CommandFile[]> {
+export async function loadCommands(
+  { commands, otherwise }: Pick<CommandSet, "commands" | "otherwise">,
+): Promise<CommandFile[]> {
   const files = Object.values(commands).map(async (command) =>
-    "load" in command ? [await command.load()] : await loadCommands(command.commands)
+    "load" in command ? [await command.load()] : await loadCommands(command)
   );
-  return (await Promise.all(files)).flat();
+  return [...otherwise ? [await otherwise.load()] : [], ...(await Promise.all(files)).flat()];
 }
 
-function helpText({ name, summary, commands }: CommandSet): string {
+function helpText({ name, summary, commands, otherwise }: CommandSet): string {
   const rows = Object.entries(commands).map(([word, { summary }]) => `  ${word.padEnd(NAME_COLUMNS)}${summary}`);
   return [
     `${name}: ${summary}`,
@@ -80,6 +87,7 @@ function helpText({ name, summary, commands }: CommandSet): string {
     "",
     ...rows,
     "",
+    ...(otherwise ? [`Without a command it ${otherwise.summary}: "${name} -help" shows its flags.`] : []),
     `Run "${name} COMMAND -help" for its flags.`,
   ]
     .join("\n");

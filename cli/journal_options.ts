@@ -1,3 +1,4 @@
+import type { RetentionSettings } from "@vessel/gateway";
 import { duration, integer, oneOf, powerOfTwo, size, text } from "./option_types.ts";
 import type { Check, Options } from "./options.ts";
 
@@ -175,11 +176,39 @@ export const journalOptions: Options<JournalSettings> = {
   }),
 };
 
+/** Which files are kept; a setting of 0 is no limit. */
+export function retentionOf(
+  settings: Pick<
+    JournalSettings,
+    | "retentionMaxAgeMs"
+    | "retentionMinKeepMs"
+    | "retentionMaxBytes"
+    | "retentionSoftPercent"
+    | "retentionOverflow"
+    | "archiveTrigger"
+  >,
+): RetentionSettings {
+  const { retentionMaxAgeMs, retentionMinKeepMs, retentionMaxBytes, archiveTrigger } = settings;
+  return {
+    maxAgeMs: retentionMaxAgeMs || undefined,
+    minKeepMs: retentionMinKeepMs || undefined,
+    maxBytes: retentionMaxBytes || undefined,
+    softPercent: settings.retentionSoftPercent,
+    overflow: settings.retentionOverflow,
+    archive: archiveTrigger === "disabled" ? "off" : archiveTrigger,
+  };
+}
+
 /** Most buses whose frames a journal can tell apart. */
 const MAX_JOURNAL_BUSES = 4;
 
-/** What settings of a journal must satisfy together. */
-export const journalChecks: readonly Check<JournalSettings & { interfaces: readonly string[] }>[] = [
+/** What settings of journal files must satisfy together, whoever writes them. */
+export const journalFileChecks: readonly Check<
+  Pick<
+    JournalSettings,
+    "journalCompression" | "archiveCommand" | "archiveTrigger" | "journalBacklogBytes" | "journalBlockBytes"
+  >
+>[] = [
   {
     settings: ["journalCompression"],
     severity: "error",
@@ -204,6 +233,11 @@ export const journalChecks: readonly Check<JournalSettings & { interfaces: reado
         ? `Cannot keep waiting frames in ${journalBacklogBytes} bytes: that is less than ${MIN_BACKLOG_BLOCKS} blocks`
         : undefined,
   },
+];
+
+/** What settings of a boat's journal must satisfy together. */
+export const journalChecks: readonly Check<JournalSettings & { interfaces: readonly string[] }>[] = [
+  ...journalFileChecks,
   {
     settings: ["journalDir", "interfaces"],
     severity: "error",

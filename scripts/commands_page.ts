@@ -9,8 +9,9 @@ const FLAGS =
  *
  * @param about what the program is, a sentence or two
  */
-export async function commandsPage({ name, commands }: CommandSet, about: string): Promise<string> {
-  const sections = (await loadCommands(commands)).map(({ program }) => {
+export async function commandsPage(set: CommandSet, about: string): Promise<string> {
+  const { name } = set;
+  const sections = (await loadCommands(set)).map(({ program }) => {
     const usage = usageLine(program).replace(/^Usage: /, "");
     return `## ${program.name}\n\n\`${usage}\` ${program.summary}.\n\n${formatFlags(program, { heading: "###" })}`;
   });

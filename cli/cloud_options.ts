@@ -1,0 +1,188 @@
+import { BOAT_DEFAULTS } from "@vessel/gateway";
+import { authOptions, type AuthSettings, tokenChecks } from "./auth_options.ts";
+import { cloudListenChecks, cloudListenOptions, type CloudListenSettings } from "./cloud_listen_options.ts";
+import {
+  fileOptions,
+  type FileSettings,
+  programOptions,
+  type ProgramSettings,
+  runOptions,
+  type RunSettings,
+} from "./common_options.ts";
+import { journalFileChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
+import { duration, integer, powerOfTwo, size, text } from "./option_types.ts";
+import type { Check, Environment, Options } from "./options.ts";
+import { sessionOptions, type SessionSettings } from "./session_options.ts";
+
+/** Settings of the cloud server. */
+export interface CloudSettings
+  extends
+    ProgramSettings,
+    FileSettings,
+    RunSettings,
+    CloudListenSettings,
+    Pick<AuthSettings, "authFile" | "apiKey">,
+    Omit<SessionSettings, "slots">,
+    Omit<JournalSettings, "journalDir" | "journalPrefix" | "journalPackAfterMs"> {
+  /** Folder with a folder for each boat. */
+  dataDir: string;
+  rateLimit: number;
+  rateBurst: number;
+  maxLiveLagFrames: number;
+  maxInstances: number;
+  brokerIdleTimeoutMs: number;
+  ringFrames: number;
+  maxValues: number;
+  deviceIdleTimeoutMs: number;
+  maxStreams: number;
+  streamBufferBytes: number;
+}
+
+/** Name of the file that is looked for without `-config`. */
+export const CLOUD_CONFIG_NAME = "vbg-cloud.conf";
+
+const DATA_DIR_WITHOUT_HOME = "/var/lib/vbg-cloud";
+const BOATS = "Boats";
+const MEMORY = "Memory";
+const NETWORK = "Network";
+
+const boatOptions: Options<
+  Pick<CloudSettings, "dataDir" | "rateLimit" | "rateBurst" | "maxLiveLagFrames" | "maxInstances">
+> = {
+  dataDir: text({
+    name: "data-dir",
+    placeholder: "DIR",
+    default: { compute: defaultDataDir, text: "$STATE_DIRECTORY, else ~/.local/state/vbg-cloud" },
+    help:
+      "Folder of what boats have sent, one in it for each boat. Made when missing; one process at a time may use it.",
+    group: BOATS,
+    validate: (dir) => dir === "" ? "Cannot use an empty path as the data directory" : undefined,
+  }),
+  maxInstances: integer({
+    name: "max-instances",
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    help: "Most boats that there may be.",
+    group: BOATS,
+    reloadable: true,
+  }),
+  rateLimit: integer({
+    name: "replication-rate-limit",
+    key: "replication.rate-limit",
+    default: 2000,
+    max: 1_000_000,
+    help: "Live frames a second that one boat may send on average; one that sends more is cut off. 0: no limit.",
+    group: BOATS,
+    reloadable: true,
+  }),
+  rateBurst: integer({
+    name: "replication-rate-burst",
+    key: "replication.rate-burst",
+    default: 500,
+    min: 1,
+    max: 1_000_000,
+    help: "Live frames that one boat may send at once.",
+    group: BOATS,
+    reloadable: true,
+  }),
+  maxLiveLagFrames: integer({
+    name: "replication-max-live-lag",
+    key: "replication.max-live-lag",
+    default: 10_000,
+    help:
+      "Frames that a boat's live stream may be behind; then it is ended, and the rest comes as blocks. 0: no limit.",
+    group: BOATS,
+    reloadable: true,
+  }),
+};
+
+const memoryOptions: Options<
+  Pick<CloudSettings, "brokerIdleTimeoutMs" | "ringFrames" | "maxValues" | "deviceIdleTimeoutMs">
+> = {
+  brokerIdleTimeoutMs: duration({
+    name: "broker-idle-timeout",
+    key: "broker.idle-timeout",
+    default: 5 * 60_000,
+    minMs: 1000,
+    help: "A boat that neither sends nor is asked about for so long leaves the memory.",
+    group: MEMORY,
+    reloadable: true,
+  }),
+  ringFrames: powerOfTwo({
+    name: "ring-size",
+    default: BOAT_DEFAULTS.ringFrames,
+    min: 16,
+    max: 2 ** 22,
+    help: "Most frames of one boat kept in memory for clients that catch up. A power of two.",
+    group: MEMORY,
+  }),
+  maxValues: integer({
+    name: "max-values",
+    default: BOAT_DEFAULTS.maxValues,
+    min: 1,
+    max: 2 ** 24,
+    help: "Most last values kept of one boat, one for each device and PGN.",
+    group: MEMORY,
+  }),
+  deviceIdleTimeoutMs: duration({
+    name: "device-idle-timeout",
+    key: "device.idle-timeout",
+    default: BOAT_DEFAULTS.deviceIdleTimeoutMs,
+    help: "A device is forgotten when it says nothing for longer while its boat goes on sending. 0: never.",
+    group: MEMORY,
+    reloadable: true,
+  }),
+};
+
+const streamOptions: Options<Pick<CloudSettings, "maxStreams" | "streamBufferBytes">> = {
+  maxStreams: integer({
+    name: "max-streams",
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    help: "Most streams (events, ws and those of sessions together) open at once, of all boats.",
+    group: NETWORK,
+    reloadable: true,
+  }),
+  streamBufferBytes: size({
+    name: "stream-buffer-bytes",
+    default: BOAT_DEFAULTS.streamBufferBytes,
+    minBytes: 16 * 1024,
+    maxBytes: 2 ** 30,
+    help: "Most bytes that wait for one slow client.",
+    group: NETWORK,
+  }),
+};
+
+const { authFile, apiKey } = authOptions;
+const { slots: _slots, ...sessionsOfEach } = sessionOptions;
+const { journalDir: _dir, journalPrefix: _prefix, journalPackAfterMs: _pack, ...journalOfEach } = journalOptions;
+
+/** Every setting of the cloud server. */
+export const cloudOptions: Options<CloudSettings> = {
+  ...cloudListenOptions,
+  ...streamOptions,
+  authFile,
+  apiKey,
+  ...boatOptions,
+  ...memoryOptions,
+  ...sessionsOfEach,
+  ...journalOfEach,
+  ...runOptions(),
+  ...fileOptions(CLOUD_CONFIG_NAME),
+  ...programOptions(),
+};
+
+/** What settings of the cloud server must satisfy together. */
+export const cloudChecks: readonly Check<CloudSettings>[] = [
+  ...cloudListenChecks,
+  ...journalFileChecks,
+  ...tokenChecks,
+];
+
+function defaultDataDir({ STATE_DIRECTORY, HOME }: Environment): string {
+  const [managed] = STATE_DIRECTORY?.split(":") ?? [];
+  if (managed) return managed;
+  return HOME ? `${HOME}/.local/state/vbg-cloud` : DATA_DIR_WITHOUT_HOME;
+}
