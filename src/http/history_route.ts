@@ -5,12 +5,10 @@ import { type Route, route } from "./routes.ts";
 import { frameSchema, PROBLEM } from "./schemas.ts";
 
 /** `GET /history`: the same on every server that keeps a journal. */
-export function historyRoute(source: HistorySource): Route {
-  return route({
-    path: "/history",
-    summary: "Frames of the journal between two times, those not yet written included",
-    query: historyQuery,
-    replies: { 200: ["application/json", z.array(frameSchema)], 503: PROBLEM },
-    answer: (_, query) => openHistory(source, query),
-  });
-}
+export const historyRow: Route<HistorySource> = route({
+  path: "/history",
+  summary: "Frames of the journal between two times, those not yet written included",
+  query: historyQuery,
+  replies: { 200: ["application/json", z.array(frameSchema)], 503: PROBLEM },
+  answer: (_, query, _parts, { subject }) => openHistory(subject, query),
+});

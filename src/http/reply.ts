@@ -50,38 +50,57 @@ const SLICE_CHARACTERS = 65_536;
 const SLICE_MS = 2;
 const encoder = new TextEncoder();
 
-/** A list as JSON, made while it is sent, so that a long one holds neither the event loop nor the memory. */
-export function jsonList(items: Iterable<unknown>): Response {
-  const texts = jsonTexts(items);
-  let begun = false;
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      // A client that takes all at once would have slice after slice made in one turn.
-      if (begun) await new Promise((resolve) => setTimeout(resolve));
-      begun = true;
-      const endMs = performance.now() + SLICE_MS;
-      let slice = "";
-      do {
-        const { value, done } = texts.next();
-        if (done) {
-          controller.enqueue(encoder.encode(slice));
-          return controller.close();
-        }
-        slice += value;
-      } while (slice.length < SLICE_CHARACTERS && performance.now() < endMs);
-      controller.enqueue(encoder.encode(slice));
-    },
-  }, { highWaterMark: 0 });
-  return new Response(body, { headers: { "Content-Type": "application/json" } });
+/**
+ * A list as JSON, made while it is sent, so that a long one holds neither the event loop nor the memory.
+ *
+ * @param options.member the list is this member of an object; default the list alone
+ */
+export function jsonList(items: Iterable<unknown>, { member }: { member?: string } = {}): Response {
+  return new Response(slices(jsonTexts(items, member)), { headers: { "Content-Type": "application/json" } });
 }
 
-function* jsonTexts(items: Iterable<unknown>): Generator<string, void> {
-  let before = "[";
+/** Texts as a body, made while it is sent. An empty text says that work was done for those to come. */
+export function slices(texts: Iterable<string>): ReadableStream<Uint8Array> {
+  const rest = texts[Symbol.iterator]();
+  let begun = false;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      let slice: { text: string; done: boolean };
+      do {
+        // A client that takes all at once would have slice after slice made in one turn.
+        if (begun) await new Promise((resolve) => setTimeout(resolve));
+        begun = true;
+        slice = takeSlice(rest);
+      } while (slice.text === "" && !slice.done);
+      if (slice.text !== "") controller.enqueue(encoder.encode(slice.text));
+      if (slice.done) controller.close();
+    },
+    cancel() {
+      rest.return?.();
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** As much as may be made in one turn. */
+function takeSlice(texts: Iterator<string>): { text: string; done: boolean } {
+  const endMs = performance.now() + SLICE_MS;
+  let text = "";
+  do {
+    const next = texts.next();
+    if (next.done) return { text, done: true };
+    text += next.value;
+  } while (text.length < SLICE_CHARACTERS && performance.now() < endMs);
+  return { text, done: false };
+}
+
+function* jsonTexts(items: Iterable<unknown>, member: string | undefined): Generator<string, void> {
+  const [head, tail] = member === undefined ? ["[", "]"] : [`{${JSON.stringify(member)}:[`, "]}"];
+  let before = head;
   for (const item of items) {
     yield before + JSON.stringify(item);
     before = ",";
   }
-  yield before === "[" ? "[]" : "]";
+  yield before === head ? head + tail : tail;
 }
 
 /** An error as a problem; what is no {@linkcode ApiError} becomes a 500 that tells nothing of the inside. */

@@ -13,7 +13,7 @@ type Replies = Record<number, readonly [mediaType: string, schema: z.ZodType] | 
 type Method = "GET" | "PUT" | "POST" | "DELETE";
 
 /** One endpoint. */
-interface RouteOptions<Query extends z.ZodObject, Parts extends z.ZodObject> {
+interface RouteOptions<Query extends z.ZodObject, Parts extends z.ZodObject, Subject> {
   /** Default GET. */
   method?: Method;
   /** Parts of it that vary are named in braces: `/pgns/{pgn}`. */
@@ -30,75 +30,89 @@ interface RouteOptions<Query extends z.ZodObject, Parts extends z.ZodObject> {
     request: Request,
     query: z.output<Query>,
     parts: z.output<Parts>,
-    about: About,
+    about: About<Subject>,
   ) => Response | Promise<Response>;
 }
 
 /** What an answer may want to know besides what was asked. */
-interface About {
+export interface About<Subject = undefined> {
   /** Who asks. */
   caller: Caller;
+  /** What the question is about, where one row serves several: see {@linkcode bindRows}. */
+  subject: Subject;
 }
 
 /** One endpoint, ready to be served. */
-export interface Route extends Omit<RouteOptions<z.ZodObject, z.ZodObject>, "answer"> {
+export interface Route<Subject = undefined> extends Omit<RouteOptions<z.ZodObject, z.ZodObject, Subject>, "answer"> {
   /** Checks the body, and is what the API description prints. */
   body?: z.ZodType;
   /** Answers a request; `parts` are the parts of its path that vary, unchecked. */
-  handle: (request: Request, given: Given) => Response | Promise<Response>;
+  handle: (request: Request, given: Given<Subject>) => Response | Promise<Response>;
 }
 
 /** What a request is answered with besides itself. */
-interface Given extends About {
+export interface Given<Subject = undefined> extends About<Subject> {
   /** Parts of the path that vary, unchecked. */
   parts: Record<string, string>;
   /** Longest body that is read, and for how long. */
   bodyLimits: BodyLimits;
 }
 
-/** All endpoints of a server. */
-export type RouteTable = readonly Route[];
+/** Endpoints; without a subject, all that a server has. */
+export type RouteTable<Subject = undefined> = readonly Route<Subject>[];
 
 /** Makes a row of the table; the answer gets the query checked. */
-export function route<Query extends z.ZodObject>(
-  options: Omit<RouteOptions<Query, typeof noQuery>, "parts">,
-): Route {
+export function route<Query extends z.ZodObject, Subject = undefined>(
+  options: Omit<RouteOptions<Query, typeof noQuery, Subject>, "parts">,
+): Route<Subject> {
   return routeWithParts({ ...options, parts: noQuery });
 }
 
 /** Makes a row whose path has parts that vary; the answer gets them checked too. */
-export function routeWithParts<Query extends z.ZodObject, Parts extends z.ZodObject>(
-  { answer, ...rest }: RouteOptions<Query, Parts>,
-): Route {
+export function routeWithParts<Query extends z.ZodObject, Parts extends z.ZodObject, Subject = undefined>(
+  { answer, ...rest }: RouteOptions<Query, Parts, Subject>,
+): Route<Subject> {
   return {
     ...rest,
-    handle: (request, { parts, caller }) =>
-      answer(request, readQuery(urlWithoutToken(request), rest.query), readParts(parts, rest.parts), { caller }),
+    handle: (request, { parts, caller, subject }) =>
+      answer(request, readQuery(urlWithoutToken(request), rest.query), readParts(parts, rest.parts), {
+        caller,
+        subject,
+      }),
   };
 }
 
+/** Rows that are about one thing alone: what they tell of is `subject`. */
+export function bindRows<Subject>(rows: RouteTable<Subject>, subject: Subject): RouteTable {
+  return rows.map(({ handle, ...rest }) => ({
+    ...rest,
+    handle: (request, given) => handle(request, { ...given, subject }),
+  }));
+}
+
 /** Makes a row that takes a JSON body; the answer gets it checked, and the parts of the path. */
-export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject>(
-  { answer, admit, refused, body, ...rest }: Omit<RouteOptions<typeof noQuery, Parts>, "answer" | "query"> & {
+export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject, Subject = undefined>(
+  { answer, admit, refused, body, ...rest }: Omit<RouteOptions<typeof noQuery, Parts, Subject>, "answer" | "query"> & {
     body: Body;
     /** Throws where the body need not be read. */
-    admit?: (about: About) => void | Promise<void>;
+    admit?: (about: About<Subject>) => void | Promise<void>;
     /** Told of a request that is refused for what it says, with 400, 408 or 413. */
-    refused?: (error: ApiError, about: About) => void;
-    answer: (body: z.output<Body>, parts: z.output<Parts>, about: About) => Response | Promise<Response>;
+    refused?: (error: ApiError, about: About<Subject>) => void;
+    answer: (body: z.output<Body>, parts: z.output<Parts>, about: About<Subject>) => Response | Promise<Response>;
   },
-): Route {
+): Route<Subject> {
   return {
     ...rest,
     query: noQuery,
     body,
-    handle: async (request, { parts, bodyLimits, caller }) => {
+    handle: async (request, { parts, bodyLimits, caller, subject }) => {
       const checked = readParts(parts, rest.parts);
-      await admit?.({ caller });
+      const about = { caller, subject };
+      await admit?.(about);
       try {
-        return await answer(await readBody(request, body, bodyLimits), checked, { caller });
+        return await answer(await readBody(request, body, bodyLimits), checked, about);
       } catch (error) {
-        if (error instanceof ApiError && [400, 408, 413].includes(error.status)) refused?.(error, { caller });
+        if (error instanceof ApiError && [400, 408, 413].includes(error.status)) refused?.(error, about);
         throw error;
       }
     },
@@ -156,7 +170,12 @@ export function serveRoutes(
       method,
       path.replace(/\{(\w+)\}/g, ":$1"),
       ({ req, env: { from } }) =>
-        handle(req.raw, { caller: access.admit(req.raw, { scope, from }), parts: req.param(), bodyLimits }),
+        handle(req.raw, {
+          caller: access.admit(req.raw, { scope, from }),
+          subject: undefined,
+          parts: req.param(),
+          bodyLimits,
+        }),
     );
     describeRoute(app, each);
   }

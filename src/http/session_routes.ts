@@ -42,88 +42,87 @@ const stateSchema = z.object({
   slot: z.boolean().openapi({ description: "Whether it is one of the settings'" }),
 }).openapi("SessionState");
 
-/** Sessions: cursors with a name, so that a client gets what it has missed. */
-export function sessionRoutes(api: SessionApi): RouteTable {
-  const { broker, sessions } = api;
-  const headOf = (id: string) => {
-    const { cursor, timeoutMs } = sessions.get(id);
-    return { client_id: id, seq: broker.head, cursor, buffer_timeout: formatDuration(timeoutMs) };
-  };
-  return [
-    routeWithBody({
-      method: "PUT",
-      path: "/clients/{clientId}",
-      summary: "Makes a session, or comes back to one with another filter and timeout",
-      parts: idPart,
-      body: sessionBody,
-      replies: { 200: ["application/json", madeSchema], 503: PROBLEM },
-      answer: ({ buffer_timeout: timeoutMs, filter }, { clientId }) =>
-        asProblem(() => {
-          sessions.put(clientId, { timeoutMs, filter: filter ?? {} });
-          return json({ ...headOf(clientId), devices: listDevices(broker) });
-        }),
-    }),
-    routeWithParts({
-      path: "/clients/{clientId}",
-      summary: "How a session stands",
-      query: noQuery,
-      parts: idPart,
-      replies: { 200: ["application/json", stateSchema], 404: PROBLEM },
-      answer: (_request, _query, { clientId }) =>
-        asProblem(() => {
-          const { filter, isStreaming: streaming, isSlot: slot } = sessions.get(clientId);
-          return json({ ...headOf(clientId), filter, streaming, slot });
-        }),
-    }),
-    routeWithParts({
-      method: "DELETE",
-      path: "/clients/{clientId}",
-      summary: "Ends a session; a slot begins anew",
-      query: noQuery,
-      parts: idPart,
-      replies: { 204: null, 404: PROBLEM },
-      answer: (_request, _query, { clientId }) =>
-        asProblem(() => {
-          sessions.delete(clientId);
-          return new Response(null, { status: 204 });
-        }),
-    }),
-    ...readingRoutes(api),
-  ];
-}
+/** Making, looking at and ending a session. */
+const keepingRows: RouteTable<SessionApi> = [
+  routeWithBody({
+    method: "PUT",
+    path: "/clients/{clientId}",
+    summary: "Makes a session, or comes back to one with another filter and timeout",
+    parts: idPart,
+    body: sessionBody,
+    replies: { 200: ["application/json", madeSchema], 503: PROBLEM },
+    answer: ({ buffer_timeout: timeoutMs, filter }, { clientId }, { subject }) =>
+      asProblem(() => {
+        subject.sessions.put(clientId, { timeoutMs, filter: filter ?? {} });
+        return json({ ...headOf(clientId, subject), devices: listDevices(subject.broker) });
+      }),
+  }),
+  routeWithParts({
+    path: "/clients/{clientId}",
+    summary: "How a session stands",
+    query: noQuery,
+    parts: idPart,
+    replies: { 200: ["application/json", stateSchema], 404: PROBLEM },
+    answer: (_request, _query, { clientId }, { subject }) =>
+      asProblem(() => {
+        const { filter, isStreaming: streaming, isSlot: slot } = subject.sessions.get(clientId);
+        return json({ ...headOf(clientId, subject), filter, streaming, slot });
+      }),
+  }),
+  routeWithParts({
+    method: "DELETE",
+    path: "/clients/{clientId}",
+    summary: "Ends a session; a slot begins anew",
+    query: noQuery,
+    parts: idPart,
+    replies: { 204: null, 404: PROBLEM },
+    answer: (_request, _query, { clientId }, { subject }) =>
+      asProblem(() => {
+        subject.sessions.delete(clientId);
+        return new Response(null, { status: 204 });
+      }),
+  }),
+];
 
-function readingRoutes(api: SessionApi): RouteTable {
-  const { broker, sessions, hub, clock } = api;
-  return [
-    routeWithParts({
-      path: "/clients/{clientId}/events",
-      summary: "Frames from the session's cursor on, then live, as server-sent events",
-      query: streamQuery.pick({ decode: true }),
-      parts: idPart,
-      replies: { 200: ["text/event-stream", frameSchema], 404: PROBLEM, 410: PROBLEM, 503: PROBLEM },
-      answer: (request, { decode }, { clientId }) =>
-        asProblem(() => {
-          sessions.checkReadable(clientId);
-          roomForStream(api);
-          if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
-          const take = () => hub.take();
-          return new SessionEvents(clientId, { sessions, json: broker.json, clock, decode, take }).response();
-        }),
-    }),
-    routeWithBody({
-      method: "PUT",
-      path: "/clients/{clientId}/ack",
-      summary: "Acknowledges every frame up to a number",
-      parts: idPart,
-      body: ackBody,
-      replies: { 204: null, 404: PROBLEM },
-      answer: ({ seq }, { clientId }) =>
-        asProblem(async () => {
-          await sessions.ack(clientId, seq);
-          return new Response(null, { status: 204 });
-        }),
-    }),
-  ];
+/** Reading through a session. */
+const readingRows: RouteTable<SessionApi> = [
+  routeWithParts({
+    path: "/clients/{clientId}/events",
+    summary: "Frames from the session's cursor on, then live, as server-sent events",
+    query: streamQuery.pick({ decode: true }),
+    parts: idPart,
+    replies: { 200: ["text/event-stream", frameSchema], 404: PROBLEM, 410: PROBLEM, 503: PROBLEM },
+    answer: (request, { decode }, { clientId }, { subject }) =>
+      asProblem(() => {
+        const { broker, sessions, hub, clock } = subject;
+        sessions.checkReadable(clientId);
+        roomForStream(subject);
+        if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
+        const take = () => hub.take();
+        return new SessionEvents(clientId, { sessions, json: broker.json, clock, decode, take }).response();
+      }),
+  }),
+  routeWithBody({
+    method: "PUT",
+    path: "/clients/{clientId}/ack",
+    summary: "Acknowledges every frame up to a number",
+    parts: idPart,
+    body: ackBody,
+    replies: { 204: null, 404: PROBLEM },
+    answer: ({ seq }, { clientId }, { subject }) =>
+      asProblem(async () => {
+        await subject.sessions.ack(clientId, seq);
+        return new Response(null, { status: 204 });
+      }),
+  }),
+];
+
+/** Sessions: cursors with a name, so that a client gets what it has missed. */
+export const sessionRows: RouteTable<SessionApi> = [...keepingRows, ...readingRows];
+
+function headOf(id: string, { broker, sessions }: SessionApi) {
+  const { cursor, timeoutMs } = sessions.get(id);
+  return { client_id: id, seq: broker.head, cursor, buffer_timeout: formatDuration(timeoutMs) };
 }
 
 const STATUS: Record<SessionErrorReason, number> = { missing: 404, full: 503, ahead: 400 };

@@ -4,6 +4,7 @@ import type { DeviceEvent } from "../frame/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import { Batch } from "./batch.ts";
 import { openFilter } from "./broker_filter.ts";
+import { Places, type StreamPlaces } from "./stream_places.ts";
 
 /** Frames wait this long for company: one write a tick costs a tenth of one write a frame. */
 const MIN_TICK_MS = 4;
@@ -58,6 +59,7 @@ export class StreamHub {
   readonly #broker: Broker;
   readonly #clock: Clock;
   readonly #stall: StallDetector;
+  readonly #places: StreamPlaces;
   readonly #channels = new Set<Channel>();
   readonly #shared = new Map<string, Channel>();
   readonly #ready = new Set<Channel>();
@@ -66,10 +68,18 @@ export class StreamHub {
   #tick: ReturnType<typeof setTimeout> | undefined;
   #dropped = 0;
   #clients = 0;
-  #taken = 0;
   #stopped = false;
 
-  constructor({ broker, clock, stall }: { broker: Broker; clock: Clock; stall: StallDetector }) {
+  /** @param options.places default its own */
+  constructor(
+    { broker, clock, stall, places = new Places() }: {
+      broker: Broker;
+      clock: Clock;
+      stall: StallDetector;
+      places?: StreamPlaces;
+    },
+  ) {
+    this.#places = places;
     this.#broker = broker;
     this.#clock = clock;
     this.#stall = stall;
@@ -86,7 +96,7 @@ export class StreamHub {
 
   /** Places taken: every connection that is, was or will be a client. */
   get taken(): number {
-    return this.#taken;
+    return this.#places.taken;
   }
 
   /** Frames not delivered because a client was too slow. */
@@ -105,12 +115,7 @@ export class StreamHub {
 
   /** Takes a place for a connection. Returns the way to give it back; safe to call twice. */
   take(): () => void {
-    this.#taken++;
-    let held = true;
-    return () => {
-      if (held) this.#taken--;
-      held = false;
-    };
+    return this.#places.take();
   }
 
   /** Sends frames to `client` from the current head on. Returns the way to leave. After `stop` the client is ended. */

@@ -1,8 +1,8 @@
 import { type Clock, type LogFields, Logger, silentLogger } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
-import { historyRoute } from "../../src/http/history_route.ts";
-import { serveRoutes } from "../../src/http/mod.ts";
+import { historyRow } from "../../src/http/history_route.ts";
+import { bindRows, serveRoutes } from "../../src/http/mod.ts";
 import { JournalIndex } from "../../src/journal/journal_index.ts";
 import { JournalWriter, type JournalWriterOptions } from "../../src/journal/journal_writer.ts";
 import { FakeClock } from "./fake_clock.ts";
@@ -72,7 +72,7 @@ export class TestApi {
     },
   ) {
     const broker = this.broker = new Broker({ buses });
-    const table = [historyRoute({ broker, clock, journal: index && { index }, maxLimit: () => maxHistory })];
+    const table = bindRows([historyRow], { broker, clock, journal: index && { index }, maxLimit: () => maxHistory });
     const handle = serveRoutes(table, { title: "test", version: "0.0.0", log: silentLogger });
     this.fetch = (path) => handle(new Request(`http://boat${path}`));
   }

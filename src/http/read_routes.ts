@@ -1,0 +1,103 @@
+import { z } from "@hono/zod-openapi";
+import type { Caller } from "./auth.ts";
+import type { HistorySource } from "./history.ts";
+import { historyRow } from "./history_route.ts";
+import { eventsQuery, filterOf, filterQuery, noQuery, streamQuery } from "./params.ts";
+import { listDevices, listValues } from "./reads.ts";
+import { json, jsonList } from "./reply.ts";
+import { roomForStream, type StreamRoom } from "./room.ts";
+import { route, type RouteTable } from "./routes.ts";
+import { decodedValuesSchema, deviceSchema, frameSchema, PROBLEM, valuesSchema } from "./schemas.ts";
+import { SEND_DISABLED, type SendApi, sendFromSocket } from "./send_routes.ts";
+import { EventStream } from "./sse.ts";
+import { checkUpgrade, upgradeToStream } from "./websocket.ts";
+
+/** What is read: the frames of one boat. */
+export interface ReadApi extends StreamRoom, HistorySource {
+  /** The way to the buses, where there are any. */
+  sending?: Omit<SendApi, "broker">;
+}
+
+/** Reading what a boat says: the same rows on the boat and, for each boat, in the cloud. */
+export const readRows: RouteTable<ReadApi> = [
+  route({
+    path: "/events",
+    summary: "Live frames as server-sent events, from the current head",
+    query: eventsQuery,
+    replies: { 200: ["text/event-stream", frameSchema], 503: PROBLEM },
+    answer: (_request, query, _parts, { subject }) => openEvents(subject, query),
+  }),
+  route({
+    path: "/ws",
+    summary: "Live frames over a WebSocket, as envelopes {type, data}",
+    query: streamQuery,
+    replies: {
+      101: ["application/json", z.object({ type: z.string(), data: z.unknown() })],
+      426: PROBLEM,
+      503: PROBLEM,
+    },
+    answer: (request, query, _parts, { caller, subject }) => openSocket(subject, request, { query, caller }),
+  }),
+  route({
+    path: "/devices",
+    summary: "Every device heard on the buses",
+    query: noQuery,
+    replies: { 200: ["application/json", z.array(deviceSchema)] },
+    answer: (_request, _query, _parts, { subject }) => json(listDevices(subject.broker)),
+  }),
+  route({
+    path: "/values",
+    summary: "The newest frame of every (device, PGN) pair",
+    query: filterQuery,
+    replies: { 200: ["application/json", z.array(valuesSchema)] },
+    answer: (_request, query, _parts, { subject }) => jsonList(listValues(subject.broker, filterOf(query))),
+  }),
+  route({
+    path: "/values/decoded",
+    summary: "The same with what each message is called and its decoded fields",
+    query: filterQuery,
+    replies: { 200: ["application/json", z.array(decodedValuesSchema)] },
+    answer: (_request, query, _parts, { subject }) =>
+      jsonList(listValues(subject.broker, filterOf(query), { decode: true })),
+  }),
+  historyRow,
+];
+
+function openEvents(api: ReadApi, query: z.output<typeof eventsQuery>): Response {
+  const { bufferBytes } = roomForStream(api);
+  const release = api.hub.take();
+  let leave: () => void = () => {};
+  const stream = new EventStream({
+    clock: api.clock,
+    bufferBytes,
+    devices: query.devices,
+    ended: () => {
+      leave();
+      release();
+    },
+  });
+  leave = api.hub.join(stream, { filter: filterOf(query), decode: query.decode });
+  return stream.response();
+}
+
+function openSocket(
+  api: ReadApi,
+  request: Request,
+  { query, caller }: { query: z.output<typeof streamQuery>; caller: Caller },
+): Response {
+  checkUpgrade(request.headers);
+  const { bufferBytes } = roomForStream(api);
+  const wanted = { filter: filterOf(query), decode: query.decode };
+  const release = api.hub.take();
+  let leave: () => void = () => {};
+  return upgradeToStream(request, {
+    bufferBytes,
+    send: (data) => api.sending ? sendFromSocket({ ...api, ...api.sending }, { data, caller }) : SEND_DISABLED,
+    opened: (client) => leave = api.hub.join(client, wanted),
+    refused: () => leave(),
+    closed: () => {
+      leave();
+      release();
+    },
+  });
+}

@@ -1,0 +1,73 @@
+import { z } from "@hono/zod-openapi";
+import { describePgn, listPgns } from "../pgn/mod.ts";
+import { noQuery, pgnPart } from "./params.ts";
+import { ApiError, json, jsonList } from "./reply.ts";
+import { type About, route, type RouteTable, routeWithParts } from "./routes.ts";
+import { pgnSchema, pgnSummarySchema, PROBLEM } from "./schemas.ts";
+
+/** How a server tells how it does. */
+export interface StateApi {
+  /** Judges the server now. */
+  health: () => { status: "ok" | "degraded" | "unhealthy" };
+  /** Shape of what it says. */
+  healthSchema: z.ZodType;
+  /** The text of `/metrics`. */
+  metrics: (about: About) => Response | Promise<Response>;
+}
+
+/** How the server itself does. */
+export function stateRoutes({ health, healthSchema, metrics }: StateApi): RouteTable {
+  return [
+    ...(["/healthz", "/readyz"] as const).map((path) =>
+      route({
+        path,
+        summary: path === "/healthz" ? "How the server does" : "Whether the server can do its work",
+        query: noQuery,
+        replies: { 200: ["application/json", healthSchema], 503: ["application/json", healthSchema] },
+        answer: () => {
+          const now = health();
+          return json(now, now.status === "unhealthy" ? 503 : 200);
+        },
+      })
+    ),
+    route({
+      path: "/livez",
+      summary: "200 while the process runs",
+      query: noQuery,
+      replies: { 200: ["application/json", z.object({ status: z.literal("ok") })] },
+      answer: () => json({ status: "ok" }),
+    }),
+    route({
+      path: "/metrics",
+      summary: "Prometheus metrics",
+      query: noQuery,
+      replies: { 200: ["text/plain", z.string()] },
+      answer: (_request, _query, _parts, about) => metrics(about),
+    }),
+  ];
+}
+
+/** What is known about PGNs: the same on every server. */
+export function pgnRoutes(): RouteTable {
+  return [
+    route({
+      path: "/pgns",
+      summary: "Every PGN that can be decoded",
+      query: noQuery,
+      replies: { 200: ["application/json", z.array(pgnSummarySchema)] },
+      answer: () => jsonList(listPgns()),
+    }),
+    routeWithParts({
+      path: "/pgns/{pgn}",
+      summary: "The layouts of a PGN with their fields, units, ranges and labels",
+      query: noQuery,
+      parts: pgnPart,
+      replies: { 200: ["application/json", pgnSchema], 404: PROBLEM },
+      answer: (_request, _query, { pgn }) => {
+        const description = describePgn(pgn);
+        if (!description) throw new ApiError(404, `PGN ${pgn} is not described: see /pgns`);
+        return json(description);
+      },
+    }),
+  ];
+}
