@@ -94,21 +94,33 @@ export class JournalFile {
    *
    * @param packed its bytes as they shall lie in the file; left out: packed now
    */
-  async append({ bytes, firstSeq, firstTimeUs }: SealedBlock, packed?: Uint8Array<ArrayBuffer>): Promise<number> {
-    const { compression } = this.#options;
-    const data = packed ?? compress(bytes, compression);
-    const header = { baseTimeUs: firstTimeUs, baseSeq: firstSeq, dictionaryBytes: 0, dataBytes: data.length };
-    const offset = this.#bytes;
-    const head = compression === "zstd" ? encodeBlockHeader(header, { version: 2, compression }) : new Uint8Array(0);
-    const whole = new Uint8Array(head.length + data.length);
-    whole.set(head);
-    whole.set(data, head.length);
-    await requireInPlace(this.#file, this.path);
-    await writeAll(this.#file, whole);
-    await this.#file.syncData();
-    this.#bytes += whole.length;
-    this.#offsets.push(offset);
+  async append(sealed: SealedBlock, packed?: Uint8Array<ArrayBuffer>): Promise<number> {
+    const [offset = this.#bytes] = await this.appendAll([{ sealed, packed }]);
     return offset;
+  }
+
+  /** Writes several blocks, which are safe together in the end; otherwise as {@linkcode append}. */
+  async appendAll(
+    blocks: readonly { sealed: SealedBlock; packed?: Uint8Array<ArrayBuffer> | undefined }[],
+  ): Promise<number[]> {
+    const { compression } = this.#options;
+    const parts: Uint8Array<ArrayBuffer>[] = [];
+    const offsets: number[] = [];
+    let end = this.#bytes;
+    for (const { sealed: { bytes, firstSeq, firstTimeUs }, packed } of blocks) {
+      const data = packed ?? compress(bytes, compression);
+      const header = { baseTimeUs: firstTimeUs, baseSeq: firstSeq, dictionaryBytes: 0, dataBytes: data.length };
+      const head = compression === "zstd" ? encodeBlockHeader(header, { version: 2, compression }) : new Uint8Array(0);
+      parts.push(head, data);
+      offsets.push(end);
+      end += head.length + data.length;
+    }
+    await requireInPlace(this.#file, this.path);
+    await writeAll(this.#file, joined(parts, end - this.#bytes));
+    await this.#file.syncData();
+    this.#bytes = end;
+    this.#offsets.push(...offsets);
+    return offsets;
   }
 
   /** Ends the file with its index, syncs and closes it. After an error it is to be abandoned. */
@@ -136,4 +148,14 @@ export class JournalFile {
     }
     if (this.#offsets.length === 0) await Deno.remove(this.path).catch(() => {});
   }
+}
+
+function joined(parts: readonly Uint8Array<ArrayBuffer>[], length: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }

@@ -119,9 +119,9 @@ export class JournalWriter {
     return waiting?.firstSeq ?? (this.#isOpen ? this.#builder.firstSeq : undefined);
   }
 
-  /** Takes a frame; its bytes are copied. After {@linkcode close} nothing is taken. */
-  append(seq: number, message: Message): void {
-    if (this.#closing) return;
+  /** Takes a frame; its bytes are copied. False when it is lost, or came after {@linkcode close}. */
+  append(seq: number, message: Message): boolean {
+    if (this.#closing) return false;
     if (this.#isPaused) return this.#lose(seq, "recording is paused: there is no room");
     if (this.#backlogBytes() >= this.#options.maxBacklogBytes) {
       return this.#lose(seq, this.#state.kind === "failing" ? this.#state.reason : "the disk is too slow");
@@ -130,9 +130,10 @@ export class JournalWriter {
       if (this.#isOpen && this.#builder.append(seq, message) === "added") this.#tails.add(seq, message);
       else this.#begin(seq, message);
       this.#lastSeq = seq;
+      return true;
     } catch (error) {
       if (!(error instanceof OversizedMessageError || error instanceof RangeError)) throw error;
-      this.#lose(seq, error.message);
+      return this.#lose(seq, error.message);
     }
   }
 
@@ -203,7 +204,7 @@ export class JournalWriter {
   }
 
   /** A frame is not kept; the block ends, as the next frame has not the next number. */
-  #lose(seq: number, reason: string): void {
+  #lose(seq: number, reason: string): false {
     if (!this.#isLosing) this.#options.log.error("frames are not recorded", { from: seq, reason });
     this.#isLosing = true;
     this.#lost++;
@@ -211,6 +212,7 @@ export class JournalWriter {
     const isTold = this.#gap !== undefined && this.#gap.reason !== "restart";
     if (!isTold) this.#gap = { firstMissing: this.#lastSeq === 0 ? seq : this.#lastSeq + 1, reason: "disk" };
     this.#seal();
+    return false;
   }
 
   /** Begins a block with its first frame. @throws {RangeError} the frame cannot be stored, and nothing has begun */

@@ -32,6 +32,11 @@ export interface RecoveryOptions {
   directory: string;
   prefix?: string;
   compression?: "none" | "zstd";
+  /**
+   * Looks at files of the prefix alone; default false. Where others write beside the recording, what they wrote last says
+   * nothing of what a tail holds.
+   */
+  onlyOwn?: boolean;
   log: Logger;
 }
 
@@ -47,12 +52,12 @@ interface FileEnd {
   size: number;
 }
 
-/** Names of the journal's files, the newest first. */
-async function journalNames(directory: string): Promise<string[]> {
+/** Names of the journal's files, or of those with a prefix, the newest first. */
+async function journalNames(directory: string, prefix?: string): Promise<string[]> {
   const found: { name: string; timeMs: number }[] = [];
   for await (const { name, isFile } of Deno.readDir(directory)) {
     const parsed = isFile ? parseFileName(name) : undefined;
-    if (parsed) found.push({ name, timeMs: parsed.timeMs });
+    if (parsed && (prefix === undefined || parsed.prefix === prefix)) found.push({ name, timeMs: parsed.timeMs });
   }
   found.sort((one, other) => other.timeMs - one.timeMs || (one.name < other.name ? 1 : -1));
   return found.map(({ name }) => name);
@@ -120,6 +125,20 @@ async function cut(file: Deno.FsFile, { path, end }: { path: string; end: FileEn
   await file.sync();
 }
 
+/** Mends how a file ends. Gives how many bytes were cut off; undefined when it is whole, or no journal. */
+async function mend(
+  file: Deno.FsFile,
+  { path, name, end }: { path: string; name: string; end: FileEnd | undefined },
+): Promise<number | undefined> {
+  const { size } = await file.stat();
+  if (end === undefined && size > FILE_HEADER_BYTES) return undefined;
+  // Made, and the power went before anything was in it.
+  const found = end ?? { name, epochWord: 0, lastSeq: 0, epoch: undefined, tornBytes: size, size };
+  if (found.tornBytes === 0 && size > FILE_HEADER_BYTES) return undefined;
+  await cut(file, { path, end: found });
+  return found.tornBytes;
+}
+
 /** The ends of the newest file, which is mended, and of the newest one of each tail's run. */
 class Files {
   readonly #directory: string;
@@ -155,13 +174,9 @@ class Files {
     using file = await Deno.open(path, { read: true, write: mayBeTorn });
     const end = await readEnd(file, name);
     if (!mayBeTorn) return end;
-    const { size } = await file.stat();
-    if (end === undefined && size > FILE_HEADER_BYTES) return undefined;
-    // Made, and the power went before anything was in it.
-    const found = end ?? { name, epochWord: 0, lastSeq: 0, epoch: undefined, tornBytes: size, size };
-    if (found.tornBytes > 0 || size <= FILE_HEADER_BYTES) {
-      await cut(file, { path, end: found });
-      this.cutBytes += found.tornBytes;
+    const cutBytes = await mend(file, { path, name, end });
+    if (cutBytes !== undefined) {
+      this.cutBytes += cutBytes;
       this.cutFiles.push(name);
     }
     return end;
@@ -253,8 +268,8 @@ async function restore(found: Recovered, { files, options }: { files: Files; opt
  * tails hold into a file. To be called before a writer is made, by the process that holds the directory.
  */
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
-  const { directory, prefix = "nmea2k", log } = options;
-  const names = await journalNames(directory);
+  const { directory, prefix = "nmea2k", onlyOwn = false, log } = options;
+  const names = await journalNames(directory, onlyOwn ? prefix : undefined);
   const files = new Files(directory, names);
   const newest = await files.find();
   const found: Recovered = {
@@ -275,4 +290,20 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
     log.warn("the last recording was cut short", { frames, lastSeq, cutBytes, file });
   }
   return found;
+}
+
+/**
+ * Cuts off what is torn in the newest files of a prefix, which were written side by side and without a tail.
+ *
+ * @param options.count how many may have been open at once
+ */
+export async function mendNewest(
+  { directory, prefix, count, log }: { directory: string; prefix: string; count: number; log: Logger },
+): Promise<void> {
+  for (const name of (await journalNames(directory, prefix)).slice(0, count)) {
+    const path = `${directory}/${name}`;
+    using file = await Deno.open(path, { read: true, write: true });
+    const cutBytes = await mend(file, { path, name, end: await readEnd(file, name) });
+    if (cutBytes !== undefined) log.warn("a file was cut short", { path, cutBytes });
+  }
 }
