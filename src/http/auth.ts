@@ -37,6 +37,8 @@ export interface Caller {
   address: string;
   /** What the caller may ask for by the rules of now; none when its token is no longer known. */
   readonly scopes: readonly Scope[];
+  /** Instances of a cloud that the caller may know of, by the rules of now; undefined: all. */
+  readonly instances: readonly string[] | undefined;
   /** False: a page of another origin asks, which may read but not send; by the rules of now. */
   readonly originAllowed: boolean;
 }
@@ -95,16 +97,19 @@ export class Access {
     const about = { scope, address, via: url.pathname, name };
     if (!scopes.includes(scope)) throw this.#refuse("scope", about);
     if (scope === "send" && !originAllowed) throw this.#refuse("origin", about);
-    const scopesNow = () => {
+    const knownNow = () => {
       const known = this.#identify(headers, url);
-      return typeof known === "string" ? [] : known.scopes;
+      return typeof known === "string" ? STRANGER : known;
     };
     const originAllowedNow = () => maySend(headers, this.#allowOrigins);
     return {
       name,
       address,
       get scopes() {
-        return scopesNow();
+        return knownNow().scopes;
+      },
+      get instances() {
+        return knownNow().instances;
       },
       get originAllowed() {
         return originAllowedNow();
@@ -113,7 +118,7 @@ export class Access {
   }
 
   /** Who has the token that a request carries, or why nobody is known. */
-  #identify(headers: Headers, url: URL): Pick<Caller, "name" | "scopes"> | "missing" | "unknown" {
+  #identify(headers: Headers, url: URL): Known | "missing" | "unknown" {
     if (this.#tokens.length === 0) return NOBODY;
     const given = givenTokens(headers, url);
     if (given.length === 0) return "missing";
@@ -172,8 +177,15 @@ function refusal(reason: AccessFailure, { scope, name }: Pick<Asked, "scope" | "
 
 type KnownToken = Omit<AccessToken, "sha256"> & { digest: Uint8Array };
 
+/** What is known of who asks. */
+interface Known extends Pick<Caller, "name" | "scopes"> {
+  instances?: readonly string[];
+}
+
 /** Where nobody needs a token. */
-const NOBODY = { name: undefined, scopes: SCOPES };
+const NOBODY: Known = { name: undefined, scopes: SCOPES };
+/** Whose token is no longer known. */
+const STRANGER: Known = { name: undefined, scopes: [], instances: [] };
 
 /** The tokens of a request, at most one of each place. */
 function givenTokens(headers: Headers, { searchParams }: URL): string[] {

@@ -1,36 +1,29 @@
-import process from "node:process";
 import { Counter, Gauge, Registry } from "prom-client";
-import type { StallDetector } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
 import type { Journal } from "../journal/mod.ts";
 import type { BusCounters } from "../can/mod.ts";
 import type { DeviceRequests, SendCounters, TransmitStatus } from "../node/mod.ts";
 import type { Sessions } from "../stream/mod.ts";
-import type { Access } from "./auth.ts";
 import type { BusLine } from "./health.ts";
+import { type Labels, type Reading, serverFigures, type ServerSources } from "./server_figures.ts";
 import type { StreamHub } from "./stream_hub.ts";
 
 /** What of a journal is counted. */
 type JournalFigures = Pick<Journal, "durableSeq" | "lost" | "blocks" | "state" | "files">;
 
 /** Where the figures come from; read when somebody asks. */
-export interface MetricSources {
+export interface MetricSources extends ServerSources {
   broker: Broker;
   lines: readonly BusLine[];
   hub: StreamHub;
   /** Undefined where none are kept. */
   sessions?: Pick<Sessions, "size" | "streaming"> | undefined;
-  stall: StallDetector;
-  /** Version of the server. */
-  version: string;
   /** Undefined where nothing is recorded. */
   journal?: JournalFigures | undefined;
   /** Undefined where nothing is sent. */
   voice?: VoiceFigures | undefined;
   /** Undefined where nobody is told of anything. */
   outlets?: OutletFigures | undefined;
-  /** Undefined where nobody is refused. */
-  access?: Pick<Access, "failures"> | undefined;
   /** Identity requests so far; undefined when discovery is off. */
   identity: { counters: { sent: number; failed: number }; pending: number } | undefined;
 }
@@ -49,11 +42,6 @@ export interface OutletFigures {
   alerts: { figures: { sent: number; failed: number; dropped: number; waiting: number } };
 }
 
-const startedS = Date.now() / 1000;
-
-type Labels = Record<string, string>;
-type Reading = readonly [value: number, labels: Labels];
-
 const BUS_STATES = ["error-active", "error-warning", "error-passive", "bus-off", "down", "missing", "closed"];
 
 /** All metrics of the boat server, in Prometheus' text format. */
@@ -61,7 +49,10 @@ export class Metrics {
   readonly #registry = new Registry();
 
   constructor(sources: MetricSources) {
-    this.#process(sources);
+    for (const { kind, name, help, read } of serverFigures(sources)) {
+      if (kind === "counter") this.#counter(name, help, read);
+      else this.#gauge(name, help, read);
+    }
     this.#buses(sources);
     this.#broker(sources);
     this.#server(sources);
@@ -78,16 +69,6 @@ export class Metrics {
   /** The text, read now. */
   text(): Promise<string> {
     return this.#registry.metrics();
-  }
-
-  #process({ version }: MetricSources): void {
-    this.#gauge("vbg_build_info", "Always 1; the label says which version runs", () => [[1, { version }]]);
-    this.#gauge("process_start_time_seconds", "Start of the process, seconds since 1970", () => [[startedS, {}]]);
-    this.#gauge("process_resident_memory_bytes", "Resident memory", () => [[Deno.memoryUsage().rss, {}]]);
-    this.#counter("process_cpu_seconds_total", "CPU time of user and system", () => {
-      const { user, system } = process.cpuUsage();
-      return [[(user + system) / 1e6, {}]];
-    });
   }
 
   #journal(journal: JournalFigures): void {
@@ -174,7 +155,7 @@ export class Metrics {
     );
   }
 
-  #server({ broker, hub, sessions, stall, identity, access }: MetricSources): void {
+  #server({ broker, hub, sessions, identity }: MetricSources): void {
     this.#gauge("vbg_subscriptions", "Subscriptions to the broker", () => [[broker.subscribers, {}]]);
     this.#gauge("vbg_streams", "Open client streams", () => [
       [hub.count("sse"), { kind: "sse" }],
@@ -186,19 +167,6 @@ export class Metrics {
       [hub.dropped, { reason: "client_slow" }],
       [broker.dropped, { reason: "queue_full" }],
     ]);
-    this.#counter("vbg_event_loop_stalls_total", "Times that something held the event loop for more than 10 ms", () => [
-      [stall.stalls, {}],
-    ]);
-    this.#gauge("vbg_event_loop_longest_stall_seconds", "Longest stall of the last one to two minutes", () => [
-      [stall.longestMs / 1000, {}],
-    ]);
-    if (access) {
-      this.#counter(
-        "vbg_auth_failures_total",
-        "Requests refused: no token, an unknown one, one without the scope, a page of another origin that sends",
-        () => Object.entries(access.failures).map(([reason, count]): Reading => [count, { reason }]),
-      );
-    }
     if (!identity) return;
     this.#counter("vbg_identity_requests_total", "ISO requests sent to find out who is there", () => [
       [identity.counters.sent, { result: "sent" }],
