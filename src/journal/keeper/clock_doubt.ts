@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/mod.ts";
+import type { Clock, Logger } from "../../base/mod.ts";
 
 /** Before this nothing was recorded: a clock that says so was not set. */
 export const EARLIEST_MS = Date.UTC(2020, 0, 1);
@@ -46,5 +46,32 @@ export class ClockDoubt {
     const sinceMs = doubted && agree(doubted.last, now) ? doubted.sinceMs : now.monoMs;
     this.#doubted = { last: now, sinceMs };
     return now.monoMs - sinceMs >= SETTLE_MS;
+  }
+}
+
+/** The time of day for whoever deletes by age: undefined while it cannot be believed, which is told once. */
+export class BelievedClock {
+  readonly #doubt: ClockDoubt;
+  readonly #isRight: () => boolean;
+  readonly #log: Logger;
+  #isDoubting = false;
+
+  /** @param options.isRight whether the wall clock can be believed at all; default: always */
+  constructor(clock: Clock, { isRight = () => true, log }: { isRight?: (() => boolean) | undefined; log: Logger }) {
+    this.#doubt = new ClockDoubt(clock);
+    this.#isRight = isRight;
+    this.#log = log;
+  }
+
+  /** Milliseconds since 1970, if they can be believed. To be asked more often than once a day. */
+  nowMs(): number | undefined {
+    if (!this.#isRight()) return undefined;
+    const nowMs = this.#doubt.nowMs();
+    const isDoubting = nowMs === undefined;
+    if (isDoubting && !this.#isDoubting) {
+      this.#log.warn("the clock has jumped: for a day no journal file is deleted for its age");
+    }
+    this.#isDoubting = isDoubting;
+    return nowMs;
   }
 }

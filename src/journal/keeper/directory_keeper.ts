@@ -1,0 +1,262 @@
+import { backoffMs, type Clock, errorText, type LogFields, type Logger } from "../../base/mod.ts";
+import { runArchiveCommand } from "./archive_command.ts";
+import { type ArchiveFile, batchesOf } from "./archive_protocol.ts";
+import { type Listing, listJournalFiles, markArchived, removeJournalFile, removeMarker } from "./journal_folder.ts";
+import {
+  planRetention,
+  type RetentionFile,
+  type RetentionPlan,
+  type RetentionSettings,
+  type StrangeFile,
+} from "./retention.ts";
+
+/** Does something, and tells whether it went well. */
+type Attempt = (work: () => Promise<void>) => Promise<boolean>;
+
+const RETRY = { firstMs: 60_000, capMs: 3_600_000 };
+/** A pause before another try is so much longer or shorter, so that a fleet does not come back at once. */
+const RETRY_SPREAD = 0.2;
+
+/** What a keeper knows, for health and metrics. */
+export interface KeeperStatus {
+  /** Journal files in the directory. */
+  files: number;
+  /** Bytes of all that are ours. */
+  bytes: number;
+  /** Files whose last try to be archived failed. */
+  failed: number;
+  /** Files that are left alone. */
+  strange: readonly StrangeFile[];
+  /** Recording should pause: there is no room. */
+  isPaused: boolean;
+  /** Why the last look or one of its deeds failed. */
+  error?: string;
+}
+
+/** A directory of journal files, and whose they are. */
+export interface KeptDirectory {
+  /** Whose files these are; the archive command is told. */
+  id: string;
+  directory: string;
+}
+
+/** What keepers of several directories have in common. */
+export interface KeeperSurroundings {
+  /** Which files are kept, and when they are archived. */
+  settings: RetentionSettings;
+  /** Program that archives; without it nothing is archived. */
+  command?: string | undefined;
+  /** Whether a file, by its name, is still written. Must be true before the file is created. */
+  isOpen: (id: string, name: string) => boolean;
+  /** Whether a file, by its name, can be read as a journal; default: all. Of those that cannot, others warn. */
+  isReadable?: (id: string, name: string) => boolean;
+  /** Told when recording should pause, and when it may go on. */
+  onPause?: (id: string, isPaused: boolean) => void;
+  /** Told the name of every file that is deleted. */
+  onRemoved?: (id: string, name: string) => void;
+  /** Gets what is deleted and archived, and faults. */
+  log: Logger;
+  /** For pauses between tries. */
+  clock: Clock;
+  /** Time of day, milliseconds since 1970; undefined as long as it cannot be believed: then nothing is too old. */
+  nowMs: () => number | undefined;
+  /** From 0 up to 1, default Math.random. */
+  random?: (() => number) | undefined;
+  /** Longest time for one run of the command, milliseconds. */
+  commandTimeoutMs?: number | undefined;
+  /** Ends the command, and looks under way. */
+  signal: AbortSignal;
+  /** Whether log lines name whose files they are about. */
+  isNamed: boolean;
+}
+
+/** Shared: of thousands of directories hardly one has any. */
+const NO_NAMES: ReadonlySet<string> = new Set();
+const NOTHING: KeeperStatus = { files: 0, bytes: 0, failed: 0, strange: [], isPaused: false };
+
+/**
+ * Keeps one directory within its limits and has its files archived, whenever it is told to look. Between two looks it has
+ * nothing open, and remembers what failed.
+ */
+export class DirectoryKeeper {
+  /** Where it looks. */
+  readonly place: KeptDirectory;
+  readonly #around: KeeperSurroundings;
+  readonly #settings: RetentionSettings;
+  /** Names of files that could not be archived. */
+  #failed = NO_NAMES;
+  #retry = { tries: 0, atMs: 0 };
+  #status = NOTHING;
+  /** What was logged of a fault that lasts. */
+  #told = NO_NAMES;
+
+  constructor(place: KeptDirectory, around: KeeperSurroundings) {
+    this.place = place;
+    this.#around = around;
+    this.#settings = around.command ? around.settings : { ...around.settings, archive: "off" };
+  }
+
+  /** What it knows. */
+  get status(): KeeperStatus {
+    return this.#status;
+  }
+
+  /** When what failed may be tried again, monotonic milliseconds; 0: nothing failed. */
+  get retryAtMs(): number {
+    return this.#retry.atMs;
+  }
+
+  /**
+   * Looks once, and deletes what is to be deleted. Not to be called while another look is under way.
+   *
+   * @param options.archiveMs archives, too: batches are begun as long as so much time has not passed, at least one;
+   *   left out: nothing is archived
+   * @returns true when there is more to do at once
+   */
+  async look({ archiveMs }: { archiveMs?: number } = {}): Promise<boolean> {
+    const { directory } = this.place;
+    let error: string | undefined;
+    let hasMore = false;
+    const attempt: Attempt = async (work) => {
+      try {
+        await work();
+        return true;
+      } catch (cause) {
+        error = errorText(cause);
+        this.#tellOnce(error);
+        return false;
+      }
+    };
+    await attempt(async () => {
+      const listing = await listJournalFiles(directory);
+      const plan = this.#plan(listing);
+      this.#note(plan, listing);
+      for (const marker of listing.orphans) await attempt(() => removeMarker(directory, marker));
+      for (const removal of plan.remove) await attempt(() => this.#remove(removal));
+      hasMore = await this.#archive(this.#waiting(plan), { archiveMs, attempt });
+    });
+    this.#status = { ...this.#status, failed: this.#failed.size, ...(error === undefined ? {} : { error }) };
+    if (error === undefined) this.#told = NO_NAMES;
+    return hasMore;
+  }
+
+  #plan({ files }: Listing): RetentionPlan {
+    const waiting = new Set(files.filter(({ isArchived }) => !isArchived).map(({ name }) => name));
+    if (this.#failed.size > 0) this.#failed = this.#failed.intersection(waiting);
+    const { isOpen, nowMs } = this.#around;
+    const described = files.map(({ name, bytes, isArchived }): RetentionFile => ({
+      name,
+      bytes,
+      isOpen: isOpen(this.place.id, name),
+      archive: isArchived ? "done" : this.#failed.has(name) ? "failed" : "new",
+    }));
+    return planRetention(described, { settings: this.#settings, nowMs: nowMs() });
+  }
+
+  #note({ strange, isPaused, totalBytes }: RetentionPlan, { files }: Listing): void {
+    const { onPause, isReadable, log } = this.#around;
+    const { id } = this.place;
+    const known = new Set(this.#status.strange.map(({ name }) => name));
+    const why = { name: "its name is none of ours", clock: "its time cannot be true" };
+    for (const file of strange) {
+      if (!known.has(file.name) && isReadable?.(id, file.name) !== false) {
+        log.warn("journal file is left alone", this.#fields({ file: file.name, reason: why[file.why] }));
+      }
+    }
+    const wasPaused = this.#status.isPaused;
+    this.#status = { files: files.length, bytes: totalBytes, failed: this.#failed.size, strange, isPaused };
+    if (isPaused === wasPaused) return;
+    if (isPaused) {
+      log.error("recording should pause: no room, and files are not archived", this.#fields({ bytes: totalBytes }));
+    } else log.info("recording may go on", this.#fields());
+    onPause?.(id, isPaused);
+  }
+
+  async #remove({ file, why }: RetentionPlan["remove"][number]): Promise<void> {
+    const { id, directory } = this.place;
+    const { isOpen, onRemoved, log } = this.#around;
+    if (isOpen(id, file.name)) return;
+    await removeJournalFile(directory, file.name);
+    const isLost = this.#settings.archive !== "off" && file.archive !== "done";
+    const fields = this.#fields({ file: file.name, reason: why, archived: !isLost });
+    log[isLost ? "warn" : "info"]("journal file deleted", fields);
+    this.#failed = this.#failed.difference(new Set([file.name]));
+    onRemoved?.(id, file.name);
+  }
+
+  /** What is to be archived now, oldest first. */
+  #waiting({ archive, retry }: RetentionPlan): { files: ArchiveFile[]; isRetry: boolean } {
+    const isRetry = retry.length > 0 && this.#around.clock.monoMs() >= this.#retry.atMs;
+    const { id, directory } = this.place;
+    const files = (isRetry ? [...archive, ...retry] : archive).filter(({ name }) => !this.#around.isOpen(id, name))
+      .map(({ name, bytes }): ArchiveFile => ({ name, bytes, path: `${directory}/${name}` }));
+    return { files, isRetry };
+  }
+
+  /** Archives what is waiting, as far as there is time. Gives whether there is more to do at once. */
+  async #archive(
+    { files, isRetry }: { files: readonly ArchiveFile[]; isRetry: boolean },
+    { archiveMs, attempt }: { archiveMs: number | undefined; attempt: Attempt },
+  ): Promise<boolean> {
+    if (archiveMs === undefined) return files.length > 0;
+    const { clock, signal } = this.#around;
+    const startMs = clock.monoMs();
+    let [isFailing, hasMore] = [false, false];
+    for (const [i, batch] of [...batchesOf(files)].entries()) {
+      if (signal.aborted) return false;
+      if (clock.monoMs() - startMs >= archiveMs && i > 0) {
+        // The limits are looked after meanwhile.
+        hasMore = true;
+        break;
+      }
+      const failed = await this.#archiveBatch(batch, attempt);
+      isFailing ||= failed > 0;
+      // What waits for room does not wait for the next look.
+      hasMore ||= failed < batch.length && this.#status.isPaused;
+    }
+    if (this.#failed.size === 0) this.#retry = { tries: 0, atMs: 0 };
+    else if (isFailing && (isRetry || startMs >= this.#retry.atMs)) this.#retryLater();
+    return hasMore;
+  }
+
+  /** Archives a batch, marks what is archived, and gives the number of files that are not. */
+  async #archiveBatch(batch: readonly ArchiveFile[], attempt: Attempt): Promise<number> {
+    const { id, directory } = this.place;
+    const { command = "", log, signal, commandTimeoutMs: timeoutMs } = this.#around;
+    const outcomes = await runArchiveCommand(batch, {
+      command,
+      instanceId: id,
+      signal,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+    const done = batch.filter(({ path }) => outcomes.get(path)?.status === "ok").map(({ name }) => name);
+    const isMarked = await attempt(() => markArchived(directory, done));
+    if (isMarked) this.#failed = this.#failed.difference(new Set(done));
+    // Whoever was told to end has not failed.
+    if (signal.aborted) return 0;
+    const failed = batch.filter(({ name }) => !isMarked || !done.includes(name));
+    for (const { name, path } of failed) {
+      const outcome = outcomes.get(path);
+      if (outcome?.status !== "error") continue;
+      log.warn("journal file not archived", this.#fields({ file: name, error: outcome.error }));
+    }
+    this.#failed = this.#failed.union(new Set(failed.map(({ name }) => name)));
+    return failed.length;
+  }
+
+  #retryLater(): void {
+    const tries = this.#retry.tries + 1;
+    const spread = 1 + RETRY_SPREAD * (2 * (this.#around.random ?? Math.random)() - 1);
+    this.#retry = { tries, atMs: this.#around.clock.monoMs() + backoffMs(tries, RETRY) * spread };
+  }
+
+  #tellOnce(error: string): void {
+    if (this.#told.has(error)) return;
+    this.#around.log.warn("journal files cannot be looked after", this.#fields({ error }));
+    this.#told = this.#told.union(new Set([error]));
+  }
+
+  #fields(fields: LogFields = {}): LogFields {
+    return this.#around.isNamed ? { id: this.place.id, ...fields } : fields;
+  }
+}
