@@ -27,7 +27,9 @@ export interface CloudListenSettings {
 
 /** Where a cloud with two ports takes boats … */
 export const GRPC_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 9443 };
-/** … and answers people. */
+/** … and where it does so without certificates. */
+export const INSECURE_GRPC_LISTEN: ListenAddress = { hostname: "127.0.0.1", port: 9443 };
+/** Where it answers people. */
 export const HTTP_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 8080 };
 /** Where a cloud with one port listens. */
 export const SINGLE_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 443 };
@@ -193,7 +195,7 @@ export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
   {
     settings: ["insecure", "grpcListen", "listen", "acmeDomain"],
     severity: "error",
-    test: ({ insecure, grpcListen = GRPC_LISTEN, listen, acmeDomain }) => {
+    test: ({ insecure, grpcListen = INSECURE_GRPC_LISTEN, listen, acmeDomain }) => {
       if (!insecure) return undefined;
       if (listen !== undefined || acmeDomain !== "") return "Cannot use -insecure on one port for all";
       return isOwnMachine(grpcListen.hostname)

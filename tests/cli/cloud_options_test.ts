@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { cloudChecks, cloudOptions } from "../../cli/cloud_options.ts";
+import { flattenConfig, parseHocon } from "../../cli/hocon.ts";
+import { parseCommandLine, resolveSettings } from "../../cli/options.ts";
+import { TestAuthority } from "../support/certificates.ts";
+import { inFolder } from "../support/folder.ts";
+import { needs } from "../support/needs.ts";
+
+const HOCON = needs({ permissions: ["env", "read", "sys"] });
+const CERTIFICATES = needs({ permissions: ["env", "read", "write"], programs: ["openssl"] });
+
+function read(...args: string[]) {
+  const { flags, error } = parseCommandLine(args, cloudOptions);
+  assert.equal(error, undefined);
+  const { settings, problems } = resolveSettings(cloudOptions, { flags, checks: cloudChecks });
+  return { settings, errors: problems.map(({ message }) => message) };
+}
+
+Deno.test("without certificates a cloud says how to make them, and without an authority the same", () => {
+  const { errors } = read();
+  assert.equal(errors.length, 2);
+  assert.match(errors[0] ?? "", /^Cannot take boats without -tls-cert and -tls-key: `vbg-cloud ca init`/);
+  assert.match(errors[1] ?? "", /^Cannot know boats without -tls-client-ca/);
+});
+
+Deno.test("boats without certificates are taken from this machine alone, at a port that only it reaches", () => {
+  const { errors, settings } = read("-insecure", "-grpc-listen", "127.0.0.1:9443", "-http-listen", ":8080");
+  assert.deepEqual(errors, []);
+  assert.deepEqual(settings?.grpcListen, { hostname: "127.0.0.1", port: 9443 });
+  assert.deepEqual(read("-insecure", "-grpc-listen", "[::1]:1").errors, []);
+  assert.deepEqual(read("-insecure").errors, []);
+  assert.match(
+    read("-insecure", "-grpc-listen", ":9443").errors.join(),
+    /^Cannot use -insecure on .*:9443: other machines/,
+  );
+  assert.match(read("-insecure", "-grpc-listen", "192.0.2.1:1").errors.join(), /other machines reach it/);
+  assert.match(read("-insecure", "-listen", "127.0.0.1:1").errors.join(), /one port for all/);
+});
+
+Deno.test("one port and two are not mixed", () => {
+  for (const one of [["-listen", ":443"], ["-acme-domain", "cloud.example.com"]]) {
+    for (const two of [["-grpc-listen", ":1"], ["-http-listen", ":2"]]) {
+      assert.match(read(...one, ...two).errors.join(), /Cannot use one port .* and two .* together/);
+    }
+  }
+});
+
+Deno.test(
+  "ACME needs a host's name and an address, and no certificate of one's own",
+  CERTIFICATES,
+  () =>
+    inFolder(async (folder) => {
+      const ca = (await TestAuthority.make(folder)).files("authority").certPath;
+      const acme = ["-tls-client-ca", ca, "-acme-domain", "cloud.example.com"];
+      assert.deepEqual(read(...acme, "-acme-email", "a@example.com").errors, []);
+      assert.match(read(...acme).errors.join(), /^Cannot use ACME without -acme-email: .* terms/);
+      assert.match(
+        read(...acme, "-acme-email", "a@b.c", "-acme-domain", "localhost").errors.join(),
+        /Cannot get a certificate for "localhost"/,
+      );
+      assert.match(
+        read(...acme, "-acme-email", "a@b.c", "-acme-directory", "http://a").errors.join(),
+        /expected https:/,
+      );
+    }),
+);
+
+Deno.test("a file of authorities that is not there is told, and so is one of revoked certificates", () => {
+  for (const flag of ["-tls-client-ca", "-tls-revoked", "-acme-ca"]) {
+    assert.match(read(flag, "/nowhere/ca.pem").errors.join("\n"), /(No such file|permission|read access)/i, flag);
+  }
+});
+
+Deno.test("limits are those of the specification when nothing is said", () => {
+  const { settings } = read("-insecure", "-grpc-listen", "127.0.0.1:1");
+  assert.equal(settings?.rateLimit, 2000);
+  assert.equal(settings.rateBurst, 500);
+  assert.equal(settings.maxLiveLagFrames, 10_000);
+  assert.equal(settings.journalRotateDurationMs, 3_600_000);
+  assert.equal(settings.brokerIdleTimeoutMs, 300_000);
+  assert.equal(settings.deviceIdleTimeoutMs, 300_000);
+  assert.equal(settings.ringFrames, 65_536);
+});
+
+Deno.test("the configuration file has the keys of the specification", HOCON, async () => {
+  const text = `
+    grpc { listen = ":9443", tls { cert = c, key = k, client-ca = a, revoked = r } }
+    http.listen = "127.0.0.1:8080"
+    data-dir = /srv/boats
+    replication { rate-limit = 0, rate-burst = 9, max-live-lag = 7 }
+    journal { rotate-duration = PT30M, rotate-size = 1GB, retention.max-age = P90D }
+    broker.idle-timeout = 1m
+  `;
+  const { values, unknown } = flattenConfig(await parseHocon(text), cloudOptions);
+  assert.deepEqual(unknown, []);
+  const { settings } = resolveSettings(cloudOptions, { config: values });
+  assert.ok(settings);
+  assert.deepEqual([settings.tlsCert, settings.tlsKey, settings.tlsClientCa, settings.tlsRevoked], [
+    "c",
+    "k",
+    "a",
+    "r",
+  ]);
+  assert.equal(settings.dataDir, "/srv/boats");
+  assert.deepEqual([settings.rateLimit, settings.rateBurst, settings.maxLiveLagFrames], [0, 9, 7]);
+  assert.deepEqual([settings.journalRotateDurationMs, settings.journalRotateBytes], [1_800_000, 1_000_000_000]);
+  assert.deepEqual([settings.retentionMaxAgeMs, settings.brokerIdleTimeoutMs], [90 * 86_400_000, 60_000]);
+
+  const single = `listen = ":443", acme { domain = boats.example.com, email = "a@b.c" }, tls.client-ca = a`;
+  const found = flattenConfig(await parseHocon(single), cloudOptions);
+  assert.deepEqual(found.unknown, []);
+  const { settings: one } = resolveSettings(cloudOptions, { config: found.values });
+  assert.deepEqual([one?.listen?.port, one?.acmeDomain, one?.tlsClientCa], [443, "boats.example.com", "a"]);
+});
