@@ -46,7 +46,7 @@ Deno.test("the keeper archives journal files with archive-s3, and marks them", S
     for (const name of names.slice(0, 2)) {
       assert.equal(text.decode(store.read(`sea-otter/${name}`)), `frames of ${name}`);
     }
-    assert.equal(store.stored.length, 2);
+    assert.equal((await store.stored()).length, 2);
   }));
 
 Deno.test("archive-s3 ends at SIGTERM while a store keeps it waiting", PROCESS, () =>

@@ -76,7 +76,7 @@ Deno.test(
       const line = { ...write("a b+c'(é)!.lpj"), instance_id: "Léa's boat & co" };
       const { answers } = await archive(to, { lines: [line, write("empty.lpj", "")] });
       assert.deepEqual(answers.map(({ status }) => status), ["ok", "ok"]);
-      assert.deepEqual(store.stored.sort(), ["Léa's boat & co/a b+c'(é)!.lpj", "sea-otter/empty.lpj"].sort());
+      assert.deepEqual(await store.stored(), ["Léa's boat & co/a b+c'(é)!.lpj", "sea-otter/empty.lpj"].sort());
     }),
 );
 
@@ -89,7 +89,7 @@ Deno.test(
       await archive(to, { lines });
       const { answers } = await archive(to, { lines });
       assert.deepEqual(answers.map(({ status }) => status), ["ok", "ok"]);
-      assert.equal(store.stored.length, 2);
+      assert.equal((await store.stored()).length, 2);
     }),
 );
 
@@ -136,7 +136,7 @@ Deno.test(
       const lines = Array.from({ length: 20 }, (_, i) => ({ ...write(`${i}.lpj`), instance_id: `boat-${i % 2}` }));
       const { answers } = await archive([...to, "-concurrency", "20"], { lines });
       assert.deepEqual(errors(answers), lines.map(() => "none"));
-      assert.deepEqual(store.stored.sort(), lines.map((_, i) => `boat-${i % 2}/${i}.lpj`).sort());
+      assert.deepEqual(await store.stored(), lines.map((_, i) => `boat-${i % 2}/${i}.lpj`).sort());
     }),
 );
 

@@ -1,3 +1,5 @@
+import { eventually } from "./eventually.ts";
+
 /** A bucket of the S3 server `s3rver`. It knows one access key and does not check signatures of requests. */
 export const BUCKET = "boats";
 /** Environment of who may write into it. */
@@ -30,9 +32,13 @@ export class S3Server implements AsyncDisposable {
     void this.#process.status.then(() => reject(new Error(`s3rver ended: ${this.#log}`)));
   }
 
-  /** Objects that were stored so far, one entry for each time. */
-  get stored(): string[] {
-    return [...this.#log.matchAll(/Stored object "([^"]*)"/g)].map(([, key = ""]) => key);
+  /** Objects that were stored so far, one entry for each time, in the order of their names. */
+  async stored(): Promise<string[]> {
+    // Its log comes later than its answers: what was before a request of our own is in when that is.
+    const mark = `mark-${crypto.randomUUID()}`;
+    await (await fetch(`${await this.endpoint}/${BUCKET}/${mark}`, { method: "HEAD" })).body?.cancel();
+    await eventually("the store's log", () => this.#log.includes(mark));
+    return [...this.#log.matchAll(/Stored object "([^"]*)"/g)].map(([, key = ""]) => key).sort();
   }
 
   /** Bytes of an object. */
