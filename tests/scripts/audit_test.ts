@@ -51,7 +51,7 @@ function test(claim: string, run: (dirs: { boat: string; cloud: string; folder: 
 function writeState(cloud: string, { ranges, lost }: { ranges: Range[]; lost: LostRange[] }): void {
   const state = {
     epochs: { current: EPOCH.toHex(), previous: [] },
-    ...{ headSeq: 2000, journalBytes: 0, lastSeenMs: undefined },
+    ...{ headSeq: 2000, journalBytes: 0, lastSeenMs: undefined, buses: ["can0"] },
     received: { durable: ranges, void: [], lost },
   };
   Deno.writeTextFileSync(`${cloud}/${STATE_FILE}`, JSON.stringify(keptState("boat", state)));
