@@ -3,6 +3,7 @@ import { Decoder } from "./decoder.ts";
 import { FrameJson } from "./frame_json.ts";
 import { Registry } from "./registry.ts";
 import { DEFAULT_RING_FRAMES, Ring } from "./ring.ts";
+import type { RingPool } from "./ring_pool.ts";
 import { Subscription, type SubscriptionOptions } from "./subscription.ts";
 import { DEFAULT_MAX_VALUES, Values } from "./values.ts";
 
@@ -18,6 +19,8 @@ export interface BrokerOptions {
   maxValues?: number;
   /** Default: by the definitions of the PGNs. */
   decoder?: Decoder;
+  /** Where the ring's memory comes from; default: it has its own. */
+  pool?: RingPool;
 }
 
 /**
@@ -40,9 +43,9 @@ export class Broker {
 
   constructor(options: BrokerOptions) {
     const { buses, ringFrames = DEFAULT_RING_FRAMES, firstSeq = 1, maxValues = DEFAULT_MAX_VALUES } = options;
-    const { decoder = new Decoder() } = options;
+    const { decoder = new Decoder(), pool } = options;
     this.buses = buses;
-    this.ring = new Ring(ringFrames, { firstSeq });
+    this.ring = new Ring(ringFrames, { firstSeq, ...(pool && { pool }) });
     this.registry = new Registry(buses);
     this.values = new Values({ buses: buses.length, maxValues });
     this.decoder = decoder;
@@ -87,18 +90,22 @@ export class Broker {
   publish(message: Message, seq: number = this.ring.head + 1): number {
     this.#published++;
     this.ring.push(seq, message);
-    this.registry.note(message);
-    this.values.set(seq, message);
-    const last = this.#lastFrames[message.bus];
-    if (last) {
-      // A frame that was held back by the assembler comes with its own, earlier time.
-      last.monoMs = Math.max(last.monoMs, message.monoMs);
-      last.timeUs = Math.max(last.timeUs, message.timeUs);
-      last.frames++;
-    }
+    this.recall(seq, message);
     for (const subscription of this.#subscriptions) subscription.offer(seq, message);
     if (this.#wakers.length > 0) this.#wakeAll();
     return seq;
+  }
+
+  /** Devices and values learn from a message that was published before this broker was made; nobody gets it again. */
+  recall(seq: number, message: Message): void {
+    this.registry.note(message);
+    this.values.set(seq, message);
+    const last = this.#lastFrames[message.bus];
+    if (!last) return;
+    // A frame that was held back by the assembler comes with its own, earlier time.
+    last.monoMs = Math.max(last.monoMs, message.monoMs);
+    last.timeUs = Math.max(last.timeUs, message.timeUs);
+    last.frames++;
   }
 
   /** Calls `wake` once, in the course of the next publishing: it must be quick. Returns the way to take it back. */

@@ -34,8 +34,9 @@ export class FrameJson {
   /** `"bus":"can0",` by index; empty texts with a single bus. */
   readonly #busTexts: readonly string[];
   readonly #decoder: Decoder;
-  readonly #plain = new TextCache();
-  /** Made when the first client wants frames decoded. */
+  /** Made when the first client wants frames … */
+  #plain: TextCache | undefined;
+  /** … and wants them decoded. */
   #decoded: TextCache | undefined;
   readonly #stored = newStoredFrame();
 
@@ -51,11 +52,12 @@ export class FrameJson {
 
   /** JSON of frame `seq`; undefined when the ring has let it go. */
   of(seq: number): string | undefined {
-    const known = this.#plain.get(seq);
+    const cache = this.#plain ??= new TextCache();
+    const known = cache.get(seq);
     if (known !== undefined) return known;
     const stored = this.#stored;
     if (!this.#ring.read(seq, stored)) return undefined;
-    return this.#plain.set(seq, this.#format(stored));
+    return cache.set(seq, this.#format(stored));
   }
 
   /** The same with `decoded` as its last key; without it when nothing describes the payload. */
@@ -77,7 +79,7 @@ export class FrameJson {
 
   /** Forgets all texts: numbers begin again. */
   clear(): void {
-    this.#plain.clear();
+    this.#plain?.clear();
     this.#decoded?.clear();
   }
 

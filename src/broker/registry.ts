@@ -44,6 +44,9 @@ export interface KnownDevice {
   product: ProductInformation | undefined;
 }
 
+/** What was known of an address before a restart. */
+export type RestoredDevice = Omit<DeviceRecord, "fields">;
+
 /** Where and when something was heard. */
 type Heard = Pick<Message, "bus" | "timeUs" | "monoMs">;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -132,6 +135,43 @@ export class Registry {
     if (isNews) entry.product = product;
     const event = held ?? (isNews ? "updated" : undefined);
     if (event) this.#tell(event, entry);
+  }
+
+  /** Takes note of a claim or product information that is told again: it is learned from, and nothing was heard. */
+  introduce(message: Message): void {
+    const src = message.id & 0xff;
+    const claimed = message.pgn === PGN.addressClaim ? this.#claim(message, src) : undefined;
+    const isProduct = message.pgn === PGN.productInformation && src <= MAX_DEVICE_ADDRESS;
+    const known = this.get(message.bus, src);
+    if (known && claimed) this.#tell(claimed, known);
+    if (!isProduct) return;
+    const entry = this.#entries[(message.bus << 8) | src] ?? newEntry(message, src);
+    if (!known) {
+      this.#put(entry);
+      this.#tell("added", entry);
+    }
+    this.#product(message, entry);
+  }
+
+  /**
+   * Puts back what was known of an address.
+   *
+   * @throws {RangeError} there is no such address, or it or the NAME is taken
+   */
+  restore(device: RestoredDevice): void {
+    const { bus, src, name } = device;
+    const isPossible = bus in this.#buses && src >= 0 && src <= MAX_DEVICE_ADDRESS && Number.isInteger(src);
+    if (!isPossible || this.get(bus, src)) throw new RangeError(`Cannot restore address ${src} of bus ${bus}`);
+    const namesake = name !== undefined && [...this].some((other) => other.bus === bus && other.name === name);
+    if (namesake) throw new RangeError(`Cannot restore ${formatName(name)} at two addresses of bus ${bus}`);
+    const entry = { ...device, fields: name === undefined ? undefined : parseName(name) };
+    this.#put(entry);
+    this.#tell("added", entry);
+  }
+
+  /** Removes every entry. */
+  clear(): void {
+    for (const entry of this.#entries) if (entry) this.#remove(entry);
   }
 
   /** Removes every entry that has said nothing for `idleMs`; 0 removes none. */

@@ -21,6 +21,8 @@ export * from "./block_check.ts";
 export * from "./identity.ts";
 export * from "./received.ts";
 export * from "./received_epochs.ts";
+export * from "./replica.ts";
+export * from "./replica_snapshot.ts";
 export * from "./revocation.ts";
 export * from "./revocation_file.ts";
 export * from "./revocation_serial.ts";

@@ -1,0 +1,90 @@
+import type { Broker } from "../broker/mod.ts";
+import { type Message, newStoredFrame } from "../frame/mod.ts";
+import { type Block, type BlockDevice, BlockError, type JournalIndex } from "../journal/mod.ts";
+import type { TalkTime } from "./replica_time.ts";
+
+/** Most numbers that are read again when a replica starts: 20 minutes of 200 frames a second, in a third of a second. */
+export const MAX_RECALLED_FRAMES = 262_144;
+/** Longest time that one slice of reading holds the event loop. */
+const SLICE_MS = 4;
+/** Frames between two looks at the time; a power of two. */
+const LOOK_EVERY = 64;
+
+/** Which frames are read again, and who learns from them. */
+export interface RecallOptions {
+  index: JournalIndex;
+  /** First four bytes of the epoch. */
+  epochWord: number;
+  /** What the broker knows already: nothing up to this number is read. */
+  knownThrough: number;
+  /** The last number that is read. */
+  head: number;
+  time: TalkTime;
+}
+
+/**
+ * Devices and values learn from what the journal has, the newest {@linkcode MAX_RECALLED_FRAMES} numbers at most, in
+ * slices that leave time for others. What is damaged is passed over.
+ *
+ * @returns how many frames were read
+ */
+export async function recallJournal(broker: Broker, options: RecallOptions): Promise<number> {
+  const { index, epochWord, knownThrough, head } = options;
+  const fromSeq = Math.max(knownThrough, head - MAX_RECALLED_FRAMES) + 1;
+  let count = 0;
+  if (fromSeq > head) return count;
+  for await (const block of index.blocks({ fromSeq, epochWord })) {
+    if ((block.baseSeq ?? 0) > head) break;
+    let sliceEndMs = performance.now() + SLICE_MS;
+    for (const _ of recallBlock(block, { broker, ...options })) {
+      if ((++count & (LOOK_EVERY - 1)) !== 0 || performance.now() < sliceEndMs) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      sliceEndMs = performance.now() + SLICE_MS;
+    }
+  }
+  return count;
+}
+
+/** Learns from a block, a frame at a time. */
+function* recallBlock(
+  block: Block,
+  { broker, index, knownThrough, head, time }: RecallOptions & { broker: Broker },
+): Generator<void> {
+  const buses = (block.notes.buses ?? []).map((name, at) =>
+    broker.buses.includes(name) ? broker.buses.indexOf(name) : at
+  );
+  const devices = block.devices.toSorted((a, b) => b.activeFrom - a.activeFrom);
+  const frame = newStoredFrame();
+  const message: Message = { ...frame, monoMs: 0 };
+  const frames = block.frames();
+  try {
+    while (frames.next(frame) && frame.seq <= head) {
+      if (frame.seq <= knownThrough) continue;
+      const { seq, id, pgn, timeUs, data, offset, length } = frame;
+      const monoMs = time.heard(timeUs / 1000);
+      while ((devices.at(-1)?.activeFrom ?? Infinity) < frames.index) {
+        const device = devices.pop();
+        const sinceSeq = seq - frames.index + 1 + (device?.activeFrom ?? 0);
+        // What the table says of times that are known already is older than what is known.
+        if (sinceSeq > knownThrough) learn(broker, { device, buses, at: { timeUs, monoMs } });
+      }
+      const bus = buses[frame.bus] ?? frame.bus;
+      broker.recall(seq, Object.assign(message, { bus, id, pgn, timeUs, monoMs, data, offset, length }));
+      yield;
+    }
+  } catch (error) {
+    if (!(error instanceof BlockError)) throw error;
+    index.noteDamaged(block, error);
+  }
+}
+
+function learn({ registry }: Broker, { device, buses, at }: {
+  device: BlockDevice | undefined;
+  buses: readonly number[];
+  at: { timeUs: number; monoMs: number };
+}): void {
+  if (!device) return;
+  const { bus, src, name, activeFrom: _, ...product } = device;
+  const isKnown = product.productCode !== 0 || product.modelId !== "";
+  registry.learn({ bus: buses[bus] ?? bus, src, name, product: isKnown ? product : undefined }, at);
+}
