@@ -17,6 +17,18 @@ interface OpenFile {
   header: FileHeader;
 }
 
+/** A block as it lies in its file. */
+export interface StoredBlock {
+  /** Unpacked and checked. */
+  block: Block;
+  /** Its bytes, unpacked. */
+  bytes: Uint8Array;
+  /** Its bytes in the file, behind the block's header, where they are plain zstd. */
+  packed: Uint8Array<ArrayBuffer> | undefined;
+  /** Bytes from the header on. */
+  storedBytes: number;
+}
+
 /** Reads blocks of one file after the other; the file read last is kept open until closed. */
 export class BlockReader implements Disposable {
   #open: OpenFile | undefined;
@@ -27,7 +39,12 @@ export class BlockReader implements Disposable {
    * @throws {Deno.errors.NotFound} the file is gone
    * @throws {BlockError} the block is damaged, or the file is no journal
    */
-  async read(path: string, { offset, bytes }: Pick<BlockPlace, "offset" | "bytes">): Promise<Block> {
+  async read(path: string, place: Pick<BlockPlace, "offset" | "bytes">): Promise<Block> {
+    return (await this.readStored(path, place)).block;
+  }
+
+  /** Does the same, and gives the bytes, too. */
+  async readStored(path: string, { offset, bytes }: Pick<BlockPlace, "offset" | "bytes">): Promise<StoredBlock> {
     const { file, header } = await this.#use(path);
     const length = bytes === 0 ? await this.#lengthAt(offset) : bytes;
     const stored = await readFileAt(file, { offset, length });
@@ -38,9 +55,18 @@ export class BlockReader implements Disposable {
     const { headerBytes, dictionaryBytes, compression } = found.header;
     const data = stored.subarray(headerBytes + dictionaryBytes);
     const { blockBytes } = header;
-    if (compression !== "zstd-dict") return readBlock(decompress(data, { compression, blockBytes }), header);
-    const dictionary = stored.subarray(headerBytes, headerBytes + dictionaryBytes);
-    return readBlock((await loadDictionaryDecoder()).decompress(data, { dictionary, blockBytes }), header);
+    const unpacked = compression === "zstd-dict"
+      ? (await loadDictionaryDecoder()).decompress(data, {
+        dictionary: stored.subarray(headerBytes, headerBytes + dictionaryBytes),
+        blockBytes,
+      })
+      : decompress(data, { compression, blockBytes });
+    return {
+      block: readBlock(unpacked, header),
+      bytes: unpacked,
+      packed: compression === "zstd" ? data : undefined,
+      storedBytes: length,
+    };
   }
 
   [Symbol.dispose](): void {

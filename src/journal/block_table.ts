@@ -1,3 +1,4 @@
+import type { Block } from "./block.ts";
 import type { IndexedBlock } from "./file_index.ts";
 import { storedBytes } from "./file_index.ts";
 
@@ -143,4 +144,12 @@ function twice(list: Float64Array): Float64Array<ArrayBuffer> {
   const longer = new Float64Array(list.length * 2);
   longer.set(list);
   return longer;
+}
+
+/** The last word on whether a block is wanted: what its own, checked bytes say. */
+export function isWanted(block: Block, { epochWord, range }: { epochWord: number; range: BlockRange }): boolean {
+  const { toUs = Infinity, fromSeq } = range;
+  if (range.epochWord !== undefined && range.epochWord !== epochWord) return false;
+  if (fromSeq !== undefined && !((block.baseSeq ?? NaN) + block.frameCount > fromSeq)) return false;
+  return block.baseTimeUs <= toUs;
 }

@@ -1,7 +1,7 @@
 import { errorText, type Logger } from "../base/mod.ts";
 import { type Block, readBlock } from "./block.ts";
 import { BlockReader } from "./block_reader.ts";
-import { type BlockPlace, type BlockRange, BlockTable } from "./block_table.ts";
+import { type BlockPlace, type BlockRange, BlockTable, isWanted } from "./block_table.ts";
 import { BlockError } from "./errors.ts";
 import { readFileAt, readingAhead } from "./file_index.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "./file_layout.ts";
@@ -15,26 +15,12 @@ import {
   spansOf,
   writtenOrder,
 } from "./file_order.ts";
+import type { JournalFileInfo, JournalIndexOptions, JournalPlaces, PlacedBlock } from "./journal_index_types.ts";
 import type { WrittenBlock } from "./journal_writer.ts";
 import { type FileHead, readHead, readTable, type TableFaults } from "./read_table.ts";
 import { SeenBlocks } from "./seen_blocks.ts";
 
-/** A file of a journal. */
-export interface JournalFileInfo {
-  path: string;
-  /** Time and number of its first block; there is no number in version 1. */
-  firstTimeUs: number;
-  firstSeq: number | undefined;
-  /** 0 where the file tells none. */
-  epochWord: number;
-}
-
-/** How an index is opened. */
-export interface JournalIndexOptions {
-  log: Logger;
-  /** Blocks that are not on disk yet, oldest first; default none. */
-  unwritten?: () => Uint8Array<ArrayBuffer>[];
-}
+export type * from "./journal_index_types.ts";
 
 /** A block and the file it is in. */
 interface Located extends BlockPlace {
@@ -45,6 +31,8 @@ interface Located extends BlockPlace {
 const MAX_PLACED_BLOCKS = 262_144;
 /** Bytes of a compressed file that are read at once to find its blocks. */
 const WINDOW_BYTES = 262_144;
+/** Places that are gone through before others get their turn. */
+const PLACES_A_TURN = 2048;
 /** Faults remembered, so that each is told once. */
 const MAX_TOLD_FAULTS = 10_000;
 
@@ -175,6 +163,25 @@ export class JournalIndex {
         const epochWord = epoch === undefined ? 0 : epochWordOf(epoch);
         if (isWanted(block, { epochWord, range })) yield* seen.fresh(block, epochWord);
       }
+    } finally {
+      this.#readers.delete(news);
+    }
+  }
+
+  /** Places of blocks of a run of numbers, unread, and the blocks that are not on disk yet; all taken in one turn. */
+  async places(range: { fromSeq: number; epochWord: number }): Promise<JournalPlaces> {
+    const news: WrittenBlock[] = [];
+    this.#readers.add(news);
+    try {
+      const places: PlacedBlock[] = [];
+      for await (const located of this.#locate(range)) {
+        places.push(placed(located));
+        if (places.length % PLACES_A_TURN === 0) await new Promise((resolve) => setTimeout(resolve));
+      }
+      for (const located of this.#locateWritten(news)) {
+        if (located.file.header.epochWord === range.epochWord) places.push(placed(located));
+      }
+      return { places, unwritten: this.#unwritten() };
     } finally {
       this.#readers.delete(news);
     }
@@ -373,12 +380,8 @@ export class JournalIndex {
   }
 }
 
-/** The last word on whether a block is wanted: what its own, checked bytes say. */
-function isWanted(block: Block, { epochWord, range }: { epochWord: number; range: BlockRange }): boolean {
-  const { toUs = Infinity, fromSeq } = range;
-  if (range.epochWord !== undefined && range.epochWord !== epochWord) return false;
-  if (fromSeq !== undefined && !((block.baseSeq ?? NaN) + block.frameCount > fromSeq)) return false;
-  return block.baseTimeUs <= toUs;
+function placed({ file: { path }, offset, bytes, seq }: Located): PlacedBlock {
+  return { path, offset, bytes, seq };
 }
 
 function nameOf(path: string): string {

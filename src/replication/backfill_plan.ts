@@ -72,6 +72,11 @@ export class BackfillPlan<B extends BlockSpan> {
     return [...this.#missing];
   }
 
+  /** Whether any of these frames is missing. */
+  misses({ start, end }: Range): boolean {
+    return this.#missing.touches(start, end);
+  }
+
   /** What the boat cannot send, found so far, lowest first. The next handshake has to tell it. */
   get lost(): LostRange[] {
     const merged: LostRange[] = [];
@@ -118,7 +123,8 @@ export class BackfillPlan<B extends BlockSpan> {
     const news = before.subtract(this.#missing);
     if (news.count > 0) this.#unsent = [...new Ranges(this.#unsent).intersect(this.#missing)];
     const refused = new Set(rejected.map(({ baseSeq }) => baseSeq));
-    const isAnswered = ({ block, wanted }: Unanswered<B>) => touches(news, wanted) || refused.has(block.baseSeq);
+    const isAnswered = ({ block, wanted }: Unanswered<B>) =>
+      news.touches(wanted.start, wanted.end) || refused.has(block.baseSeq);
     return this.#settle(isAnswered);
   }
 
@@ -128,7 +134,7 @@ export class BackfillPlan<B extends BlockSpan> {
     for (const range of gone) this.#lost.push({ ...range, reason });
     this.#missing.remove(start, end);
     this.#cut(start, end);
-    this.#settle(({ wanted }) => !touches(this.#missing, wanted));
+    this.#settle(({ wanted }) => !this.#missing.touches(wanted.start, wanted.end));
   }
 
   /** Forgets blocks under way. Gives them. */
@@ -171,10 +177,4 @@ export class BackfillPlan<B extends BlockSpan> {
       this.#unsent.splice(at, 1, ...left);
     }
   }
-}
-
-/** Whether any number of the range is in the set. */
-function touches(ranges: Ranges, { start, end }: Range): boolean {
-  const [gap] = ranges.holes(end, start);
-  return gap === undefined || gap.start > start || gap.end < end;
 }

@@ -120,8 +120,8 @@ export class ReplicationClient {
   static async create(options: ReplicationClientOptions): Promise<ReplicationClient> {
     const { security, target } = options;
     const address = addressOf(target);
-    if (security.kind === "tls") checkFiles(security);
-    else if (!isOwnMachine(target)) {
+    checkSecurity(security);
+    if (security.kind === "insecure" && !isOwnMachine(target)) {
       throw new RangeError(`"${target}" is another machine: replication to it needs certificates`);
     }
     return new ReplicationClient(await loadGrpc(), { ...options, address });
@@ -225,8 +225,14 @@ function addressOf(target: string): ListenAddress {
   return address;
 }
 
-/** The library would say nothing, and fail to connect for ever. */
-function checkFiles({ ca, cert, key }: Extract<ClientSecurity, { kind: "tls" }>): void {
+/**
+ * Looks whether certificates and key can be used: the library would say nothing, and fail to connect for ever.
+ *
+ * @throws {ClientSecurityError} one of them cannot be read, or they do not belong together
+ */
+export function checkSecurity(security: ClientSecurity): void {
+  if (security.kind === "insecure") return;
+  const { ca, cert, key } = security;
   const certificate = orRefuse("certificate", () => new X509Certificate(cert));
   const privateKey = orRefuse("key", () => createPrivateKey(key));
   if (ca !== undefined) orRefuse("authority's certificate", () => new X509Certificate(ca));

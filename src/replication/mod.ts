@@ -18,3 +18,8 @@ export * from "./link_state.ts";
 export * from "./messages.ts";
 export * from "./pacer.ts";
 export * from "./ranges.ts";
+export { type ArchivePort, LOST_DAMAGED, LOST_TOO_LARGE } from "./boat_archive.ts";
+export { BoatLink, type BoatLinkOptions, type LinkNumbers } from "./boat_link.ts";
+export type { BoatPorts, ConnectionTarget } from "./boat_link_connection.ts";
+export type { LinkTlsPaths } from "./boat_link_security.ts";
+export type { LinkHealth, ReplicationStatus } from "./boat_link_status.ts";

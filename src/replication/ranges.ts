@@ -116,6 +116,13 @@ export class Ranges implements Iterable<Range> {
     return at % 2 === 1 && end <= (this.#edges[at] ?? 0);
   }
 
+  /** Whether any number from `start` up to but without `end` is in the set. */
+  touches(start: number, end: number): boolean {
+    if (start >= end) return false;
+    const at = this.#edgesUpTo(start);
+    return at % 2 === 1 || (this.#edges[at] ?? Infinity) < end;
+  }
+
   /** The last of the numbers that follow `from` without a hole, itself included; `from - 1` when it is not there. */
   contiguousThrough(from = 1): number {
     const at = this.#edgesUpTo(from);

@@ -1,0 +1,168 @@
+import { type Clock, errorText, type Logger } from "../base/mod.ts";
+import { BackfillPlan } from "./backfill_plan.ts";
+import type { ArchivedBlock, BoatArchive } from "./boat_archive.ts";
+import type { MessageStream } from "./grpc_stream.ts";
+import type { BackfillStatus, BackfillUpstream, LostRange, RejectedBlock } from "./messages.ts";
+import { BackfillPacer } from "./pacer.ts";
+import type { Range, Ranges } from "./ranges.ts";
+
+/** A block that has to wait for the link is looked at again after so long, milliseconds, whatever the cloud says. */
+const LOOK_EVERY_MS = 200;
+
+/** What a backfill tells. */
+export interface BackfillEvents {
+  /** The cloud has spoken; so many frames are missing. */
+  answered(status: BackfillStatus, missingFrames: number): void;
+  /** A block is out. */
+  sent(bytes: number): void;
+}
+
+/** What blocks are sent with. */
+export interface BackfillSenderOptions {
+  /** Opens the stream; asked once, when there is something to send. */
+  open: () => MessageStream<BackfillStatus, BackfillUpstream>;
+  /** How long a live frame waits for the link, milliseconds. */
+  liveWaitMs: (nowMs: number) => number;
+  clock: Clock;
+  log: Logger;
+  events: BackfillEvents;
+}
+
+/** Sends blocks of the journal for what the cloud misses, with what live leaves of the link. */
+export class BackfillSender {
+  readonly #options: BackfillSenderOptions;
+  readonly #pacer = new BackfillPacer();
+  /** In the order of sending. */
+  readonly #underWay: ArchivedBlock[] = [];
+  #plan: BackfillPlan<ArchivedBlock> | undefined;
+  #stream: MessageStream<BackfillStatus, BackfillUpstream> | undefined;
+  #listening: Promise<void> | undefined;
+  #failure: { error: unknown } | undefined;
+  #isEnded = false;
+  #wake: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: BackfillSenderOptions) {
+    this.#options = options;
+  }
+
+  /** Where frames are missing that the boat has not given up, lowest first. */
+  get holes(): Range[] {
+    return this.#plan?.holes ?? [];
+  }
+
+  /** How many frames these are. */
+  get missingFrames(): number {
+    return this.#plan?.missingFrames ?? 0;
+  }
+
+  /**
+   * Sends what there is for these holes, and waits for the cloud's answers. May be called again when it has resolved.
+   *
+   * @returns what is not to be had
+   * @throws {RpcError} the stream has failed
+   */
+  async run(holes: Ranges, archive: BoatArchive): Promise<LostRange[]> {
+    const plan = this.#plan = new BackfillPlan({ holes, index: archive });
+    for (;;) {
+      this.#throwFailure();
+      const step = plan.next();
+      if (step.kind === "finished") return plan.lost;
+      if (step.kind === "send") await this.#send(step.block, { plan, archive });
+      else await this.#news();
+    }
+  }
+
+  /** Ends the stream in good order; resolves when the cloud has done so, too. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    this.#stream?.end();
+    await this.#listening;
+  }
+
+  /** Sends no more; who waits for the cloud gets the error. */
+  stop(error: unknown): void {
+    this.#isEnded = true;
+    this.#failure ??= { error };
+    this.#wakeUp();
+  }
+
+  async #send(
+    block: ArchivedBlock,
+    { plan, archive }: { plan: BackfillPlan<ArchivedBlock>; archive: BoatArchive },
+  ): Promise<void> {
+    const { clock, liveWaitMs, log, events } = this.#options;
+    const seqs = { start: block.baseSeq, end: block.baseSeq + block.frameCount };
+    let read;
+    try {
+      read = await archive.read(block);
+    } catch (error) {
+      // It stays a hole that waits for its answer: the next connection tries again.
+      log.error("a block cannot be read for replication", { seq: block.baseSeq, error: errorText(error) });
+      return;
+    }
+    if (read.kind === "gone") return plan.lose(seqs, read.reason);
+    for (const { reason, ...range } of read.missing) plan.lose(range, reason);
+    const { message } = read;
+    if (!plan.misses({ start: message.baseSeq, end: message.baseSeq + message.frameCount })) return;
+    const bytes = message.data.length;
+    for (;;) {
+      this.#throwFailure();
+      const nowMs = clock.monoMs();
+      this.#pacer.liveWaits(nowMs, liveWaitMs(nowMs));
+      if (this.#pacer.maySend(nowMs, bytes)) break;
+      await this.#news({ timeoutMs: LOOK_EVERY_MS });
+    }
+    const stream = this.#stream ??= this.#open();
+    this.#underWay.push(block);
+    this.#pacer.sent(clock.monoMs(), bytes);
+    await stream.send({ block: message });
+    events.sent(bytes);
+  }
+
+  #open(): MessageStream<BackfillStatus, BackfillUpstream> {
+    const stream = this.#options.open();
+    this.#listening = this.#listen(stream).catch((error: unknown) => {
+      this.#failure = { error };
+      this.#wakeUp();
+    });
+    return stream;
+  }
+
+  async #listen(stream: MessageStream<BackfillStatus, BackfillUpstream>): Promise<void> {
+    for await (const status of stream) {
+      const answered = this.#plan?.answer(status) ?? [];
+      // Blocks are answered in their order: what was sent before one that is answered will not be any more.
+      const count = this.#underWay.findLastIndex((block) => answered.includes(block)) + 1;
+      this.#underWay.splice(0, count);
+      this.#pacer.answered(this.#options.clock.monoMs(), count);
+      this.#tellRejected(status.rejected);
+      this.#options.events.answered(status, this.missingFrames);
+      this.#wakeUp();
+    }
+    // A cloud that has everything may be the first to end the stream.
+    if (!this.#isEnded && this.missingFrames > 0) throw new Error("the cloud has ended the backfill stream");
+  }
+
+  #tellRejected(rejected: readonly RejectedBlock[]): void {
+    for (const { baseSeq, reason } of rejected) {
+      this.#options.log.warn("the cloud does not take a block", { seq: baseSeq, reason });
+    }
+  }
+
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  /** Resolves when the cloud has spoken, or the stream is over, or after a while. */
+  async #news({ timeoutMs }: { timeoutMs?: number } = {}): Promise<void> {
+    this.#wake ??= Promise.withResolvers();
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => this.#wakeUp(), timeoutMs);
+    await this.#wake.promise;
+    clearTimeout(timer);
+  }
+
+  #wakeUp(): void {
+    this.#wake?.resolve();
+    this.#wake = undefined;
+  }
+}

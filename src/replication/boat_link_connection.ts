@@ -1,0 +1,245 @@
+import type { Clock, Logger } from "../base/mod.ts";
+import type { FrameSource } from "../stream/mod.ts";
+import { type ArchivePort, BoatArchive } from "./boat_archive.ts";
+import { BackfillSender } from "./boat_link_backfill.ts";
+import { LiveSender } from "./boat_link_live.ts";
+import type { MissingNumbers } from "./boat_missing.ts";
+import { type ClientSecurity, ReplicationClient } from "./grpc_client.ts";
+import { SERVICE_NAMES } from "./grpc.ts";
+import { FEATURES, type HandshakeResponse, type LiveFrame } from "./messages.ts";
+import type { LiveRate } from "./pacer.ts";
+import { Ranges } from "./ranges.ts";
+
+/** What of the boat is replicated. */
+export interface BoatPorts {
+  source: FrameSource;
+  /** Blocks for what the cloud misses; left out: nothing is recorded, and what it misses is lost. */
+  archive?: ArchivePort | undefined;
+  /** Frames with number 0 that introduce each device with a NAME. */
+  devices: () => readonly LiveFrame[];
+  /** Bytes that the journal takes. */
+  journalBytes: () => number;
+  /** Names of the buses by index, at most 4. */
+  busNames: readonly string[];
+}
+
+/** Where a connection goes. */
+export interface ConnectionTarget {
+  /** `host:port` of the cloud. */
+  target: string;
+  instanceId: string;
+}
+
+/** What a connection is made with. */
+export interface ConnectionOptions extends BoatPorts, ConnectionTarget {
+  /** 16 bytes that name the run of numbers, for as long as the connection lasts. */
+  epoch: Uint8Array<ArrayBuffer>;
+  /** What is known to be missing; what is found is noted here. */
+  missing: MissingNumbers;
+  statusEveryMs?: number | undefined;
+  clock: Clock;
+  log: Logger;
+  events: ConnectionEvents;
+}
+
+/** What a connection tells. */
+export interface ConnectionEvents {
+  /** Anything came from the cloud. */
+  heard(): void;
+  /** The cloud holds everything up to `cursor`, and on disk up to `durable`. */
+  holds(progress: { cursor: number; durable: number }): void;
+  /** The cloud has acknowledged live frames. */
+  acknowledged(): void;
+  sent(frames: number, cursor: number): void;
+  /** A block is out. */
+  blockSent(bytes: number): void;
+  /** So many frames are still to be sent as blocks; 0: all that there are were sent, and the rest is told. */
+  toBackfill(frames: number): void;
+  /** A stream has failed. */
+  failed(error: unknown): void;
+}
+
+/** What a handshake came to. */
+export interface Welcome {
+  response: HandshakeResponse;
+  /** A peer knows nothing of epochs. */
+  isPeer: boolean;
+  /** Frames to be sent as blocks. */
+  missingFrames: number;
+}
+
+/** Longest wait for the answer to a handshake. */
+const HANDSHAKE_TIMEOUT_MS = 20_000;
+/** Longest wait for streams to end in good order. */
+const GRACE_MS = 500;
+/** What peers' clouds take; they do not tell. */
+const PEER_RATE: LiveRate = { rateLimit: 2000, rateBurst: 500 };
+
+/** One connection to the cloud: a handshake, a live stream, perhaps blocks. Made anew for each try. */
+export class BoatConnection {
+  readonly #options: ConnectionOptions;
+  readonly #abort = new AbortController();
+  #client: ReplicationClient | undefined;
+  #welcome: Welcome | undefined;
+  #fromSeq = 0;
+  /** Holes that were looked for, so that none is looked for twice. */
+  #holes = new Ranges();
+  #live: LiveSender | undefined;
+  #backfill: BackfillSender | undefined;
+  readonly #running: Promise<void>[] = [];
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** What the backfill misses. */
+  get backfill(): Pick<BackfillSender, "holes" | "missingFrames"> | undefined {
+    return this.#backfill;
+  }
+
+  /** Number of the first live frame; known after the handshake. */
+  get fromSeq(): number {
+    return this.#fromSeq;
+  }
+
+  /**
+   * Connects, and introduces the boat.
+   *
+   * @throws {RpcError} no connection, no answer, or refused
+   */
+  async open(security: ClientSecurity): Promise<Welcome> {
+    const { target, instanceId, source, missing } = this.#options;
+    const client = await ReplicationClient.create({ target, instanceId, security });
+    if (this.#abort.signal.aborted) client.close();
+    this.#client = client;
+    const { response, isPeer } = await this.#shakeHands(client);
+    const { liveStartFrom } = response;
+    const next = source.head + 1;
+    // What is kept no longer can only be told, and a peer may ask for it.
+    const wanted = liveStartFrom < 1 || liveStartFrom > next ? next : liveStartFrom;
+    this.#fromSeq = Math.min(next, Math.max(wanted, source.oldestSeq));
+    this.#holes = new Ranges(response.holes).subtract(missing.all);
+    this.#holes.remove(this.#fromSeq, Number.MAX_SAFE_INTEGER);
+    return this.#welcome = { response, isPeer, missingFrames: this.#holes.count };
+  }
+
+  /** Begins to send frames as they come. */
+  startLive(): void {
+    const { client, response, isPeer } = this.#opened();
+    const { source, devices, clock, events, missing, statusEveryMs } = this.#options;
+    const live = this.#live = new LiveSender({
+      stream: client.live(this.#abort.signal),
+      source,
+      fromSeq: this.#fromSeq,
+      devices: devices(),
+      boatStatus: () => ({ headSeq: source.head, journalBytes: this.#options.journalBytes() }),
+      rate: isPeer ? PEER_RATE : response,
+      hasBatches: response.features.includes("batch"),
+      hasBuses: response.features.includes("bus"),
+      statusEveryMs,
+      clock,
+      events: {
+        acknowledged: ({ ackSeq }) => {
+          events.heard();
+          events.holds({ cursor: ackSeq, durable: ackSeq });
+          events.acknowledged();
+        },
+        sent: events.sent,
+        missing: ({ start, end }) => void missing.note([{ start, end, reason: "not recorded on the boat" }]),
+      },
+    });
+    this.#run(() => live.run());
+  }
+
+  /** Begins to send blocks for what is missing. */
+  startBackfill(): void {
+    const { client } = this.#opened();
+    const { clock, log, events } = this.#options;
+    const backfill = this.#backfill = new BackfillSender({
+      open: () => client.backfill(this.#abort.signal),
+      liveWaitMs: (nowMs) => this.#live?.waitMs(nowMs) ?? 0,
+      clock,
+      log,
+      events: {
+        answered: ({ continuousThrough }, missingFrames) => {
+          events.heard();
+          events.holds({ cursor: continuousThrough, durable: 0 });
+          if (missingFrames > 0) events.toBackfill(missingFrames);
+        },
+        sent: events.blockSent,
+      },
+    });
+    this.#run(() => this.#fill(backfill));
+  }
+
+  /** Ends the stream of blocks in good order. */
+  finishBackfill(): void {
+    const backfill = this.#backfill;
+    if (backfill) this.#run(() => backfill.end());
+  }
+
+  /** Ends everything; in good order where there is time. Resolves within a second. */
+  async close({ isOrderly }: { isOrderly: boolean }): Promise<void> {
+    this.#live?.stop();
+    this.#backfill?.stop(new Error("the connection is closed"));
+    if (isOrderly) {
+      void this.#backfill?.end();
+      const grace = Promise.withResolvers<void>();
+      const timer = setTimeout(grace.resolve, GRACE_MS);
+      await Promise.race([Promise.allSettled(this.#running), grace.promise]);
+      clearTimeout(timer);
+    }
+    this.#abort.abort();
+    this.#client?.close();
+  }
+
+  #run(work: () => Promise<void>): void {
+    this.#running.push(work().catch((error: unknown) => this.#options.events.failed(error)));
+  }
+
+  /** Sends what is missing, and tells what is not to be had, until the cloud asks for nothing more that is here. */
+  async #fill(backfill: BackfillSender): Promise<void> {
+    const { archive: journal, epoch, missing, source, events } = this.#options;
+    let holes = this.#holes;
+    while (holes.count > 0) {
+      using archive = await BoatArchive.open({ journal, epoch, head: source.head, holes });
+      const isNews = missing.note(await backfill.run(holes, archive));
+      holes = isNews ? await this.#tellMissing() : new Ranges();
+    }
+    events.toBackfill(0);
+  }
+
+  /** Gives the holes that are new. */
+  async #tellMissing(): Promise<Ranges> {
+    const { client, response } = this.#opened();
+    if (!response.features.includes("void")) return new Ranges();
+    const { response: answer } = await this.#shakeHands(client);
+    const found = new Ranges(answer.holes).subtract(this.#options.missing.all).subtract(this.#holes);
+    found.remove(this.#fromSeq, Number.MAX_SAFE_INTEGER);
+    this.#holes = this.#holes.union(found);
+    return found;
+  }
+
+  async #shakeHands(client: ReplicationClient): Promise<{ response: HandshakeResponse; isPeer: boolean }> {
+    const { instanceId, source, archive, epoch, missing, busNames, journalBytes, events } = this.#options;
+    const { response, service } = await client.handshake({
+      instanceId,
+      headSeq: source.head,
+      journalBytes: journalBytes(),
+      epoch,
+      features: FEATURES,
+      void: missing.void,
+      lost: missing.lost,
+      oldestSeq: archive?.oldestSeq ?? 0,
+      busNames,
+    }, { timeoutMs: HANDSHAKE_TIMEOUT_MS, signal: this.#abort.signal });
+    events.heard();
+    events.holds({ cursor: response.cursor, durable: response.durableThrough });
+    return { response, isPeer: service !== SERVICE_NAMES[0] };
+  }
+
+  #opened(): Welcome & { client: ReplicationClient } {
+    if (!this.#client || !this.#welcome) throw new Error("the connection is not open");
+    return { ...this.#welcome, client: this.#client };
+  }
+}

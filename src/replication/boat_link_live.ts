@@ -1,0 +1,163 @@
+import type { Clock } from "../base/mod.ts";
+import type { StoredFrame } from "../frame/mod.ts";
+import { FrameCursor, type FrameSource } from "../stream/mod.ts";
+import type { MessageStream } from "./grpc_stream.ts";
+import { type BoatStatus, type LiveFrame, type LiveStatus, type LiveUpstream, MAX_BATCH_FRAMES } from "./messages.ts";
+import { LivePacer, type LiveRate } from "./pacer.ts";
+import type { Range } from "./ranges.ts";
+
+/** How often the boat says how far it is, on a quiet bus, too. */
+export const BOAT_STATUS_EVERY_MS = 5000;
+/** While the cloud's limit holds frames back, so many milliseconds' worth go out together. */
+const PACE_MS = 10;
+/** Payload bytes after which a batch is full: far from the longest message. */
+const MAX_BATCH_BYTES = 1024 * 1024;
+/** Lowest bit of a bus' index in an identifier. */
+const BUS_SHIFT = 29;
+
+/** What a live stream tells. */
+export interface LiveEvents {
+  /** The cloud has spoken. */
+  acknowledged(status: LiveStatus): void;
+  /** So many numbered frames are out, the last of them `cursor`. */
+  sent(frames: number, cursor: number): void;
+  /** Frames were passed over that are not in the journal. */
+  missing(range: Range): void;
+}
+
+/** What live frames are sent with. */
+export interface LiveSenderOptions {
+  stream: MessageStream<LiveStatus, LiveUpstream>;
+  source: FrameSource;
+  /** Number of the first frame. */
+  fromSeq: number;
+  /** Frames that introduce devices; they go first. */
+  devices: readonly LiveFrame[];
+  /** How far the boat is. */
+  boatStatus: () => BoatStatus;
+  /** What the cloud takes. */
+  rate: LiveRate;
+  /** Whether it takes frames together. */
+  hasBatches: boolean;
+  /** Whether it knows buses. */
+  hasBuses: boolean;
+  /** Default {@linkcode BOAT_STATUS_EVERY_MS}. */
+  statusEveryMs?: number | undefined;
+  clock: Clock;
+  events: LiveEvents;
+}
+
+/** Sends frames as they come, each once and in order, at the pace that the cloud allows. */
+export class LiveSender {
+  readonly #options: LiveSenderOptions;
+  readonly #cursor: FrameCursor;
+  readonly #pacer: LivePacer;
+  readonly #stopped = Promise.withResolvers<void>();
+  #isStopped = false;
+  /** Since when the stream takes nothing; undefined while it does. */
+  #blockedMs: number | undefined;
+
+  constructor(options: LiveSenderOptions) {
+    const { source, fromSeq, events } = options;
+    this.#options = options;
+    this.#pacer = new LivePacer(options.rate);
+    const missing = ({ fromSeq, toSeq }: { fromSeq: number; toSeq: number }) =>
+      events.missing({ start: fromSeq, end: toSeq + 1 });
+    this.#cursor = new FrameCursor({ source, fromSeq, missing });
+  }
+
+  /** How long the oldest frame waits for the link, milliseconds; 0: none does. */
+  waitMs(nowMs: number): number {
+    return this.#blockedMs === undefined ? 0 : nowMs - this.#blockedMs;
+  }
+
+  /**
+   * Sends until it is stopped; then the stream ends in good order.
+   *
+   * @throws {RpcError} the stream has failed
+   * @throws {FallenBehindError} frames to be sent are kept no longer
+   */
+  async run(): Promise<void> {
+    const status = () => this.#stream.send({ kind: "status", status: this.#options.boatStatus() });
+    let isTelling = false;
+    const timer = setInterval(() => {
+      // One that waits for the link is enough; and that a stream is over, whoever sends frames is told.
+      if (isTelling) return;
+      isTelling = true;
+      status().catch(() => {}).finally(() => isTelling = false);
+    }, this.#options.statusEveryMs ?? BOAT_STATUS_EVERY_MS);
+    try {
+      await Promise.all([status().then(() => this.#sendAll()), this.#listen()]);
+    } finally {
+      clearInterval(timer);
+      this.stop();
+    }
+  }
+
+  /** Sends no more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#stopped.resolve();
+    this.#cursor.close();
+  }
+
+  get #stream(): MessageStream<LiveStatus, LiveUpstream> {
+    return this.#options.stream;
+  }
+
+  async #sendAll(): Promise<void> {
+    await this.#sendPaced(this.#options.devices);
+    while (!this.#isStopped) {
+      const frames: LiveFrame[] = [];
+      await this.#cursor.read((frame) => frames.push(this.#copy(frame)), {
+        maxFrames: MAX_BATCH_FRAMES,
+        maxBytes: MAX_BATCH_BYTES,
+      });
+      await this.#sendPaced(frames);
+    }
+    this.#stream.end();
+  }
+
+  async #listen(): Promise<void> {
+    for await (const status of this.#stream) this.#options.events.acknowledged(status);
+    if (!this.#isStopped) throw new Error("the cloud has ended the live stream");
+  }
+
+  async #sendPaced(frames: readonly LiveFrame[]): Promise<void> {
+    const { clock, events } = this.#options;
+    for (let at = 0; at < frames.length && !this.#isStopped;) {
+      const count = this.#pacer.take(clock.monoMs(), frames.length - at);
+      if (count === 0) {
+        await this.#pause(Math.max(PACE_MS, this.#pacer.waitMs));
+        continue;
+      }
+      const part = frames.slice(at, at += count);
+      await this.#write(part);
+      const cursor = part.at(-1)?.seq ?? 0;
+      if (cursor > 0) events.sent(part.length, cursor);
+    }
+  }
+
+  async #write(frames: readonly LiveFrame[]): Promise<void> {
+    this.#blockedMs = this.#options.clock.monoMs();
+    try {
+      if (this.#options.hasBatches && frames.length > 1) await this.#stream.send({ kind: "batch", frames });
+      else for (const frame of frames) await this.#stream.send({ kind: "frame", frame });
+    } finally {
+      this.#blockedMs = undefined;
+    }
+  }
+
+  /** The ring's memory changes while frames wait. */
+  #copy({ seq, timeUs, id, bus, data, offset, length }: StoredFrame): LiveFrame {
+    const canId = this.#options.hasBuses ? id + bus * 2 ** BUS_SHIFT : id;
+    return { seq, timestampUs: timeUs, canId, data: data.slice(offset, offset + length) };
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    await Promise.race([promise, this.#stopped.promise]);
+    clearTimeout(timer);
+  }
+}

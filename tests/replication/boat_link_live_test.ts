@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import { EPOCH, seenOf } from "../support/journal_run.ts";
+import { assertFrames, LINK, LinkFixture, seqs } from "./boat_link_fixture.ts";
+
+Deno.test("a boat introduces itself, and every frame comes to the cloud as the bus brought it", LINK, async () => {
+  await LinkFixture.run(async (fixture) => {
+    const { cloud } = fixture;
+    await using boat = await fixture.boat({ journal: await fixture.journalFolder() });
+    boat.link.start();
+    await eventually("the connection", () => boat.link.status().connected);
+    const head = boat.bring(3000);
+    await eventually("all frames", () => cloud.frames.size === head);
+    assertFrames(cloud, seqs(1, head));
+    assert.deepEqual(cloud.twice, []);
+    assert.ok(cloud.batches.some((count) => count > 1), "frames of one moment come together");
+    assert.deepEqual(cloud.requests, [{
+      instanceId: "boat-001",
+      headSeq: 0,
+      journalBytes: 4711,
+      epoch: EPOCH,
+      features: ["batch", "void", "bus", "quiet-status"],
+      void: [],
+      oldestSeq: 0,
+      busNames: ["can0", "can1"],
+      lost: [],
+    }]);
+    const status = await eventually("the acknowledgement", () => {
+      const now = boat.link.status();
+      return now.cloud_durable_seq === head && now;
+    });
+    assert.match(status.last_ack ?? "", /^\d{4}-\d\d-\d\dT/);
+    assert.equal(status.live_frames_sent, head);
+    assert.equal(status.live_lag, 0);
+    assert.equal(status.cloud_cursor, head);
+    assert.deepEqual(boat.link.health(), { status: "ok" });
+    await boat.link.stop();
+    await eventually("an end in good order", () => cloud.endings.includes("live"));
+    assert.equal(boat.link.status().state, "disconnected");
+  });
+});
+
+Deno.test("what the cloud missed is filled from the journal, the open block included", LINK, async () => {
+  await LinkFixture.run(async (fixture) => {
+    const { cloud } = fixture;
+    await using boat = await fixture.boat({ journal: await fixture.journalFolder(), ringFrames: 64 });
+    boat.bring(5000);
+    boat.link.start();
+    await eventually("the connection", () => boat.link.status().connected);
+    const head = boat.bring(50);
+    await eventually("all frames", () => cloud.frames.size === head);
+    assertFrames(cloud, seqs(1, head));
+    const status = await eventually("the end of the backfill", () => {
+      const now = boat.link.status();
+      return cloud.endings.includes("backfill") && now.cloud_cursor === head && now;
+    });
+    assert.deepEqual(status.holes, []);
+    assert.equal(status.backfill_remaining_seqs, 0);
+    assert.equal(status.backfill_blocks_sent, cloud.blocks.length);
+    assert.equal(cloud.requests.length, 1);
+    assert.deepEqual(cloud.frames.get(1), seenOf(1));
+  });
+});
