@@ -1,44 +1,10 @@
 import assert from "node:assert/strict";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
+import { type MetricFamily, parseMetrics } from "../support/prometheus.ts";
 
-interface Family {
-  help: string;
-  type: string;
-  samples: Map<string, number>;
-}
-
-/** Reads the text format (version 0.0.4) strictly. */
-function parse(text: string): Map<string, Family> {
-  const families = new Map<string, Family>();
-  const helps = new Map<string, string>();
-  for (const line of text.split("\n").filter((each) => each !== "")) {
-    const [, help, helped] = /^# HELP (\w+) (.+)$/.exec(line) ?? [];
-    if (help !== undefined) {
-      helps.set(help, helped ?? "");
-      continue;
-    }
-    const [, typed, type] = /^# TYPE (\w+) (counter|gauge|histogram|summary)$/.exec(line) ?? [];
-    if (typed !== undefined) {
-      assert.ok(!families.has(typed), `${typed} is there once`);
-      families.set(typed, { help: helps.get(typed) ?? "", type: type ?? "", samples: new Map() });
-      continue;
-    }
-    const label = String.raw`[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*"`;
-    const sample = new RegExp(`^([a-zA-Z_:][\\w:]*)(\\{${label}(?:,${label})*\\})? (\\S+)$`).exec(line);
-    assert.ok(sample, `a sample: ${line}`);
-    const [, name = "", labels = "", value = ""] = sample;
-    const family = families.get(name);
-    assert.ok(family, `${name} has HELP and TYPE before its samples`);
-    assert.ok(!Number.isNaN(Number(value)) || /^nan$/i.test(value), line);
-    assert.ok(!family.samples.has(labels), `${name}${labels} is there once`);
-    family.samples.set(labels, Number(value));
-  }
-  return families;
-}
-
-async function scrape(boat: TestBoat): Promise<Map<string, Family>> {
-  return parse(await (await boat.raw("/metrics")).text());
+async function scrape(boat: TestBoat): Promise<Map<string, MetricFamily>> {
+  return parseMetrics(await (await boat.raw("/metrics")).text());
 }
 
 Deno.test("metrics are Prometheus text, every one of ours with HELP, TYPE and a value, before and after traffic", async () => {

@@ -1,45 +1,7 @@
 import assert from "node:assert/strict";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
-
-interface Schema {
-  $ref?: string;
-  type?: string | string[];
-  enum?: unknown[];
-  items?: Schema;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  additionalProperties?: Schema;
-  minimum?: number;
-  maximum?: number;
-  pattern?: string;
-  anyOf?: Schema[];
-}
-
-interface Parameter {
-  name: string;
-  in: string;
-  required?: boolean;
-  explode?: boolean;
-  description?: string;
-  schema: Schema;
-}
-
-interface Operation {
-  summary: string;
-  /** Ways to give a token, one of which is none. */
-  security?: Record<string, unknown>[];
-  requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> };
-  parameters?: Parameter[];
-  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
-}
-
-interface OpenApi {
-  openapi: string;
-  info: { title: string; version: string };
-  paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> };
-}
+import { faults, type OpenApi, type Schema } from "../support/openapi.ts";
 
 /** Asked by who has no token. */
 const OPEN = ["/healthz", "/readyz", "/livez"];
@@ -150,38 +112,6 @@ Deno.test("every reference in the API description leads somewhere", async () => 
   for (const [, name = ""] of refs) assert.ok(api.components.schemas[name], name);
   assert.ok(api.components.schemas.Frame && api.components.schemas.Device && api.components.schemas.Problem);
 });
-
-/** What is wrong with a value by its schema; enough of JSON Schema for what we print. */
-function faults(value: unknown, schema: Schema, api: OpenApi, at = "$"): string[] {
-  if (schema.$ref) return faults(value, api.components.schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {}, api, at);
-  if (Object.keys(schema).every((key) => key === "description")) return [];
-  if (schema.anyOf) {
-    const each = schema.anyOf.map((option) => faults(value, option, api, at));
-    return each.find((list) => list.length === 0) ?? each.flat();
-  }
-  const actual = value === null
-    ? "null"
-    : Array.isArray(value)
-    ? "array"
-    : Number.isInteger(value)
-    ? "integer"
-    : typeof value;
-  const types = [schema.type ?? []].flat();
-  const fits = types.includes(actual) || (actual === "integer" && types.includes("number"));
-  if (types.length > 0 && !fits) return [`${at}: ${actual} is no ${types}`];
-  if (schema.enum && !schema.enum.includes(value)) return [`${at}: ${value} is none of ${schema.enum}`];
-  if (Array.isArray(value)) return value.flatMap((each, i) => faults(each, schema.items ?? {}, api, `${at}[${i}]`));
-  if (typeof value !== "object" || value === null) return [];
-  const entries = Object.entries(value);
-  const missing = (schema.required ?? []).filter((key) => !(key in value)).map((key) => `${at}: "${key}" is missing`);
-  return [
-    ...missing,
-    ...entries.flatMap(([key, each]) => {
-      const inner = schema.properties?.[key] ?? schema.additionalProperties;
-      return inner ? faults(each, inner, api, `${at}.${key}`) : [`${at}: "${key}" is not described`];
-    }),
-  ];
-}
 
 Deno.test("what the server answers is what its description says, with everything known and with nothing known", async () => {
   await using boat = await TestBoat.start({ names: ["can0", "can1"] });
