@@ -18,6 +18,8 @@ export {
 } from "./certificates.ts";
 export type { IssuedCertificate } from "./certificates_record.ts";
 export * from "./block_check.ts";
+export * from "./client_authorities.ts";
+export * from "./identify.ts";
 export * from "./identity.ts";
 export * from "./received.ts";
 export * from "./received_epochs.ts";

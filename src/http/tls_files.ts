@@ -1,6 +1,6 @@
 import { type Clock, errorText, type Logger } from "../base/mod.ts";
 import type { ComponentHealth } from "./health.ts";
-import { checkTlsPair, TlsError, type TlsPair } from "./tls_pair.ts";
+import { checkTlsPair, TlsError, type TlsPair, type TlsSource } from "./tls_pair.ts";
 
 /** Where certificate and key are, PEM. */
 export interface TlsPaths {
@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 10_000;
 const WARN_BEFORE_MS = 14 * 86_400_000;
 
 /** A certificate and its key, kept as fresh as their files. What cannot be used leaves the old ones in use. */
-export class TlsFiles {
+export class TlsFiles implements TlsSource {
   readonly #paths: TlsPaths;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -30,7 +30,7 @@ export class TlsFiles {
   #pair: TlsPair;
   /** Why the files as they are now cannot be used. */
   #fault: string | undefined;
-  #use: (pair: TlsPair) => void = () => {};
+  readonly #users = new Set<(pair: TlsPair) => void>();
 
   private constructor(pair: TlsPair, { certPath, keyPath, clock, log }: TlsFilesOptions) {
     this.#pair = pair;
@@ -54,10 +54,11 @@ export class TlsFiles {
   }
 
   /** Calls `use` with the pair, now and whenever there is another one; looks for it from now on. */
-  follow(use: (pair: TlsPair) => void): void {
-    this.#use = use;
+  follow(use: (pair: TlsPair) => void): () => void {
+    this.#users.add(use);
     use(this.#pair);
     this.#timer ??= setInterval(() => void this.check(), LOOK_EVERY_MS);
+    return () => void this.#users.delete(use);
   }
 
   /** Looks at the files now. Never rejects: what is wrong is logged once, and told by health. */
@@ -67,7 +68,7 @@ export class TlsFiles {
       this.#fault = undefined;
       if (pair.cert === this.#pair.cert && pair.key === this.#pair.key) return;
       this.#pair = pair;
-      this.#use(pair);
+      for (const use of this.#users) use(pair);
       this.#log.info("certificate replaced", { expires: dateOf(pair.expiresMs) });
     } catch (error) {
       const fault = errorText(error);

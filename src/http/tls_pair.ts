@@ -18,6 +18,14 @@ export interface TlsPair {
   expiresMs: number;
 }
 
+/** Where a server's certificate comes from. What it hands over was checked. */
+export interface TlsSource {
+  /** The newest pair that can be used; nothing: there has been none yet. */
+  readonly pair: TlsPair | undefined;
+  /** Calls `use` with the pair, now if there is one, and whenever there is another. Answers how to call it no more. */
+  follow(use: (pair: TlsPair) => void): () => void;
+}
+
 /**
  * Checks that a certificate and a key can be served together: a context that is made of others fails in every handshake.
  *

@@ -1,0 +1,106 @@
+import { TLSSocket } from "node:tls";
+import type { Clock } from "../base/mod.ts";
+import { type Caller, type Credentials, RpcError } from "../replication/mod.ts";
+import type { ClientAuthorities } from "./client_authorities.ts";
+import { type Identity, type PeerCertificate, peerChain } from "./identity.ts";
+import type { RevocationFile } from "./revocation_file.ts";
+
+/** What callers are judged by. */
+export interface IdentifierOptions {
+  authorities: Pick<ClientAuthorities, "check" | "follow">;
+  /** Left out: nobody is revoked. */
+  revoked?: Pick<RevocationFile, "has" | "follow"> | undefined;
+  clock: Clock;
+}
+
+/** Says who calls, on each call, by the certificate of the connection alone. */
+export interface Identifier {
+  /**
+   * A connection has come; tell it before anybody calls on it. The library of gRPC hides certificates that TLS does not
+   * like, and a boat is to be told what is wrong with its own.
+   */
+  meet: (socket: object) => void;
+  /**
+   * Who calls; for `ReplicationServer`.
+   *
+   * @throws {RpcError} `UNAUTHENTICATED`: no certificate, or none that is believed; `PERMISSION_DENIED`: it is another's
+   */
+  identify: (credentials: Credentials) => string;
+  /** Whether a caller would be let in now: no longer when its certificate has expired, is revoked, or lost its authority. */
+  isLetIn: (caller: Caller) => boolean;
+  /** Calls `onChange` when somebody may not be let in any more. Answers how to call it no more. */
+  follow: (onChange: () => void) => () => void;
+}
+
+/** Certificates expire without anybody saying so: who is let in is asked again this often. */
+const RECHECK_EVERY_MS = 10_000;
+
+/** Who a connection's certificate is for, as judged in an era: until authorities or revoked certificates change. */
+interface Judged {
+  identity: Identity;
+  era: number;
+}
+
+/** Makes one. */
+export function identifier({ authorities, revoked, clock }: IdentifierOptions): Identifier {
+  const met = new Map<string, PeerCertificate>();
+  const judged = new WeakMap<PeerCertificate, Judged>();
+  let era = 0;
+  let check = authorities.check;
+
+  const judge = (peer: PeerCertificate | undefined, claimed?: string): Identity =>
+    authorities.check.judge(peerChain(peer), {
+      nowMs: clock.wallUs() / 1000,
+      claimed,
+      isRevoked: (serial) => revoked?.has(serial) ?? false,
+    });
+
+  /** Signatures take time; who was good stays so until something changes. */
+  const whoIs = (peer: PeerCertificate | undefined): Identity => {
+    if (check !== authorities.check) era += 1;
+    check = authorities.check;
+    const known = peer && judged.get(peer);
+    if (known?.era === era && known.identity.ok && clock.wallUs() / 1000 <= known.identity.expiresMs) {
+      return known.identity;
+    }
+    const identity = judge(peer);
+    if (peer) judged.set(peer, { identity, era });
+    return identity;
+  };
+  revoked?.follow(() => era += 1);
+
+  const peerOf = (address: string, certificate: Credentials["certificate"]) => met.get(address) ?? certificate?.peer;
+  return {
+    meet: (socket) => {
+      if (!(socket instanceof TLSSocket)) return;
+      const key = `${socket.remoteAddress}:${socket.remotePort}`;
+      const peer = socket.getPeerCertificate(true);
+      met.set(key, peer);
+      socket.once("close", () => {
+        if (met.get(key) === peer) met.delete(key);
+      });
+    },
+    identify: ({ certificate, claimedId, address }) => {
+      const peer = peerOf(address, certificate);
+      const known = whoIs(peer);
+      const identity = known.ok && claimedId !== undefined && claimedId !== known.instanceId
+        ? judge(peer, claimedId)
+        : known;
+      if (identity.ok) return identity.instanceId;
+      const code = identity.reason === "name-mismatch" ? "PERMISSION_DENIED" : "UNAUTHENTICATED";
+      throw new RpcError(code, identity.message);
+    },
+    isLetIn: ({ certificate, address, instanceId }) => {
+      const identity = whoIs(peerOf(address, certificate));
+      return identity.ok && identity.instanceId === instanceId;
+    },
+    follow: (onChange) => {
+      const timer = setInterval(onChange, RECHECK_EVERY_MS);
+      const leave = [authorities.follow(onChange), revoked?.follow(onChange)];
+      return () => {
+        clearInterval(timer);
+        for (const each of leave) each?.();
+      };
+    },
+  };
+}
