@@ -33,10 +33,11 @@ export async function recallJournal(broker: Broker, options: RecallOptions): Pro
   const fromSeq = Math.max(knownThrough, head - MAX_RECALLED_FRAMES) + 1;
   let count = 0;
   if (fromSeq > head) return count;
+  const progress = { throughSeq: knownThrough };
   for await (const block of index.blocks({ fromSeq, epochWord })) {
     if ((block.baseSeq ?? 0) > head) break;
     let sliceEndMs = performance.now() + SLICE_MS;
-    for (const _ of recallBlock(block, { broker, ...options })) {
+    for (const _ of recallBlock(block, { broker, progress, ...options })) {
       if ((++count & (LOOK_EVERY - 1)) !== 0 || performance.now() < sliceEndMs) continue;
       await new Promise((resolve) => setTimeout(resolve));
       sliceEndMs = performance.now() + SLICE_MS;
@@ -45,31 +46,31 @@ export async function recallJournal(broker: Broker, options: RecallOptions): Pro
   return count;
 }
 
-/** Learns from a block, a frame at a time. */
+/** Learns from a block, a frame at a time. Where frames before it are missing, its table tells who was there. */
 function* recallBlock(
   block: Block,
-  { broker, index, knownThrough, head, time }: RecallOptions & { broker: Broker },
+  { broker, progress, index, head, time }: RecallOptions & { broker: Broker; progress: { throughSeq: number } },
 ): Generator<void> {
-  const buses = (block.notes.buses ?? []).map((name, at) =>
-    broker.buses.includes(name) ? broker.buses.indexOf(name) : at
-  );
-  const devices = block.devices.toSorted((a, b) => b.activeFrom - a.activeFrom);
+  const buses = (block.notes.buses ?? []).map((name, at) => {
+    const here = broker.buses.indexOf(name);
+    return here < 0 ? at : here;
+  });
   const frame = newStoredFrame();
   const message: Message = { ...frame, monoMs: 0 };
   const frames = block.frames();
   try {
     while (frames.next(frame) && frame.seq <= head) {
-      if (frame.seq <= knownThrough) continue;
+      if (frame.seq <= progress.throughSeq) continue;
       const { seq, id, pgn, timeUs, data, offset, length } = frame;
       const monoMs = time.heard(timeUs / 1000);
-      while ((devices.at(-1)?.activeFrom ?? Infinity) < frames.index) {
-        const device = devices.pop();
-        const sinceSeq = seq - frames.index + 1 + (device?.activeFrom ?? 0);
-        // What the table says of times that are known already is older than what is known.
-        if (sinceSeq > knownThrough) learn(broker, { device, buses, at: { timeUs, monoMs } });
+      if (seq > progress.throughSeq + 1) {
+        const known = block.devices.filter(({ activeFrom }) => activeFrom < frames.index);
+        known.sort((a, b) => a.activeFrom - b.activeFrom);
+        for (const device of known) learn(broker, { device, buses, at: { timeUs, monoMs } });
       }
       const bus = buses[frame.bus] ?? frame.bus;
       broker.recall(seq, Object.assign(message, { bus, id, pgn, timeUs, monoMs, data, offset, length }));
+      progress.throughSeq = seq;
       yield;
     }
   } catch (error) {
@@ -79,11 +80,10 @@ function* recallBlock(
 }
 
 function learn({ registry }: Broker, { device, buses, at }: {
-  device: BlockDevice | undefined;
+  device: BlockDevice;
   buses: readonly number[];
   at: { timeUs: number; monoMs: number };
 }): void {
-  if (!device) return;
   const { bus, src, name, activeFrom: _, ...product } = device;
   const isKnown = product.productCode !== 0 || product.modelId !== "";
   registry.learn({ bus: buses[bus] ?? bus, src, name, product: isKnown ? product : undefined }, at);

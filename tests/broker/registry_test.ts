@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { DEFAULT_DEVICE_IDLE_TIMEOUT_MS, Registry } from "../../src/broker/mod.ts";
-import { buildName } from "../../src/frame/mod.ts";
-import { claim, message, nameFields, product } from "../support/messages.ts";
+import { DEFAULT_DEVICE_IDLE_TIMEOUT_MS, Registry, type RestoredDevice } from "../../src/broker/mod.ts";
+import { buildName, parseName } from "../../src/frame/mod.ts";
+import { claim, message, nameFields, product, START_US } from "../support/messages.ts";
 
 const GARMIN = buildName(nameFields({
   uniqueNumber: 1234,
@@ -283,4 +283,57 @@ Deno.test("who stops listening hears no more", () => {
   stop();
   registry.note(message({ src: 2 }));
   assert.equal(heard, 1);
+});
+
+/** What was known of a device before a restart. */
+function known(init: Partial<RestoredDevice> = {}): RestoredDevice {
+  const times = { firstUs: START_US, lastUs: START_US + 5, lastMonoMs: -9 };
+  return { bus: 0, src: 7, name: GARMIN, product: undefined, ...times, packets: 12, bytes: 80, ...init };
+}
+
+Deno.test("what was known of an address before a restart is put back, and goes on from there", () => {
+  const { registry, events } = watched();
+  registry.restore(known());
+  assert.deepEqual(registry.get(0, 7), { ...known(), fields: parseName(GARMIN) });
+  registry.note(message({ src: 7, monoMs: 1, data: [1, 2] }));
+  const { packets, bytes, firstUs, lastUs, lastMonoMs } = registry.get(0, 7)!;
+  assert.deepEqual([packets, bytes, firstUs, lastUs, lastMonoMs], [13, 82, START_US, START_US + 1000, 1]);
+  registry.expire(1, 9);
+  registry.note(claim(GARMIN, { src: 8, monoMs: 2 }));
+  assert.deepEqual(events, ["added 0/7", "removed 0/7", "added 0/8"]);
+});
+
+Deno.test("nothing is put back where an address or a NAME is taken, or no address is", () => {
+  const registry = new Registry(["can0", "can1"]);
+  registry.restore(known());
+  const wrong = [{}, { src: 8 }, { src: 254 }, { src: -1 }, { src: 1.5, name: AIRMAR }, { bus: 2 }];
+  for (const init of wrong) assert.throws(() => registry.restore(known(init)), RangeError, JSON.stringify(init.src));
+  registry.restore(known({ bus: 1 }));
+  registry.restore(known({ src: 8, name: undefined }));
+  registry.restore(known({ src: 9, name: undefined }));
+  assert.deepEqual(addresses(registry), ["0/7", "0/8", "0/9", "1/7"]);
+});
+
+Deno.test("a registry that is cleared tells of each device that it forgets", () => {
+  const { registry, events } = watched(["can0", "can1"]);
+  for (const bus of [0, 1]) registry.note(message({ src: 4, bus }));
+  registry.clear();
+  assert.deepEqual([registry.size, addresses(registry), events.slice(2)], [0, [], ["removed 0/4", "removed 1/4"]]);
+});
+
+Deno.test("what is told again of a device is learned, and counts as nothing heard", () => {
+  const { registry, events } = watched();
+  registry.note(message({ src: 1, monoMs: 1 }));
+  const { lastUs, lastMonoMs } = registry.get(0, 1)!;
+  registry.introduce(claim(GARMIN, { src: 1, monoMs: 50 }));
+  registry.introduce(product("GMI 10", { src: 1, monoMs: 50 }));
+  registry.introduce(product("DST 800", { src: 2, monoMs: 50 }));
+  registry.introduce(claim(AIRMAR, { src: 254, monoMs: 50 }));
+  registry.introduce(message({ src: 3, monoMs: 50 }));
+  const first = registry.get(0, 1)!;
+  assert.deepEqual([first.name, first.product?.modelId, first.packets], [GARMIN, "GMI 10", 1]);
+  assert.deepEqual([first.lastUs, first.lastMonoMs], [lastUs, lastMonoMs]);
+  assert.deepEqual(addresses(registry), ["0/1", "0/2"]);
+  assert.equal(registry.get(0, 2)?.packets, 0);
+  assert.deepEqual(events, ["added 0/1", "updated 0/1", "updated 0/1", "added 0/2", "updated 0/2"]);
 });

@@ -1,9 +1,9 @@
 import { type Clock, Logger } from "../../src/base/mod.ts";
-import { RingPool } from "../../src/broker/mod.ts";
+import { type DeviceRecord, type Registry, RingPool } from "../../src/broker/mod.ts";
 import { Replica, type ReplicaOptions } from "../../src/cloud/mod.ts";
 import { compileFilter } from "../../src/filter/mod.ts";
 import { formatHex, type Message } from "../../src/frame/mod.ts";
-import { Journal } from "../../src/journal/mod.ts";
+import { type BlockDevice, Journal, NO_PRODUCT } from "../../src/journal/mod.ts";
 import { manufacturerCode } from "../../src/pgn/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { claim, message, product } from "../support/messages.ts";
@@ -18,12 +18,15 @@ export class BoatHere {
   /** What was logged. */
   readonly lines: string[] = [];
   readonly directory: string;
-  readonly #journal: Journal;
+  /** Last number that came. */
   head = 0;
+  readonly #journal: Journal;
+  readonly #late: { registry?: Registry };
 
-  private constructor(directory: string, journal: Journal) {
+  private constructor(directory: string, journal: Journal, late: { registry?: Registry }) {
     this.directory = directory;
     this.#journal = journal;
+    this.#late = late;
   }
 
   static async open(folder: string): Promise<BoatHere> {
@@ -31,8 +34,14 @@ export class BoatHere {
     await Deno.mkdir(directory);
     const silent: Clock = new FakeClock();
     const log = new Logger({ write: () => {} });
-    const settings = { blockBytes: 4096, compression: "zstd", clock: silent, log, buses: BUSES } as const;
-    return new BoatHere(directory, await Journal.open({ directory, stateDirectory: directory, ...settings }));
+    const late: { registry?: Registry } = {};
+    const journal = await Journal.open({
+      ...{ directory, log, buses: BUSES, clock: silent, compression: "zstd", blockBytes: 4096, rotateBytes: 10_000 },
+      stateDirectory: directory,
+      devices: () => Array.from(late.registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
+      productOf: (bus, src) => late.registry?.get(bus, src)?.product,
+    });
+    return new BoatHere(directory, journal, late);
   }
 
   /** The run of numbers that the journal is in. */
@@ -43,7 +52,7 @@ export class BoatHere {
   /** Opens the replica as it would be after whatever came before. */
   async replica(options: Partial<ReplicaOptions> = {}): Promise<Replica> {
     const { clock, pool, directory, epoch, head } = this;
-    return await Replica.open({
+    const replica = await Replica.open({
       ...{ clock, pool, directory, epoch, head },
       id: "boat-1",
       buses: BUSES,
@@ -56,6 +65,8 @@ export class BoatHere {
       log: new Logger({ write: (line) => this.lines.push(line) }),
       ...options,
     });
+    this.#late.registry = replica.broker.registry;
+    return replica;
   }
 
   /** A live frame comes: it is recorded, and given to the replica if there is one. */
@@ -63,6 +74,12 @@ export class BoatHere {
     this.head = this.#journal.next();
     this.#journal.append(this.head, frame);
     replica?.take(this.head, frame);
+  }
+
+  /** Files of the journal that are whole, the oldest first. */
+  async closedFiles(): Promise<string[]> {
+    await this.#journal.sync();
+    return this.#journal.index.files.slice(0, -1).map(({ path }) => path);
   }
 
   /** Lines of the log that say this. */
@@ -73,6 +90,11 @@ export class BoatHere {
   async close(): Promise<void> {
     await this.#journal.close();
   }
+}
+
+/** What a block says of a device. */
+function blockDevice({ bus, src, name = 0n, product = NO_PRODUCT }: DeviceRecord): BlockDevice {
+  return { bus, src, name, activeFrom: 0, ...product };
 }
 
 /** Ends a replica as a crash does: nothing is written any more. */

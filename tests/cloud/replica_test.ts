@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { silentLogger } from "../../src/base/mod.ts";
 import { SNAPSHOT_FILE } from "../../src/cloud/mod.ts";
+import { JournalIndex } from "../../src/journal/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { claim, message, product } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
@@ -99,6 +101,27 @@ Deno.test(
       assert.equal(boat.told(line).length, 1);
       await crash(second);
     }
+  }),
+);
+
+Deno.test(
+  "where claims are out of reach, what the blocks of the journal say of devices is learned",
+  DISK,
+  withBoat(async (boat) => {
+    const first = await boat.replica();
+    boat.feed(claim(5n << 32n, { src: 1 }), first);
+    boat.feed(product("AIS 650", { src: 1 }), first);
+    const random = new Random(9);
+    const anything = () => message({ src: 1, pgn: 129029, monoMs: boat.head, data: random.bytes(223) });
+    while ((await boat.closedFiles()).length < 2) for (let i = 0; i < 20; i++) boat.feed(anything(), first);
+    await crash(first);
+    await Deno.remove((await boat.closedFiles())[0]!);
+    const index = await JournalIndex.open(boat.directory, { log: silentLogger });
+    const second = await boat.replica({ index });
+    const { name, product: told, packets } = second.broker.registry.get(0, 1)!;
+    assert.deepEqual([name, told?.modelId], [5n << 32n, "AIS 650"]);
+    assert.ok(packets > 0 && packets < boat.head);
+    await crash(second);
   }),
 );
 
