@@ -1,5 +1,5 @@
 import { AtomicFile, type DurableFile, errorText, type Logger, parseTimestamp, readKept } from "../base/mod.ts";
-import type { JournalIndex } from "../journal/mod.ts";
+import { type JournalIndex, MAX_BUSES } from "../journal/mod.ts";
 import { EPOCH_BYTES, type LostRange, MAX_TEXT_BYTES, Ranges } from "../replication/mod.ts";
 import { Received, type ReceivedRecord } from "./received.ts";
 import { type EpochHistory, MAX_PREVIOUS_EPOCHS } from "./received_epochs.ts";
@@ -23,6 +23,8 @@ export interface InstanceState {
   journalBytes: number;
   /** When it was last heard of, milliseconds since 1970; undefined: not known. */
   lastSeenMs: number | undefined;
+  /** Names of its buses by index; none: it has told none. */
+  buses: readonly string[];
   /** Of its numbers: what is here, and what is not to be had. */
   received: ReceivedRecord;
 }
@@ -61,7 +63,10 @@ export async function loadState(file: DurableFile, { id, journal, log }: LoadSta
  *
  * @param id the boat
  */
-export function keptState(id: string, { epochs, headSeq, journalBytes, lastSeenMs, received }: InstanceState): unknown {
+export function keptState(
+  id: string,
+  { epochs, headSeq, journalBytes, lastSeenMs, buses, received }: InstanceState,
+): unknown {
   const safe = new Received(received);
   return {
     version: VERSION,
@@ -73,6 +78,7 @@ export function keptState(id: string, { epochs, headSeq, journalBytes, lastSeenM
     boat_head_seq: headSeq,
     boat_journal_bytes: journalBytes,
     last_seen: lastSeenMs === undefined ? null : new Date(lastSeenMs).toISOString(),
+    bus_names: buses,
     ranges: received.durable,
     void: received.void,
     lost: received.lost,
@@ -103,6 +109,7 @@ export function parseState(text: string, id: string): InstanceState {
     headSeq: readCount(found, "boat_head_seq"),
     journalBytes: readCount(found, "boat_journal_bytes"),
     lastSeenMs: readTime(found["last_seen"]),
+    buses: readBuses(found["bus_names"] ?? []),
     received,
   };
 }
@@ -131,6 +138,12 @@ function readEpochs({ epoch, previous_epochs: previous }: Record<string, unknown
     throw new TypeError("its previous epochs are none");
   }
   return { current: epoch ?? undefined, previous };
+}
+
+function readBuses(value: unknown): string[] {
+  const isName = (name: unknown): name is string => typeof name === "string" && name.length <= MAX_TEXT_BYTES;
+  if (Array.isArray(value) && value.length <= MAX_BUSES && value.every(isName)) return value;
+  throw new TypeError(`its "bus_names" are none`);
 }
 
 function readCount(found: Record<string, unknown>, key: string): number {

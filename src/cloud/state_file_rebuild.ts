@@ -7,6 +7,8 @@ import type { EpochHistory } from "./received_epochs.ts";
 export interface RebuiltState {
   /** The newest run of numbers. Those before it are not told: in which order they came the files do not say for sure. */
   epochs: EpochHistory;
+  /** Names of its buses by index. */
+  buses: readonly string[];
   /** Its frames. */
   received: ReceivedRecord;
 }
@@ -15,9 +17,12 @@ export interface RebuiltState {
 export async function rebuildState(journal: JournalIndex): Promise<RebuiltState> {
   const epochWord = journal.files.at(-1)?.epochWord;
   const durable = new Ranges();
-  const current = epochWord === undefined ? undefined : await readInto(durable, { journal, epochWord, fromSeq: 1 });
+  const { epoch: current, buses = [] } = epochWord === undefined
+    ? {}
+    : await readInto(durable, { journal, epochWord, fromSeq: 1 });
   // Frames of a run that no block names could not be told from those of the next.
-  return { epochs: { current, previous: [] }, received: { durable: current ? [...durable] : [], void: [], lost: [] } };
+  const received = { durable: current ? [...durable] : [], void: [], lost: [] };
+  return { epochs: { current, previous: [] }, buses, received };
 }
 
 /**
@@ -36,16 +41,17 @@ export async function withNewerFrames(
   return { ...received, durable: [...durable] };
 }
 
-/** Adds the numbers that blocks hold. Gives the run of numbers that they name, hex. */
+/** Adds the numbers that blocks hold. Gives the run of numbers that they name, hex, and the buses of the newest. */
 async function readInto(
   durable: Ranges,
   { journal, epochWord, fromSeq }: { journal: JournalIndex; epochWord: number; fromSeq: number },
-): Promise<string | undefined> {
-  let epoch: string | undefined;
+): Promise<{ epoch?: string; buses?: readonly string[] }> {
+  const found: { epoch?: string; buses?: readonly string[] } = {};
   for await (const { baseSeq, frameCount, notes } of journal.blocks({ epochWord, fromSeq })) {
     // Blocks of peers' boats name none: there the file's header has to do.
-    if (notes.epoch && epochWordOf(notes.epoch) === epochWord) epoch ??= notes.epoch.toHex();
+    if (notes.epoch && epochWordOf(notes.epoch) === epochWord) found.epoch ??= notes.epoch.toHex();
+    if (notes.buses) found.buses = notes.buses;
     if (baseSeq !== undefined) durable.add(baseSeq, baseSeq + frameCount);
   }
-  return epoch;
+  return found;
 }

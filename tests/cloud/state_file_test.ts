@@ -42,6 +42,7 @@ function randomState(random: Random): InstanceState {
     headSeq: random.int(6000),
     journalBytes: random.int(2 ** 40),
     lastSeenMs: random.chance(0.2) ? undefined : random.int(2 ** 41),
+    buses: random.some(["can0", "can1", "engine"]),
     received: received.record(),
   };
 }
@@ -92,7 +93,7 @@ Deno.test("the written state tells cursor, holes and when the boat was last hear
   received.markDurable({ start: 1, end: 2200 });
   const lastSeenMs = Date.UTC(2026, 0, 2, 3, 4, 5);
   const epochs = { current: EPOCH.toHex(), previous: [] };
-  const state = { epochs, headSeq: 2499, journalBytes: 7, lastSeenMs, received: received.record() };
+  const state = { epochs, headSeq: 2499, journalBytes: 7, lastSeenMs, buses: ["can0"], received: received.record() };
   assert.deepEqual(JSON.parse(textOf(state)), {
     version: 1,
     id: BOAT,
@@ -103,6 +104,7 @@ Deno.test("the written state tells cursor, holes and when the boat was last hear
     boat_head_seq: 2499,
     boat_journal_bytes: 7,
     last_seen: "2026-01-02T03:04:05.000Z",
+    bus_names: ["can0"],
     ranges: [{ start: 1, end: 1000 }, { start: 2000, end: 2200 }],
     void: [],
     lost: [],
@@ -128,6 +130,9 @@ Deno.test("a state that makes no sense is refused", () => {
     { boat_head_seq: -1 },
     { boat_journal_bytes: 0.5 },
     { last_seen: "yesterday" },
+    { bus_names: "can0" },
+    { bus_names: [7] },
+    { bus_names: ["a", "b", "c", "d", "e"] },
   ];
   for (const change of wrong) {
     assert.throws(() => parseState(JSON.stringify({ ...good, ...change }), BOAT), TypeError, JSON.stringify(change));
@@ -162,7 +167,7 @@ Deno.test("a state with as much as is kept of a boat is below the size that is r
     lost: ranges(MAX_LOST_RANGES, 6).map((range) => ({ ...range, reason })),
   };
   const epochs = { current: EPOCH.toHex(), previous: [] };
-  const text = textOf({ epochs, headSeq: 2 ** 53 - 2, journalBytes: 0, lastSeenMs: 0, received });
+  const text = textOf({ epochs, headSeq: 2 ** 53 - 2, journalBytes: 0, lastSeenMs: 0, buses: [], received });
   assert.ok(text.length < MAX_STATE_BYTES, `${text.length}`);
 });
 
@@ -208,6 +213,7 @@ Deno.test(
         assert.deepEqual(state.epochs, { current: EPOCH.toHex(), previous: [] });
         assert.deepEqual(state.received.durable, [{ start: 701, end: 851 }, { start: 1001, end: 1101 }]);
         assert.equal(state.headSeq, 1100);
+        assert.deepEqual(state.buses, ["can0"]);
         assert.equal(lines.length, 2);
         assert.match(lines[0]!, /notes on what is here of "boat-1" are lost/);
         assert.match(lines[1]!, /looked up in its journal files id=boat-1 frames=250/);

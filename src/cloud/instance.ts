@@ -1,0 +1,379 @@
+import { errorText, KeptFile, TokenBucket } from "../base/mod.ts";
+import { type Message, newStoredFrame, pgnOfId } from "../frame/mod.ts";
+import { JournalIndex, MAX_BUSES } from "../journal/mod.ts";
+import {
+  type HandshakeRequest,
+  type HandshakeResponse,
+  type LiveFrame,
+  RangesFullError,
+  RpcError,
+} from "../replication/mod.ts";
+import type { BackfillFiles } from "./backfill_files.ts";
+import type { CheckedBlock } from "./block_check.ts";
+import { DiagnosticEvents, type DiagnosticEventType } from "./diagnostic_events.ts";
+import type { InstanceJournal } from "./instance_journal.ts";
+import { InstanceRecord, type InstanceSummary } from "./instance_record.ts";
+import { InstanceStores, type InstanceStoresOptions } from "./instance_stores.ts";
+import type { Received } from "./received.ts";
+import type { Replica } from "./replica.ts";
+import { type InstanceState, keptState, loadState, stateFile } from "./state_file.ts";
+
+/** A boat's stream, as far as the boat's other streams matter. */
+export interface InstanceSession {
+  /** Ends it; of what it brings nothing counts any more. */
+  end(error: RpcError): void;
+}
+
+/** While a boat is heard of, what is known of it is written down so often. */
+const STATE_EVERY_MS = 5000;
+const ID_MASK = 0x1fffffff;
+const BUS_SHIFT = 29;
+
+/**
+ * One boat in the cloud. While nobody uses it, only what is known of its numbers is in memory; its files are opened by a
+ * handshake, or by who wants to read, and closed when they are idle.
+ */
+export class Instance {
+  readonly id: string;
+  readonly directory: string;
+  /** What happened lately. */
+  readonly events: DiagnosticEvents = new DiagnosticEvents();
+  readonly record: InstanceRecord;
+  readonly #options: InstanceStoresOptions;
+  readonly #kept: KeptFile;
+  readonly #frame: Message = { ...newStoredFrame(), monoMs: 0 };
+  readonly #stores: InstanceStores;
+  #bucket: { rateLimit: number; rateBurst: number; tokens: TokenBucket } | undefined;
+  #isGreeted = false;
+  #isStopped = false;
+  #live: InstanceSession | undefined;
+  #backfill: InstanceSession | undefined;
+  /** Opening and closing, one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #usedMs: number;
+  #savedMs = -Infinity;
+  #isNews = false;
+
+  private constructor(options: InstanceStoresOptions, state: InstanceState) {
+    const { id, directory, clock, log } = options;
+    this.id = id;
+    this.directory = directory;
+    this.#options = options;
+    this.record = new InstanceRecord(state);
+    this.#stores = new InstanceStores(options, this.record);
+    this.#usedMs = clock.monoMs();
+    this.#kept = new KeptFile(stateFile(directory), {
+      what: `notes on what is here of "${id}"`,
+      content: () => keptState(id, this.record.state),
+      log,
+    });
+  }
+
+  /** Reads what is known of the boat from before. */
+  static async load(options: InstanceStoresOptions): Promise<Instance> {
+    const { id, directory, log } = options;
+    const journal = () => JournalIndex.open(directory, { log });
+    return new Instance(options, await loadState(stateFile(directory), { id, journal, log }));
+  }
+
+  /** Whether the boat streams live frames now. */
+  get connected(): boolean {
+    return this.#live !== undefined;
+  }
+
+  /** Whether its files are open. */
+  get isOpen(): boolean {
+    return this.#stores.journal !== undefined;
+  }
+
+  /** Its numbers in the current run. */
+  get received(): Received {
+    return this.record.received;
+  }
+
+  /** The replica, where it runs. */
+  get runningReplica(): Replica | undefined {
+    return this.#stores.replica;
+  }
+
+  /** What is known of it. */
+  summary(): InstanceSummary {
+    const { failure, journal } = this.#stores;
+    const recording: InstanceSummary["recording"] = failure !== undefined
+      ? { kind: "failing", reason: failure }
+      : { kind: journal?.isRecording ? "recording" : "idle" };
+    return { id: this.id, ...this.record.summary({ connected: this.connected }), recording };
+  }
+
+  /**
+   * The replica, started when it is not running.
+   *
+   * @throws {RpcError} `UNAVAILABLE`: the boat's files cannot be used; `FAILED_PRECONDITION`: the boat was never here
+   */
+  replica(): Promise<Replica> {
+    return this.#inTurn(async () => {
+      await this.#open();
+      return await this.#stores.startReplica();
+    });
+  }
+
+  /**
+   * Takes the boat's word on what it has, and answers what is wanted of it. Streams that are open go on.
+   *
+   * @throws {RpcError} `FAILED_PRECONDITION`: another machine may be this boat; `UNAVAILABLE`: nothing can be written
+   */
+  handshake(request: HandshakeRequest): Promise<HandshakeResponse> {
+    return this.#inTurn(async () => {
+      const journal = await this.#open();
+      const { failure } = this.#stores;
+      if (failure !== undefined) throw unavailable(`nothing can be recorded: ${failure}`);
+      const known = this.record.epoch !== undefined;
+      const verdict = this.record.judge(request);
+      if (verdict.kind === "clone") {
+        this.note("live_stop", `refused: ${verdict.reason}`);
+        throw new RpcError("FAILED_PRECONDITION", verdict.reason);
+      }
+      const busesBefore = this.#stores.buses;
+      this.record.nameBuses(request.busNames.slice(0, MAX_BUSES));
+      if (verdict.kind === "new") await this.#beginEpoch(request, { reason: verdict.reason, busesBefore });
+      else if (busesBefore.join("\n") !== this.#stores.buses.join("\n")) await this.#stores.useBuses();
+      const leftOut = this.record.declare(request);
+      if (leftOut > 0) this.#options.log.warn("a boat tells of too many gaps", { id: this.id, leftOut });
+      this.#isGreeted = true;
+      this.heard();
+      this.#save();
+      this.#stores.settle();
+      return this.record.answer(request, { known, lastLive: journal.lastLive, settings: this.#options.settings() });
+    });
+  }
+
+  /**
+   * A live stream begins; one that is open has to go.
+   *
+   * @throws {RpcError} `FAILED_PRECONDITION`: there was no handshake
+   */
+  enterLive(session: InstanceSession): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#requireGreeting();
+      const before = this.#live;
+      this.#live = session;
+      before?.end(takenOver());
+      this.record.counters.liveStreams++;
+      // Without it the boat's frames are safe all the same.
+      if (this.#options.openReplica) await this.#stores.startReplica().catch((error) => this.#tellReplica(error));
+    });
+  }
+
+  /** A backfill begins; one that is open has to go. Gives where its blocks go. @throws as {@linkcode enterLive} */
+  enterBackfill(session: InstanceSession): Promise<BackfillFiles> {
+    return this.#inTurn(() => {
+      const journal = this.#requireGreeting();
+      const before = this.#backfill;
+      this.#backfill = session;
+      before?.end(takenOver());
+      return Promise.resolve(journal.beginBackfill());
+    });
+  }
+
+  /** A stream has ended. */
+  leave(session: InstanceSession): void {
+    if (this.#live === session) this.#live = undefined;
+    if (this.#backfill === session) this.#backfill = undefined;
+    this.#usedMs = this.#options.clock.monoMs();
+    this.#save();
+  }
+
+  /** A backfill has ended, and its files with it. */
+  async leaveBackfill(session: InstanceSession, files: BackfillFiles): Promise<void> {
+    await (this.#stores.journal?.endBackfill(files) ?? files.end());
+    this.leave(session);
+  }
+
+  /** The boat was heard of. */
+  heard(): void {
+    this.#isNews = true;
+    this.record.seen(Math.floor(this.#options.clock.wallUs() / 1000));
+    this.#usedMs = this.#options.clock.monoMs();
+  }
+
+  /** Notes what happened. */
+  note(type: DiagnosticEventType, detail: string): void {
+    this.events.add({ timeMs: Math.floor(this.#options.clock.wallUs() / 1000), type, detail });
+  }
+
+  /**
+   * Takes a live frame: into the journal, and to who listens. A number 0 only tells of a device.
+   *
+   * @throws {RpcError} it cannot be kept; the boat has to send it again
+   */
+  take({ seq, timestampUs, canId, data }: LiveFrame): void {
+    const frame = this.#frame;
+    frame.id = canId & ID_MASK;
+    frame.bus = canId >>> BUS_SHIFT & (MAX_BUSES - 1);
+    frame.pgn = pgnOfId(frame.id);
+    frame.timeUs = timestampUs;
+    frame.monoMs = timestampUs / 1000;
+    frame.data = data;
+    frame.length = data.length;
+    if (frame.bus >= this.#stores.buses.length) {
+      throw new RpcError("INVALID_ARGUMENT", `frame ${seq} is of bus ${frame.bus}, which the boat has not named`);
+    }
+    if (seq === 0) this.#stores.replica?.introduce(frame);
+    else if (this.#keep(seq, frame)) this.#stores.replica?.take(seq, frame);
+  }
+
+  /** Whether so many live frames may come now. All streams of the boat share the rate: another one brings no more. */
+  takeTokens(
+    frames: number,
+    { nowMs, rateLimit, rateBurst }: { nowMs: number; rateLimit: number; rateBurst: number },
+  ): boolean {
+    if (this.#bucket?.rateLimit !== rateLimit || this.#bucket.rateBurst !== rateBurst) {
+      this.#bucket = { rateLimit, rateBurst, tokens: new TokenBucket({ perSecond: rateLimit, burst: rateBurst }) };
+    }
+    return this.#bucket.tokens.take(nowMs, frames);
+  }
+
+  /** A block is on disk. Gives how many of its frames are new. */
+  stored({ seqs }: CheckedBlock): number {
+    const { received, record: { counters } } = this;
+    let frames = 0;
+    for (const { start, end } of received.addBlock(seqs)) frames += end - start;
+    received.markDurable(seqs);
+    counters.backfillBlocks++;
+    counters.backfillFrames += frames;
+    return frames;
+  }
+
+  /** What is known to be durable now may be acknowledged. Gives up to where. */
+  acknowledge(): number {
+    this.#stores.settle();
+    return this.received.ack;
+  }
+
+  /** Closes what is idle, and writes down what is known. Once a second. */
+  keepHouse(): void {
+    if (!this.isOpen) return;
+    const { clock, settings } = this.#options;
+    const nowMs = clock.monoMs();
+    this.#stores.settle();
+    this.#stores.replica?.keepHouse();
+    if (this.#isNews && nowMs - this.#savedMs >= STATE_EVERY_MS) this.#save();
+    if (!this.#isIdle(nowMs, settings().brokerIdleTimeoutMs)) return;
+    void this.#inTurn(async () => {
+      if (this.#isIdle(clock.monoMs(), settings().brokerIdleTimeoutMs)) await this.#close();
+    });
+  }
+
+  /** Whether a file of its directory, by its name, is being written; true before it is there. */
+  isFileOpen(name: string): boolean {
+    return this.#stores.journal?.isOpen(name) ?? false;
+  }
+
+  /** A file of its directory was deleted. */
+  noteRemoved(name: string): void {
+    this.#stores.journal?.index.noteRemoved(`${this.directory}/${name}`);
+  }
+
+  /** Pauses recording of live frames, or goes on; a boat that comes meanwhile is told to come again. */
+  pause(isPaused: boolean): void {
+    this.#stores.pause(isPaused);
+  }
+
+  /** Ends its streams, writes everything, and closes its files. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const session of [this.#live, this.#backfill]) session?.end(unavailable("the server is stopping"));
+    await this.#inTurn(() => this.#close());
+    await this.#kept.close();
+  }
+
+  /** Journals a live frame. False when it is too late for that. */
+  #keep(seq: number, frame: Message): boolean {
+    const { received, record: { counters } } = this;
+    const journal = this.#requireGreeting();
+    counters.liveFrames++;
+    if (seq <= journal.lastLive) {
+      if (received.has(seq)) counters.duplicateFrames++;
+      else counters.refusedFrames++;
+      return false;
+    }
+    if (!addLive(received, seq)) {
+      counters.duplicateFrames++;
+      return true;
+    }
+    if (journal.append(seq, frame)) return true;
+    received.forget({ start: seq, end: seq + 1 });
+    counters.refusedFrames++;
+    throw unavailable(`frame ${seq} cannot be kept: ${this.#stores.failure ?? "the disk is too slow"}`);
+  }
+
+  #isIdle(nowMs: number, timeoutMs: number): boolean {
+    if (!this.isOpen || this.#live || this.#backfill) return false;
+    return nowMs - this.#usedMs >= timeoutMs && (this.#stores.replica?.idleMs(nowMs) ?? Infinity) >= timeoutMs;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  #save(): void {
+    this.#isNews = false;
+    this.#savedMs = this.#options.clock.monoMs();
+    this.#kept.changed();
+  }
+
+  #requireGreeting(): InstanceJournal {
+    if (this.#isStopped) throw unavailable("the server is stopping");
+    if (this.#stores.journal && this.#isGreeted) return this.#stores.journal;
+    throw new RpcError("FAILED_PRECONDITION", "a handshake comes first");
+  }
+
+  #open(): Promise<InstanceJournal> {
+    if (this.#isStopped) throw unavailable("the server is stopping");
+    this.#usedMs = this.#options.clock.monoMs();
+    return this.#stores.open();
+  }
+
+  async #beginEpoch(
+    request: HandshakeRequest,
+    { reason, busesBefore }: { reason: string; busesBefore: readonly string[] },
+  ): Promise<void> {
+    for (const session of [this.#live, this.#backfill]) {
+      session?.end(new RpcError("ABORTED", "the boat's numbers have begun again"));
+    }
+    this.record.beginEpoch(request, (count) => crypto.getRandomValues(new Uint8Array(count)));
+    this.#options.log.info("a boat's numbers begin", { id: this.id, epoch: this.record.epoch, reason });
+    await this.#stores.beginEpoch(busesBefore);
+  }
+
+  #tellReplica(error: unknown): void {
+    this.#options.log.error("replica cannot be started", { id: this.id, error: errorText(error) });
+  }
+
+  async #close(): Promise<void> {
+    if (!this.isOpen) return;
+    this.#isGreeted = false;
+    await this.#stores.close();
+    this.#save();
+  }
+}
+
+function addLive(received: Received, seq: number): boolean {
+  try {
+    return received.addLive(seq);
+  } catch (error) {
+    if (error instanceof RangesFullError) throw new RpcError("RESOURCE_EXHAUSTED", `too many holes: ${error.message}`);
+    if (error instanceof RangeError) throw new RpcError("INVALID_ARGUMENT", error.message);
+    throw error;
+  }
+}
+
+function takenOver(): RpcError {
+  return new RpcError("ABORTED", "another connection of this boat took over");
+}
+
+function unavailable(reason: string): RpcError {
+  return new RpcError("UNAVAILABLE", reason);
+}

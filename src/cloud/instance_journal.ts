@@ -1,0 +1,198 @@
+import type { Clock, Logger } from "../base/mod.ts";
+import type { Message } from "../frame/mod.ts";
+import {
+  JournalIndex,
+  type JournalState,
+  JournalWriter,
+  type JournalWriterOptions,
+  mendNewest,
+  recover,
+  type Recovered,
+} from "../journal/mod.ts";
+import type { Range } from "../replication/mod.ts";
+import { BACKFILL_PREFIX, BackfillFiles, MAX_OPEN_BACKFILL_FILES } from "./backfill_files.ts";
+import type { InstanceSettings } from "./instance_settings.ts";
+
+/** First part of the names of files with live frames. */
+const LIVE_PREFIX = "nmea2k";
+/** Blocks that wait for a disk; what a boat sends beyond that it sends again later. */
+const MAX_BACKLOG_BLOCKS = 8;
+
+/** A boat's run of numbers and its buses. */
+export interface Numbering {
+  /** 16 bytes. */
+  epoch: Uint8Array<ArrayBuffer>;
+  /** Names of the buses, in the order of their indexes. */
+  buses: readonly string[];
+}
+
+/** How a boat's files are opened. */
+export interface InstanceJournalOptions extends Pick<JournalWriterOptions, "devices" | "productOf"> {
+  /** The boat's directory. */
+  directory: string;
+  settings: () => InstanceSettings;
+  clock: Clock;
+  log: Logger;
+  /** Told of every file of live frames that is ended. */
+  onLiveEnded?: (() => void) | undefined;
+}
+
+/**
+ * The files of one boat that is in use: live frames, written as they come, and blocks that the boat has sent later. Both
+ * are read as one journal. Files are made when there is something to go into them.
+ */
+export class InstanceJournal {
+  /** What is on disk, and what is about to be. */
+  readonly index: JournalIndex;
+  readonly #options: InstanceJournalOptions;
+  readonly #recovered: Recovered;
+  readonly #sessions: Set<BackfillFiles>;
+  /** The writer keeps this very list: names that change here are those of its next block. */
+  readonly #buses: string[] = [];
+  #epoch: Uint8Array<ArrayBuffer> | undefined;
+  #writer: JournalWriter | undefined;
+  #lastLive = 0;
+  /** Everything live up to this number was told to be durable. */
+  #toldThrough = 0;
+  #isPaused = false;
+
+  private constructor(options: InstanceJournalOptions, parts: {
+    recovered: Recovered;
+    late: { journal?: InstanceJournal };
+    index: JournalIndex;
+  }) {
+    this.#options = options;
+    this.#recovered = parts.recovered;
+    this.index = parts.index;
+    this.#sessions = new Set();
+    parts.late.journal = this;
+  }
+
+  /**
+   * Mends what is torn, and looks at what is there.
+   *
+   * @throws {Error} the directory cannot be read or written
+   */
+  static async open(options: InstanceJournalOptions): Promise<InstanceJournal> {
+    const { directory, log } = options;
+    const { compression } = options.settings();
+    const recovered = await recover({ directory, prefix: LIVE_PREFIX, compression, onlyOwn: true, log });
+    await mendNewest({ directory, prefix: BACKFILL_PREFIX, count: MAX_OPEN_BACKFILL_FILES, log });
+    const late: { journal?: InstanceJournal } = {};
+    const index = await JournalIndex.open(directory, { log, unwritten: () => late.journal?.unwritten() ?? [] });
+    return new InstanceJournal(options, { recovered, late, index });
+  }
+
+  /** The last live number of this run that is in the journal; those that come must be above it. 0: none. */
+  get lastLive(): number {
+    return this.#lastLive;
+  }
+
+  /** How recording of live frames does. */
+  get state(): JournalState {
+    return this.#writer?.state ?? { kind: "recording" };
+  }
+
+  /** Whether live frames are being recorded. */
+  get isRecording(): boolean {
+    return this.#writer !== undefined;
+  }
+
+  /** Blocks that are not on disk yet, oldest first. */
+  unwritten(): Uint8Array<ArrayBuffer>[] {
+    return this.#writer?.unwritten() ?? this.#recovered.pending.map(({ bytes }) => bytes);
+  }
+
+  /** The run of numbers that frames are of from now on; live ones go on behind those that are here of it. */
+  use({ epoch, buses }: Numbering): void {
+    const isSame = this.#epoch?.toHex() === epoch.toHex();
+    if (this.#buses.join("\n") !== buses.join("\n")) {
+      this.#buses.splice(0, Infinity, ...buses);
+      if (isSame) void this.#writer?.rotate();
+    }
+    if (isSame) return;
+    const recovered = this.#recovered;
+    this.#epoch = epoch;
+    this.#lastLive = recovered.epoch?.toHex() === epoch.toHex() ? recovered.lastSeq : 0;
+    this.#toldThrough = this.#lastLive;
+    this.#writer?.beginEpoch(epoch);
+    // They wait for a writer, and there may be no live frame for long.
+    if (recovered.pending.length > 0) this.#writer ??= this.#openWriter(epoch);
+  }
+
+  /** Takes a live frame, whose number is above the last one; its bytes are copied. False when it cannot be kept. */
+  append(seq: number, message: Message): boolean {
+    if (seq <= this.#lastLive || this.#epoch === undefined) return false;
+    this.#writer ??= this.#openWriter(this.#epoch);
+    if (!this.#writer.append(seq, message)) return false;
+    this.#lastLive = seq;
+    return true;
+  }
+
+  /** Live numbers that a power cut leaves, of those that were taken and not told before. */
+  newlyDurable(): Range | undefined {
+    const through = this.#writer?.durableSeq ?? 0;
+    if (through <= this.#toldThrough) return undefined;
+    const range = { start: this.#toldThrough + 1, end: through + 1 };
+    this.#toldThrough = through;
+    return range;
+  }
+
+  /** Resolves when every live frame taken so far is durable. Rejects when the journal is closed before. */
+  async sync(): Promise<void> {
+    await this.#writer?.sync();
+  }
+
+  /** Begins a session of blocks. Whoever begins it ends it by {@linkcode endBackfill}. */
+  beginBackfill(): BackfillFiles {
+    const { directory, settings, log } = this.#options;
+    const { compression } = settings();
+    const files = new BackfillFiles({ directory, index: this.index, compression, log });
+    this.#sessions.add(files);
+    return files;
+  }
+
+  /** Ends the files of a session. */
+  async endBackfill(files: BackfillFiles): Promise<void> {
+    await files.end();
+    this.#sessions.delete(files);
+  }
+
+  /** Whether a file, by its name, is being written; true before it is there. */
+  isOpen(name: string): boolean {
+    return this.#writer?.openName === name || this.#sessions.values().some((files) => files.isOpen(name));
+  }
+
+  /** Pauses recording of live frames, or goes on: what comes meanwhile is not taken. */
+  pause(isPaused: boolean): void {
+    this.#isPaused = isPaused;
+    this.#writer?.pause(isPaused);
+  }
+
+  /** Writes everything and ends all files. What could not be written is not told to be durable. */
+  async close(): Promise<void> {
+    for (const files of [...this.#sessions]) await this.endBackfill(files);
+    await this.#writer?.close();
+  }
+
+  #openWriter(epoch: Uint8Array<ArrayBuffer>): JournalWriter {
+    const { directory, settings, clock, log, devices, productOf, onLiveEnded } = this.#options;
+    const { blockBytes, compression, rotateDurationMs, rotateBytes, syncIntervalMs } = settings();
+    const { newestFile, pending } = this.#recovered;
+    const writer = new JournalWriter({
+      ...{ directory, blockBytes, compression, rotateDurationMs, rotateBytes, syncIntervalMs },
+      ...{ epoch, newestFile, pending, clock, log },
+      prefix: LIVE_PREFIX,
+      buses: this.#buses,
+      maxBacklogBytes: MAX_BACKLOG_BLOCKS * blockBytes,
+      // Thousands of boats, and each would have a thread.
+      slowBlockMs: Infinity,
+      ...(devices && { devices }),
+      ...(productOf && { productOf }),
+      onWritten: (block) => this.index.noteWritten(block),
+      onEnded: () => onLiveEnded?.(),
+    });
+    writer.pause(this.#isPaused);
+    return writer;
+  }
+}

@@ -1,0 +1,262 @@
+import {
+  commonFeatures,
+  FEATURES,
+  type HandshakeRequest,
+  type HandshakeResponse,
+  type LostRange,
+  MAX_RANGES,
+  type Range,
+} from "../replication/mod.ts";
+import type { InstanceSettings } from "./instance_settings.ts";
+import { Received, type ReceivedRecord } from "./received.ts";
+import { beginEpoch, type EpochHistory, type EpochVerdict, isPeerEpoch, judgeEpoch } from "./received_epochs.ts";
+import type { InstanceState } from "./state_file.ts";
+
+/** What is counted of a boat since the cloud was started. */
+export interface InstanceCounters {
+  /** Frames that came live, those that introduce devices not among them. */
+  liveFrames: number;
+  /** Live frames that were here before. */
+  duplicateFrames: number;
+  /** Live frames that were not taken: they came late, or could not be kept. */
+  refusedFrames: number;
+  liveStreams: number;
+  /** Blocks that were stored … */
+  backfillBlocks: number;
+  /** … their bytes on disk … */
+  backfillBytes: number;
+  /** … and the frames in them that were not here before. */
+  backfillFrames: number;
+  /** Blocks that were not what they said. */
+  verifyFailures: number;
+  /** Live streams that were ended because they were too fast … */
+  rateLimited: number;
+  /** … and because they were too far behind. */
+  lagClosed: number;
+  /** Frames that were taken, and could not be written: they are holes again. */
+  lostFrames: number;
+}
+
+/** What is known of a boat. */
+export interface InstanceSummary {
+  id: string;
+  /** Whether it streams live frames now. */
+  connected: boolean;
+  /** Its run of numbers, hex; undefined before its first handshake. */
+  epoch: string | undefined;
+  /** Everything up to and with this number is here, or not to be had. */
+  cursor: number;
+  /** The same of what is on disk. */
+  ackSeq: number;
+  /** Highest number that came live; 0: none is known. */
+  receivedThrough: number;
+  /** The last number that the boat gave out, so it says. */
+  boatHeadSeq: number;
+  /** Size of the boat's journal, so it says. */
+  boatJournalBytes: number;
+  /** What is missing, up to the boat's head, or to what comes live while it streams. */
+  holes: Range[];
+  /** What is not to be had any more, and why. */
+  lost: LostRange[];
+  /** Frames from the cursor to the boat's head. */
+  lagSeqs: number;
+  /** When it was last heard of, milliseconds since 1970; undefined: never. */
+  lastSeenMs: number | undefined;
+  counters: Readonly<InstanceCounters>;
+  /** `idle`: no live frame is being recorded. */
+  recording: { kind: "idle" } | { kind: "recording" } | { kind: "failing"; reason: string };
+}
+
+/** What is known of a boat's numbers and of the boat's own words. Pure. */
+export class InstanceRecord {
+  readonly counters: InstanceCounters = {
+    liveFrames: 0,
+    duplicateFrames: 0,
+    refusedFrames: 0,
+    liveStreams: 0,
+    backfillBlocks: 0,
+    backfillBytes: 0,
+    backfillFrames: 0,
+    verifyFailures: 0,
+    rateLimited: 0,
+    lagClosed: 0,
+    lostFrames: 0,
+  };
+  #epochs: EpochHistory;
+  #received: Received;
+  #headSeq: number;
+  #journalBytes: number;
+  #lastSeenMs: number | undefined;
+  #buses: readonly string[];
+  /** The last live number that the journal had when it was opened. */
+  #liveBefore = 0;
+  /** The first number that the boat was asked to send live. */
+  #liveStartFrom = 1;
+
+  /** Begins with what is known from before. */
+  constructor(state: InstanceState) {
+    this.#epochs = state.epochs;
+    this.#received = new Received(state.received);
+    this.#headSeq = state.headSeq;
+    this.#journalBytes = state.journalBytes;
+    this.#lastSeenMs = state.lastSeenMs;
+    this.#buses = state.buses;
+  }
+
+  /** The boat's run of numbers, hex; undefined before its first handshake. */
+  get epoch(): string | undefined {
+    return this.#epochs.current;
+  }
+
+  /** The epoch that the boat's blocks name, 16 bytes; undefined where the boat names none. */
+  get blockEpoch(): Uint8Array<ArrayBuffer> | undefined {
+    const { epoch } = this;
+    return epoch === undefined || isPeerEpoch(epoch) ? undefined : Uint8Array.fromHex(epoch);
+  }
+
+  /** Its numbers in this run. */
+  get received(): Received {
+    return this.#received;
+  }
+
+  /** The last number that the boat gave out, so it says. */
+  get headSeq(): number {
+    return this.#headSeq;
+  }
+
+  /** Highest number that came live, as far as it is known. */
+  get receivedThrough(): number {
+    return Math.max(this.#received.liveThrough, this.#liveBefore);
+  }
+
+  /** Names of the boat's buses, by their indexes, as far as the boat has told them. */
+  get buses(): readonly string[] {
+    return this.#buses;
+  }
+
+  /** What a backfill may bring: what is missing below what comes live. */
+  get holes(): Range[] {
+    return this.#received.holes(Math.max(this.#liveStartFrom, this.receivedThrough + 1));
+  }
+
+  /** What is to be written down. */
+  get state(): InstanceState {
+    return {
+      epochs: this.#epochs,
+      headSeq: this.#headSeq,
+      journalBytes: this.#journalBytes,
+      lastSeenMs: this.#lastSeenMs,
+      buses: this.#buses,
+      received: this.#received.record(),
+    };
+  }
+
+  /** What a handshake means for what is held. Nothing is changed. */
+  judge({ epoch, headSeq }: HandshakeRequest): EpochVerdict {
+    return judgeEpoch(this.#epochs, { epoch, headSeq, last: this.#received.last });
+  }
+
+  /** The boat's numbers begin again: nothing is held of the run. */
+  beginEpoch({ epoch }: HandshakeRequest, randomBytes: (count: number) => Uint8Array): void {
+    this.#epochs = beginEpoch(this.#epochs, { epoch, randomBytes });
+    this.#received = new Received();
+    this.#liveBefore = 0;
+    this.#liveStartFrom = 1;
+  }
+
+  /** The journal was opened: what it has may be newer than what was written down. */
+  found(received: ReceivedRecord, { lastLive }: { lastLive: number }): void {
+    this.#received = new Received(received);
+    this.#liveBefore = lastLive;
+  }
+
+  /** What was received and could not be written is missing again. */
+  forgetUnwritten(): void {
+    const { count, last } = this.#received;
+    this.#received.forget({ start: 1, end: last + 1 });
+    this.counters.lostFrames += count - this.#received.count;
+  }
+
+  /** The boat names its buses. */
+  nameBuses(names: readonly string[]): void {
+    this.#buses = names;
+  }
+
+  /** Takes the boat's word. Gives how many of its ranges there was no room for. */
+  declare({ headSeq, journalBytes, void: never, lost }: HandshakeRequest): number {
+    this.#headSeq = headSeq;
+    this.#journalBytes = journalBytes;
+    return this.#received.declare({ void: never, lost, end: headSeq + 1 });
+  }
+
+  /** The boat says how far it is. */
+  told({ headSeq, journalBytes }: { headSeq: number; journalBytes: number }): void {
+    this.#headSeq = headSeq;
+    this.#journalBytes = journalBytes;
+  }
+
+  /** The boat was heard of. */
+  seen(wallMs: number): void {
+    this.#lastSeenMs = wallMs;
+  }
+
+  /**
+   * What a boat that has just declared itself is answered: all that is missing below its head is a hole, and live begins
+   * with the head, or behind it where that is here, or cannot come live any more.
+   *
+   * @param options.lastLive live numbers must be above this one
+   */
+  answer(
+    { features, headSeq }: HandshakeRequest,
+    { known, lastLive, settings }: { known: boolean; lastLive: number; settings: InstanceSettings },
+  ): HandshakeResponse {
+    const holes = this.#received.holes(headSeq + 1);
+    const last = holes.at(-1);
+    const isHeadLive = last !== undefined && last.end === headSeq + 1 && headSeq > lastLive;
+    if (isHeadLive) {
+      holes.pop();
+      if (last.start < headSeq) holes.push({ start: last.start, end: headSeq });
+    }
+    this.#liveStartFrom = isHeadLive ? headSeq : headSeq + 1;
+    return {
+      cursor: this.#received.cursor,
+      // Who has more is told the rest when these are filled.
+      holes: holes.slice(-MAX_RANGES),
+      liveStartFrom: this.#liveStartFrom,
+      features: commonFeatures(FEATURES, features),
+      known,
+      durableThrough: this.#received.ack,
+      rateLimit: settings.rateLimit,
+      rateBurst: settings.rateBurst,
+    };
+  }
+
+  /** What is known, for people and metrics. While it streams, what is on its way is no hole. */
+  summary({ connected }: { connected: boolean }): Omit<InstanceSummary, "id" | "recording"> {
+    const { cursor, ack, lost } = this.#received;
+    const top = Math.max(this.#headSeq, this.receivedThrough);
+    return {
+      connected,
+      epoch: this.epoch,
+      cursor,
+      ackSeq: ack,
+      receivedThrough: this.receivedThrough,
+      boatHeadSeq: this.#headSeq,
+      boatJournalBytes: this.#journalBytes,
+      holes: connected ? this.holes : this.#received.holes(this.#headSeq + 1),
+      lost,
+      lagSeqs: Math.max(0, top - cursor - this.#voidsBetween(cursor, top)),
+      lastSeenMs: this.#lastSeenMs,
+      counters: { ...this.counters },
+    };
+  }
+
+  /** Numbers that never had a frame, above one number and up to another. */
+  #voidsBetween(above: number, through: number): number {
+    let count = 0;
+    for (const { start, end } of this.#received.void) {
+      count += Math.max(0, Math.min(end, through + 1) - Math.max(start, above + 1));
+    }
+    return count;
+  }
+}

@@ -1,0 +1,160 @@
+import { type Clock, errorText, type Logger } from "../base/mod.ts";
+import type { DeviceRecord } from "../broker/mod.ts";
+import { type BlockDevice, NO_PRODUCT } from "../journal/mod.ts";
+import { RpcError } from "../replication/mod.ts";
+import { InstanceJournal } from "./instance_journal.ts";
+import type { InstanceRecord } from "./instance_record.ts";
+import type { InstanceSettings } from "./instance_settings.ts";
+import type { OpenReplica, Replica } from "./replica.ts";
+import { withNewerFrames } from "./state_file_rebuild.ts";
+
+/** What a boat's stores are made of. */
+export interface InstanceStoresOptions {
+  id: string;
+  /** The boat's directory, which is there. */
+  directory: string;
+  settings: () => InstanceSettings;
+  /** Left out: there are no replicas. */
+  openReplica?: OpenReplica | undefined;
+  clock: Clock;
+  log: Logger;
+}
+
+/** What a boat's only bus is called where the boat does not say. */
+const ONE_BUS: readonly string[] = ["can0"];
+
+/** A boat's open files and its replica. Who opens and closes them does one thing after the other. */
+export class InstanceStores {
+  readonly #options: InstanceStoresOptions;
+  readonly #record: InstanceRecord;
+  #journal: InstanceJournal | undefined;
+  #replica: Replica | undefined;
+  #isPaused = false;
+
+  /** Opens nothing yet. */
+  constructor(options: InstanceStoresOptions, record: InstanceRecord) {
+    this.#options = options;
+    this.#record = record;
+  }
+
+  /** The boat's files, where they are open. */
+  get journal(): InstanceJournal | undefined {
+    return this.#journal;
+  }
+
+  /** The replica, where it runs. */
+  get replica(): Replica | undefined {
+    return this.#replica;
+  }
+
+  /** Why nothing can be recorded now; undefined when it can. */
+  get failure(): string | undefined {
+    const state = this.#journal?.state;
+    if (state?.kind === "failing") return state.reason;
+    return this.#isPaused ? "recording is paused: there is no room" : undefined;
+  }
+
+  /** Names of the boat's buses, by their indexes. */
+  get buses(): readonly string[] {
+    const { buses } = this.#record;
+    return buses.length > 0 ? buses : ONE_BUS;
+  }
+
+  /**
+   * Opens the boat's files; the record learns what they have.
+   *
+   * @throws {RpcError} `UNAVAILABLE`: they cannot be used
+   */
+  async open(): Promise<InstanceJournal> {
+    if (this.#journal) return this.#journal;
+    const { id, directory, settings, clock, log } = this.#options;
+    try {
+      const journal = await InstanceJournal.open({
+        ...{ directory, settings, clock, log },
+        devices: () => Array.from(this.#replica?.broker.registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
+        productOf: (bus, src) => this.#replica?.broker.registry.get(bus, src)?.product,
+        onLiveEnded: () => void this.#replica?.writeSnapshot(),
+      });
+      journal.pause(this.#isPaused);
+      await this.#lookInto(journal);
+      return this.#journal = journal;
+    } catch (error) {
+      log.error("files of a boat cannot be used", { id, error: errorText(error) });
+      throw new RpcError("UNAVAILABLE", `the boat's files cannot be used: ${errorText(error)}`);
+    }
+  }
+
+  /** The record has begun a new run of numbers, perhaps with other buses; what the files have of it, it learns. */
+  async beginEpoch(busesBefore: readonly string[]): Promise<void> {
+    if (this.#journal) await this.#lookInto(this.#journal);
+    const { epoch } = this.#record;
+    if (busesBefore.join("\n") !== this.buses.join("\n")) await this.stopReplica();
+    else if (epoch !== undefined) this.#replica?.newEpoch(epoch, this.buses);
+  }
+
+  /** The record has other buses. */
+  async useBuses(): Promise<void> {
+    await this.stopReplica();
+    const { epoch } = this.#record;
+    if (epoch !== undefined) this.#journal?.use({ epoch: Uint8Array.fromHex(epoch), buses: this.buses });
+  }
+
+  /**
+   * The replica, started when it is not running. The files have to be open.
+   *
+   * @throws {RpcError} `FAILED_PRECONDITION`: the boat was never here, or there are no replicas
+   */
+  async startReplica(): Promise<Replica> {
+    if (this.#replica) return this.#replica;
+    const { openReplica, id, directory } = this.#options;
+    const { epoch, received } = this.#record;
+    const index = this.#journal?.index;
+    if (!openReplica || !index || epoch === undefined) {
+      throw new RpcError("FAILED_PRECONDITION", `nothing has come of "${id}" so far`);
+    }
+    const { buses } = this;
+    return this.#replica = await openReplica({ id, directory, epoch, buses, head: received.last, index });
+  }
+
+  /** Ends the replica, and all that reads from it. */
+  async stopReplica(): Promise<void> {
+    const replica = this.#replica;
+    this.#replica = undefined;
+    await replica?.stop();
+  }
+
+  /** Pauses recording of live frames, or goes on. */
+  pause(isPaused: boolean): void {
+    this.#isPaused = isPaused;
+    this.#journal?.pause(isPaused);
+  }
+
+  /** What has become durable may be acknowledged. */
+  settle(): void {
+    const range = this.#journal?.newlyDurable();
+    if (range) this.#record.received.markDurable(range);
+  }
+
+  /** Writes everything and closes it. What could not be written is missing again. */
+  async close(): Promise<void> {
+    const journal = this.#journal;
+    await this.stopReplica();
+    await journal?.close();
+    this.settle();
+    this.#journal = undefined;
+    this.#record.forgetUnwritten();
+  }
+
+  async #lookInto(journal: InstanceJournal): Promise<void> {
+    const { epoch, received } = this.#record;
+    if (epoch === undefined) return;
+    journal.use({ epoch: Uint8Array.fromHex(epoch), buses: this.buses });
+    const found = await withNewerFrames(received.record(), { journal: journal.index, epoch });
+    this.#record.found(found, { lastLive: journal.lastLive });
+  }
+}
+
+/** What a block says of a device. */
+function blockDevice({ bus, src, name = 0n, product = NO_PRODUCT }: DeviceRecord): BlockDevice {
+  return { bus, src, name, activeFrom: 0, ...product };
+}

@@ -1,0 +1,144 @@
+import { type Clock, type DirectoryLock, errorText, lockDirectory, type Logger, syncDirectory } from "../base/mod.ts";
+import { isInstanceId, RpcError } from "../replication/mod.ts";
+import { Instance } from "./instance.ts";
+import type { InstanceSettings } from "./instance_settings.ts";
+import type { OpenReplica } from "./replica.ts";
+
+/** How the boats of a cloud are kept. */
+export interface InstancesOptions {
+  /** A directory for each boat is in it; what begins with a dot is none. Made when it is missing. */
+  dataDirectory: string;
+  /** Asked whenever they matter, so that they may change. */
+  settings: () => InstanceSettings;
+  /** Makes a boat's replica; left out: there are none. */
+  openReplica?: OpenReplica | undefined;
+  clock: Clock;
+  log: Logger;
+}
+
+/** States that are read at a time when a cloud starts. */
+const READ_AT_ONCE = 32;
+const DIRECTORY_MODE = 0o700;
+
+/** All boats that a cloud knows, in the order of their ids. */
+export class Instances implements Iterable<Instance> {
+  readonly #options: InstancesOptions;
+  readonly #lock: DirectoryLock;
+  readonly #byId = new Map<string, Instance>();
+  readonly #coming = new Map<string, Promise<Instance>>();
+  /** Undefined after one has come. */
+  #inOrder: readonly Instance[] | undefined;
+  #isStopped = false;
+
+  private constructor(options: InstancesOptions, lock: DirectoryLock) {
+    this.#options = options;
+    this.#lock = lock;
+  }
+
+  /**
+   * Takes the data directory, and reads what is known of each boat. None is connected, and no file stays open.
+   *
+   * @throws {FileError} another process holds the directory, or it cannot be written
+   */
+  static async open(options: InstancesOptions): Promise<Instances> {
+    const { dataDirectory, log } = options;
+    const lock = await lockDirectory(dataDirectory, { what: "data directory", mode: DIRECTORY_MODE });
+    try {
+      const instances = new Instances(options, lock);
+      const ids: string[] = [];
+      for await (const { name, isDirectory } of Deno.readDir(dataDirectory)) {
+        if (isDirectory && isInstanceId(name)) ids.push(name);
+        else if (!name.startsWith(".")) log.warn("not a boat's directory", { name });
+      }
+      const read = async () => {
+        for (let id = ids.pop(); id !== undefined; id = ids.pop()) await instances.#load(id);
+      };
+      await Promise.all(Array.from({ length: READ_AT_ONCE }, read));
+      return instances;
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  /** How many of them stream live frames now. */
+  get connected(): number {
+    let count = 0;
+    for (const { connected } of this.#byId.values()) if (connected) count++;
+    return count;
+  }
+
+  /** The boat of an id; undefined when it was never here. */
+  get(id: string): Instance | undefined {
+    return this.#byId.get(id);
+  }
+
+  [Symbol.iterator](): Iterator<Instance> {
+    this.#inOrder ??= [...this.#byId.values()].sort((a, b) => a.id < b.id ? -1 : 1);
+    return this.#inOrder[Symbol.iterator]();
+  }
+
+  /**
+   * The boat of an id. One that was never here gets its directory.
+   *
+   * @throws {RpcError} `INVALID_ARGUMENT`: no id; `RESOURCE_EXHAUSTED`: there are too many; `UNAVAILABLE`: the directory
+   * cannot be made
+   */
+  async ensure(id: string): Promise<Instance> {
+    const known = this.#byId.get(id);
+    if (known) return known;
+    if (!isInstanceId(id)) throw new RpcError("INVALID_ARGUMENT", `"${id}" is not an instance id`);
+    const coming = this.#coming.get(id) ?? this.#make(id).finally(() => this.#coming.delete(id));
+    this.#coming.set(id, coming);
+    return await coming;
+  }
+
+  /** Closes what is idle, and writes down what is known. Once a second. */
+  keepHouse(): void {
+    for (const instance of this.#byId.values()) instance.keepHouse();
+  }
+
+  /** Ends all streams, writes everything down, and lets the directory go. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.allSettled(this.#coming.values());
+    const all = [...this.#byId.values()];
+    for (const stopped of await Promise.allSettled(all.map((instance) => instance.stop()))) {
+      if (stopped.status === "fulfilled") continue;
+      this.#options.log.error("a boat's files were not closed well", { error: errorText(stopped.reason) });
+    }
+    this.#lock.close();
+  }
+
+  async #make(id: string): Promise<Instance> {
+    const { maxInstances } = this.#options.settings();
+    const count = this.#byId.size + this.#coming.size;
+    if (this.#isStopped) throw new RpcError("UNAVAILABLE", "the server is stopping");
+    if (count >= maxInstances) {
+      throw new RpcError("RESOURCE_EXHAUSTED", `there are ${count} boats, and no more than ${maxInstances} are taken`);
+    }
+    const { dataDirectory, log } = this.#options;
+    try {
+      await Deno.mkdir(`${dataDirectory}/${id}`, { recursive: true, mode: DIRECTORY_MODE });
+      await syncDirectory(dataDirectory);
+      return await this.#load(id);
+    } catch (error) {
+      log.error("directory of a boat cannot be made", { id, error: errorText(error) });
+      throw new RpcError("UNAVAILABLE", `the boat's directory cannot be made: ${errorText(error)}`);
+    }
+  }
+
+  async #load(id: string): Promise<Instance> {
+    const { dataDirectory, settings, openReplica, clock, log } = this.#options;
+    const directory = `${dataDirectory}/${id}`;
+    const instance = await Instance.load({ id, directory, settings, openReplica, clock, log });
+    this.#byId.set(id, instance);
+    this.#inOrder = undefined;
+    return instance;
+  }
+}

@@ -1,0 +1,169 @@
+import { type Clock, errorText } from "../base/mod.ts";
+import {
+  type BoatStatus,
+  type Caller,
+  type LiveFrame,
+  type LiveStatus,
+  type LiveUpstream,
+  type MessageStream,
+  RpcError,
+} from "../replication/mod.ts";
+import type { Instance, InstanceSession } from "./instance.ts";
+import type { InstanceSettings } from "./instance_settings.ts";
+
+/** What a stream of live frames is served with. */
+export interface LiveSessionOptions {
+  instance: Instance;
+  stream: MessageStream<LiveUpstream, LiveStatus>;
+  caller: Caller;
+  settings: () => InstanceSettings;
+  clock: Clock;
+}
+
+/** A boat hears so often what has come, quiet or not. */
+const STATUS_EVERY_MS = 5000;
+/** It hears sooner when so much more is on disk. */
+const STATUS_EVERY_FRAMES = 10_000;
+/** Frames between two checkpoints. */
+const CHECKPOINT_FRAMES = 50_000;
+/** Frames that a stream may bring beside the rate: those up to the head that the boat had at its handshake. */
+const CATCH_UP_FRAMES = 10_000;
+/** Frames that introduce devices, beside the rate: two of each address on every bus. */
+const INTRODUCTIONS = 2 * 4 * 254;
+/** Frames that are taken before others get their turn. */
+const FRAMES_A_TURN = 4096;
+
+/** One stream of live frames, from its first message to its end. */
+export class LiveSession implements InstanceSession {
+  readonly caller: Caller;
+  readonly #options: LiveSessionOptions;
+  /** What came before is caught up. */
+  readonly #headAtStart: number;
+  #ended: RpcError | undefined;
+  #frames = 0;
+  #checkpointAt = CHECKPOINT_FRAMES;
+  #introductions = 0;
+  #caughtUp = 0;
+  #sinceTurn = 0;
+  #lastStatus: LiveStatus = { ackSeq: 0, receivedThrough: 0 };
+  #lastStatusMs = -Infinity;
+  #isSending = false;
+
+  constructor(options: LiveSessionOptions) {
+    this.#options = options;
+    this.caller = options.caller;
+    this.#headAtStart = options.instance.record.headSeq;
+  }
+
+  /** Ends it; of what it brings nothing counts any more. */
+  end(error: RpcError): void {
+    this.#ended ??= error;
+    this.#options.stream.fail(error);
+  }
+
+  /**
+   * Takes what comes until the boat ends the stream.
+   *
+   * @throws {RpcError} why it was ended otherwise
+   */
+  async run(): Promise<void> {
+    const { instance, stream } = this.#options;
+    await instance.enterLive(this);
+    instance.note("live_start", `boat at ${instance.record.headSeq}, cursor ${instance.received.cursor}`);
+    let reason = "the boat ended the stream";
+    try {
+      this.tick();
+      for await (const message of stream) {
+        this.#requireGoingOn();
+        instance.heard();
+        this.#takeMessage(message);
+        if (this.#sinceTurn >= FRAMES_A_TURN) await this.#giveTurn();
+      }
+    } catch (error) {
+      reason = errorText(this.#ended ?? error);
+      throw this.#ended ?? error;
+    } finally {
+      instance.note("live_stop", `${this.#frames} frames: ${reason}`);
+      instance.leave(this);
+    }
+  }
+
+  /** Tells the boat what has come and what is on disk, where it is time to. Once a second. */
+  tick(): void {
+    const { instance, stream, clock } = this.#options;
+    if (this.#isSending || this.#ended) return;
+    const status = { ackSeq: instance.acknowledge(), receivedThrough: instance.record.receivedThrough };
+    const nowMs = clock.monoMs();
+    const isDue = nowMs - this.#lastStatusMs >= STATUS_EVERY_MS;
+    if (!isDue && status.ackSeq - this.#lastStatus.ackSeq < STATUS_EVERY_FRAMES) return;
+    this.#lastStatus = status;
+    this.#lastStatusMs = nowMs;
+    this.#isSending = true;
+    // Why it cannot be sent, reading tells, too.
+    stream.send(status).catch(() => {}).finally(() => this.#isSending = false);
+  }
+
+  #requireGoingOn(): void {
+    if (this.#ended) throw this.#ended;
+  }
+
+  #takeMessage(message: LiveUpstream): void {
+    switch (message.kind) {
+      case "frame":
+        return this.#takeFrames([message.frame]);
+      case "batch":
+        return this.#takeFrames(message.frames);
+      case "status":
+        return this.#takeStatus(message.status);
+      case "unknown":
+    }
+  }
+
+  #takeFrames(frames: readonly LiveFrame[]): void {
+    const { instance, clock, settings } = this.#options;
+    const { record: { counters } } = instance;
+    const { rateLimit, rateBurst } = settings();
+    const counted = this.#counted(frames);
+    if (counted > 0 && !instance.takeTokens(counted, { nowMs: clock.monoMs(), rateLimit, rateBurst })) {
+      counters.rateLimited++;
+      throw new RpcError("RESOURCE_EXHAUSTED", `live frame rate exceeded (${rateLimit}/s max)`);
+    }
+    for (const frame of frames) {
+      instance.take(frame);
+      if (frame.seq > 0) this.#frames++;
+    }
+    this.#sinceTurn += frames.length;
+    if (this.#frames < this.#checkpointAt) return;
+    this.#checkpointAt = this.#frames - this.#frames % CHECKPOINT_FRAMES + CHECKPOINT_FRAMES;
+    const { received, record: { headSeq } } = instance;
+    instance.note("checkpoint", `${this.#frames} frames, cursor ${received.cursor}, boat at ${headSeq}`);
+  }
+
+  /** How many of the frames count for the rate. */
+  #counted(frames: readonly LiveFrame[]): number {
+    let counted = 0;
+    for (const { seq } of frames) {
+      if (seq === 0 && this.#introductions < INTRODUCTIONS) this.#introductions++;
+      else if (seq > 0 && seq <= this.#headAtStart && this.#caughtUp < CATCH_UP_FRAMES) this.#caughtUp++;
+      else counted++;
+    }
+    return counted;
+  }
+
+  #takeStatus(status: BoatStatus): void {
+    const { instance, settings } = this.#options;
+    const { record } = instance;
+    record.told(status);
+    const { maxLiveLagFrames } = settings();
+    const lag = status.headSeq - record.receivedThrough;
+    // Before the first frame there is nothing to compare with.
+    if (this.#frames === 0 || maxLiveLagFrames === 0 || lag <= maxLiveLagFrames) return;
+    record.counters.lagClosed++;
+    throw new RpcError("RESOURCE_EXHAUSTED", `live lag ${lag} exceeds threshold ${maxLiveLagFrames}`);
+  }
+
+  async #giveTurn(): Promise<void> {
+    this.#sinceTurn = 0;
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+}
