@@ -16,7 +16,7 @@ export class TestProgram implements AsyncDisposable {
 
   /** Starts `cli/{name}.ts`; its folder, which is empty, is where it runs. `env` is added to our environment. */
   static async start(
-    name: "boat" | "vbg",
+    name: "boat" | "cloud" | "vbg",
     argsIn: (folder: string) => string[],
     env: Record<string, string> = {},
   ): Promise<TestProgram> {

@@ -1,0 +1,119 @@
+import { splitFastPacket } from "../../src/can/mod.ts";
+import { buildCanId } from "../../src/frame/mod.ts";
+import { isFastPacket } from "../../src/pgn/mod.ts";
+import { truthLine } from "../../scripts/audit/truth.ts";
+import { pause } from "./eventually.ts";
+import { GatewayPeer } from "./gateway_peer.ts";
+
+const TICK_MS = 10;
+const SINGLE_PGNS = [127250, 127245, 130306, 128259, 127488];
+const FAST_PGN = 129029;
+const FAST_BYTES = 43;
+/** One message in so many is a fast packet. */
+const FAST_EVERY = 16;
+const SOURCES = [10, 11, 12, 13];
+
+/**
+ * A bus full of messages, each another one, behind a gateway over TCP, which loses nothing. It writes down what it put
+ * there. While nobody listens there is no traffic.
+ */
+export class BusFeed implements AsyncDisposable {
+  /** Messages a second. */
+  rate = 0;
+  readonly #peer: GatewayPeer;
+  readonly #truth: Deno.FsFile;
+  readonly #truthPath: string;
+  readonly #running: Promise<void>;
+  #isStopped = false;
+  #count = 0;
+  #fastSequence = 0;
+
+  private constructor(truthPath: string) {
+    this.#peer = new GatewayPeer();
+    this.#truthPath = truthPath;
+    this.#truth = Deno.openSync(truthPath, { write: true, create: true, truncate: true });
+    this.#running = this.#run();
+  }
+
+  /** @param truthPath where what was put on the bus is written, as the audit reads it */
+  static start(truthPath: string): BusFeed {
+    return new BusFeed(truthPath);
+  }
+
+  /** What `-interface` of the boat has to be. */
+  get source(): string {
+    return `tcp://127.0.0.1:${this.#peer.port}?name=can0&silence=0#ydwg`;
+  }
+
+  /** File of what was put on the bus. */
+  get truthPath(): string {
+    return this.#truthPath;
+  }
+
+  /** Messages that were put on the bus so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Whether the boat listens. */
+  get isHeard(): boolean {
+    return this.#peer.open > 0;
+  }
+
+  /** Puts so many messages on the bus at once. */
+  async burst(count: number): Promise<void> {
+    const lines: string[] = [];
+    const truth: string[] = [];
+    for (let i = 0; i < count; i++) this.#message({ lines, truth });
+    // What is written down first may never be heard; what is heard must be written down.
+    this.#write(truth.join(""));
+    try {
+      await this.#peer.say(lines.join(""));
+    } catch {
+      // Nobody hears it: the boat is gone.
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopped = true;
+    await this.#running;
+    await this.#peer.stop();
+    this.#truth.close();
+  }
+
+  async #run(): Promise<void> {
+    let owed = 0;
+    let lastMs = performance.now();
+    while (!this.#isStopped) {
+      await pause(TICK_MS);
+      const nowMs = performance.now();
+      owed = this.isHeard ? owed + (nowMs - lastMs) * this.rate / 1000 : 0;
+      lastMs = nowMs;
+      const count = Math.floor(owed);
+      owed -= count;
+      if (count > 0) await this.burst(count);
+    }
+  }
+
+  #message({ lines, truth }: { lines: string[]; truth: string[] }): void {
+    const number = ++this.#count;
+    const pgn = number % FAST_EVERY === 0 ? FAST_PGN : SINGLE_PGNS[number % SINGLE_PGNS.length] ?? FAST_PGN;
+    const id = buildCanId({ prio: 3, pgn, src: SOURCES[number % SOURCES.length] ?? 0, dst: 255 });
+    const payload = new Uint8Array(isFastPacket(pgn) ? FAST_BYTES : 8);
+    for (let i = 4; i < payload.length; i++) payload[i] = (number * 31 + i * 17) & 0xff;
+    new DataView(payload.buffer).setUint32(0, number, true);
+    truth.push(`${truthLine(id, payload)}\n`);
+    const frames = isFastPacket(pgn) ? splitFastPacket(payload, this.#fastSequence++) : [payload];
+    const time = new Date().toISOString().slice(11, 23);
+    const head = `${time} R ${id.toString(16).toUpperCase().padStart(8, "0")}`;
+    for (const frame of frames) {
+      const bytes = Array.from(frame, (byte) => byte.toString(16).toUpperCase().padStart(2, "0"));
+      lines.push(`${head} ${bytes.join(" ")}\r\n`);
+    }
+  }
+
+  #write(text: string): void {
+    const bytes = new TextEncoder().encode(text);
+    for (let at = 0; at < bytes.length;) at += this.#truth.writeSync(bytes.subarray(at));
+  }
+}

@@ -1,0 +1,222 @@
+import { audit, type AuditReport } from "../../scripts/audit/audit.ts";
+import { formatReport } from "../../scripts/audit.ts";
+import { systemClock } from "../../src/base/mod.ts";
+import { Authority, initAuthority } from "../../src/cloud/mod.ts";
+import { eventually, pause } from "./eventually.ts";
+import { TestProgram } from "./program.ts";
+import { BusFeed } from "./replication_feed.ts";
+import { TcpProxy } from "./tcp_proxy.ts";
+
+/** How a lab is set up. */
+export interface LabOptions {
+  /** Messages a second on the bus; default 400. */
+  rate?: number;
+  /** Added to the boat's flags. */
+  boatFlags?: readonly string[];
+  /** Added to the cloud's flags. */
+  cloudFlags?: readonly string[];
+  /** The boat's name; default `boat-1`. */
+  id?: string;
+}
+
+/** What the cloud says of the boat. */
+export interface InstanceStatus {
+  connected: boolean;
+  cursor: number;
+  boat_head_seq: number;
+  holes: { start: number; end: number }[];
+  lag_seqs: number;
+}
+
+/** What the boat says of the cloud. */
+export interface LinkStatus {
+  connected: boolean;
+  local_head_seq: number;
+  cloud_cursor: number;
+  holes: { start: number; end: number }[];
+  live_lag: number;
+  backfill_remaining_seqs: number;
+}
+
+/** Longest time for boat and cloud to agree; backing off takes up to a minute. */
+const CONVERGE_MS = 150_000;
+const LOOK_EVERY_MS = 50;
+
+type Side = "boat" | "cloud";
+
+/**
+ * A boat and a cloud as real processes with real TLS, a bus that is fed from outside, and a bad network between them.
+ * What was put on the bus is written down, so that nothing depends on what the programs say of themselves.
+ */
+export class ReplicationLab implements AsyncDisposable {
+  readonly feed: BusFeed;
+  readonly proxy: TcpProxy;
+  /** Directory of everything. */
+  readonly folder: string;
+  readonly #flags: Record<Side, readonly string[]>;
+  readonly #id: string;
+  readonly #httpPorts: Record<Side, number>;
+  readonly #programs: Partial<Record<Side, TestProgram>> = {};
+  readonly #logs: Record<Side, string[]> = { boat: [], cloud: [] };
+
+  private constructor({ feed, proxy, folder, flags, id, httpPorts }: {
+    feed: BusFeed;
+    proxy: TcpProxy;
+    folder: string;
+    flags: Record<Side, readonly string[]>;
+    id: string;
+    httpPorts: Record<Side, number>;
+  }) {
+    this.feed = feed;
+    this.proxy = proxy;
+    this.folder = folder;
+    this.#flags = flags;
+    this.#id = id;
+    this.#httpPorts = httpPorts;
+  }
+
+  /** Starts everything; resolves when both answer, and the boat hears its bus. */
+  static async start(options: LabOptions = {}): Promise<ReplicationLab> {
+    const { rate = 400, boatFlags = [], cloudFlags = [], id = "boat-1" } = options;
+    const folder = await Deno.makeTempDir({ prefix: "vbg_lab_" });
+    const certificates = await makeCertificates(`${folder}/ca`, id);
+    const grpcPort = freePort();
+    const httpPorts = { boat: freePort(), cloud: freePort() };
+    const proxy = await TcpProxy.start(grpcPort);
+    const feed = BusFeed.start(`${folder}/truth`);
+    const flags = {
+      boat: [
+        ...["-interface", feed.source, "-discovery=false", "-listen", `127.0.0.1:${httpPorts.boat}`],
+        ...["-state-dir", `${folder}/state`, "-journal-dir", `${folder}/journal`],
+        ...["-replication-target", `127.0.0.1:${proxy.port}`, "-replication-instance-id", id],
+        ...["-replication-tls-cert", certificates.boat.certPath, "-replication-tls-key", certificates.boat.keyPath],
+        ...["-replication-tls-ca", certificates.boat.caPath],
+        ...boatFlags,
+      ],
+      cloud: [
+        ...["-data-dir", `${folder}/cloud`, "-grpc-listen", `127.0.0.1:${grpcPort}`],
+        ...["-http-listen", `127.0.0.1:${httpPorts.cloud}`],
+        ...["-tls-cert", certificates.server.certPath, "-tls-key", certificates.server.keyPath],
+        ...["-tls-client-ca", certificates.server.caPath],
+        ...cloudFlags,
+      ],
+    };
+    const lab = new ReplicationLab({ feed, proxy, folder, flags, id, httpPorts });
+    try {
+      await lab.begin("cloud");
+      await lab.begin("boat");
+      feed.rate = rate;
+      return lab;
+    } catch (error) {
+      await lab[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** What a side has written on standard error, over all its runs. */
+  log(side: Side): string {
+    return [...this.#logs[side], this.#programs[side]?.log ?? ""].join("\n--- next run\n");
+  }
+
+  /** Starts a side, and waits until it answers. */
+  async begin(side: Side): Promise<void> {
+    const program = await TestProgram.start(side, () => [...this.#flags[side]]);
+    this.#programs[side] = program;
+    const url = `http://127.0.0.1:${this.#httpPorts[side]}/livez`;
+    let isOver = false;
+    void program.exitCode().then(() => isOver = true);
+    await eventually(`the ${side}`, async () => {
+      if (isOver) throw new Error(`The ${side} has ended:\n${program.log}`);
+      return await fetch(url).then(async (response) => (await response.body?.cancel(), response.ok), () => false);
+    });
+    if (side === "boat") await eventually("the boat on its bus", () => this.feed.isHeard);
+  }
+
+  /** Ends a side: as by a power cut, or in good order. */
+  async end(side: Side, how: "SIGKILL" | "SIGTERM"): Promise<void> {
+    const program = this.#programs[side];
+    if (!program) return;
+    delete this.#programs[side];
+    program.signal(how);
+    await program.exitCode();
+    this.#logs[side].push(program.log);
+    await program[Symbol.asyncDispose]();
+  }
+
+  /** What the cloud says of the boat; undefined while it does not know it. */
+  cloudStatus(): Promise<InstanceStatus | undefined> {
+    return this.#get("cloud", `/instances/${this.#id}/status`);
+  }
+
+  /** What the boat says of the cloud. */
+  boatStatus(): Promise<LinkStatus | undefined> {
+    return this.#get("boat", "/replication/status");
+  }
+
+  /** Lets the bus fall silent, and waits until the cloud has all that the boat has. */
+  async converged(): Promise<InstanceStatus> {
+    this.feed.rate = 0;
+    const deadline = performance.now() + CONVERGE_MS;
+    for (let last = -1;;) {
+      const [boat, cloud] = await Promise.all([this.boatStatus(), this.cloudStatus()]);
+      const head = boat?.local_head_seq ?? -1;
+      const isEqual = cloud?.connected === true && cloud.holes.length === 0 && cloud.cursor === head;
+      if (isEqual && head === last) return cloud;
+      last = head;
+      if (performance.now() > deadline) {
+        const states = JSON.stringify({ boat, cloud }, undefined, 1);
+        throw new Error(
+          `Boat and cloud do not agree after ${CONVERGE_MS / 1000} s: ${states}\n` +
+            `boat:\n${tailOf(this.log("boat"))}\ncloud:\n${tailOf(this.log("cloud"))}`,
+        );
+      }
+      await pause(LOOK_EVERY_MS);
+    }
+  }
+
+  /** Ends both in good order, and compares what they have with each other and with what was on the bus. */
+  async audit(): Promise<AuditReport & { text: string }> {
+    await this.end("boat", "SIGTERM");
+    await this.end("cloud", "SIGTERM");
+    const dirs = { boat: `${this.folder}/journal`, cloud: `${this.folder}/cloud/${this.#id}` };
+    const report = await audit({ ...dirs, truth: this.feed.truthPath });
+    return { ...report, text: formatReport(report) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("boat", "SIGKILL");
+    await this.end("cloud", "SIGKILL");
+    await this.feed[Symbol.asyncDispose]();
+    await this.proxy[Symbol.asyncDispose]();
+    await Deno.remove(this.folder, { recursive: true });
+  }
+
+  async #get<T>(side: Side, path: string): Promise<T | undefined> {
+    try {
+      const response = await fetch(`http://127.0.0.1:${this.#httpPorts[side]}${path}`);
+      if (response.ok) return await response.json();
+      await response.body?.cancel();
+    } catch {
+      // It is not there now.
+    }
+    return undefined;
+  }
+}
+
+function tailOf(log: string): string {
+  return log.split("\n").slice(-20).join("\n");
+}
+
+async function makeCertificates(directory: string, id: string) {
+  const validity = { days: 30, isForced: false };
+  await initAuthority(directory, { name: "lab", days: 60, clock: systemClock });
+  using authority = await Authority.open(directory, { clock: systemClock });
+  const server = await authority.issueServer({ hosts: ["localhost"], ips: ["127.0.0.1"] }, validity);
+  return { server, boat: await authority.issueBoat(id, validity) };
+}
+
+/** A port that nobody uses now. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
