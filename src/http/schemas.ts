@@ -124,13 +124,14 @@ export const pgnSchema = z.object({
   })).openapi({ description: "In the order in which they are tried: the first that matches describes a payload" }),
 }).openapi("Pgn");
 
-const status = z.enum(["ok", "degraded", "unhealthy"]);
+/** How a server, or a part of it, does. */
+export const statusSchema = z.enum(["ok", "degraded", "unhealthy"]);
 
 /** Body of the health endpoints. */
 export const healthSchema = z.object({
-  status,
+  status: statusSchema,
   broker: z.object({
-    status,
+    status: statusSchema,
     frames_total: count,
     head_seq: count,
     device_count: count,
@@ -138,7 +139,14 @@ export const healthSchema = z.object({
     ring_capacity: count,
   }),
   last_frame_at: time.nullable(),
-  components: z.record(z.string(), z.object({ status, message: z.string().optional() })),
+  replication: z.object({
+    status: statusSchema,
+    connected: z.boolean(),
+    live_lag: count,
+    backfill_remaining_seqs: count,
+    last_ack: time.nullable(),
+  }).optional().openapi({ description: "Left out where nothing is replicated" }),
+  components: z.record(z.string(), z.object({ status: statusSchema, message: z.string().optional() })),
 }).openapi("Health");
 
 /** An error, RFC 9457. */

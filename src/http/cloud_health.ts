@@ -1,0 +1,56 @@
+import type { Instances } from "../cloud/mod.ts";
+import type { ComponentHealth, HealthStatus } from "./health.ts";
+
+/** Body of `GET /healthz` of a cloud. */
+export interface CloudHealth {
+  status: HealthStatus;
+  instances_total: number;
+  instances_connected: number;
+  components: Record<string, ComponentHealth>;
+}
+
+/** How many boats are recorded, and how many cannot be. */
+export interface RecordingCounts {
+  recording: number;
+  failing: number;
+}
+
+/** What a cloud's health is judged from. */
+export interface CloudHealthSources {
+  instances: Pick<Instances, "size" | "connected">;
+  recordings: RecordingCounts;
+  /** How further parts do, by name; an unhealthy one makes the server so. */
+  others?: Readonly<Record<string, ComponentHealth>>;
+}
+
+/**
+ * Judges a cloud: a part that does not work degrades it, and when no boat can be recorded it is unhealthy. Anybody may
+ * ask for this, so it names no boat.
+ */
+export function judgeCloudHealth({ instances, recordings, others = {} }: CloudHealthSources): CloudHealth {
+  const components = { recording: judgeRecordings(recordings), ...others };
+  const states = Object.values(components).map(({ status }) => status);
+  return {
+    status: states.includes("unhealthy") ? "unhealthy" : states.includes("degraded") ? "degraded" : "ok",
+    instances_total: instances.size,
+    instances_connected: instances.connected,
+    components,
+  };
+}
+
+function judgeRecordings({ recording, failing }: RecordingCounts): ComponentHealth {
+  if (failing === 0) return { status: "ok" };
+  const message = `${failing} of ${recording + failing} boats cannot be recorded`;
+  return { status: recording === 0 ? "unhealthy" : "degraded", message };
+}
+
+/** Counts the boats that are recorded and those that cannot be. */
+export function countRecordings(instances: Instances): RecordingCounts {
+  const counts = { recording: 0, failing: 0 };
+  for (const instance of instances) {
+    if (!instance.isOpen) continue;
+    const { kind } = instance.summary().recording;
+    if (kind !== "idle") counts[kind]++;
+  }
+  return counts;
+}

@@ -1,0 +1,131 @@
+import { z } from "@hono/zod-openapi";
+import type { Instance, Instances } from "../cloud/mod.ts";
+import { formatTimeUs } from "../frame/mod.ts";
+import type { CloudHealth } from "./cloud_health.ts";
+import { visibleInstance, visibleInstances } from "./cloud_instances.ts";
+import { type CloudMetrics, METRICS_TYPE } from "./cloud_metrics.ts";
+import {
+  cloudHealthSchema,
+  describeInstance,
+  describeStatus,
+  instancesSchema,
+  instanceStatusSchema,
+  replicationEventsSchema,
+} from "./cloud_schemas.ts";
+import { noQuery } from "./params.ts";
+import { readRows } from "./read_routes.ts";
+import type { ReplicaApi, ReplicaReaders } from "./replica_readers.ts";
+import { ApiError, json, jsonList, slices } from "./reply.ts";
+import { type About, type Route, route, type RouteTable, routeWithParts } from "./routes.ts";
+import { PROBLEM } from "./schemas.ts";
+import { pgnRoutes, stateRoutes } from "./server_routes.ts";
+import { sessionRows } from "./session_routes.ts";
+
+/** What the cloud's API is made of. */
+export interface CloudApi {
+  instances: Instances;
+  readers: ReplicaReaders;
+  metrics: CloudMetrics;
+  /** Judges the server now. */
+  health: () => CloudHealth;
+}
+
+const DEFAULT_EVENTS = 100;
+/** What is kept of each boat. */
+const MAX_EVENTS = 1024;
+
+const idPart = z.object({
+  id: z.string().openapi({ description: "Id of the boat", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" }),
+});
+
+/** A whole number above zero; one that is larger than all there is gives all there is. */
+const eventsQuery = z.object({
+  limit: z.array(
+    z.string().regex(/^0*[1-9]\d*$/, { error: ({ input }) => `expected a whole number above zero, got "${input}"` }),
+  ).optional()
+    .transform((limits) => Math.min(Number(limits?.at(-1) ?? DEFAULT_EVENTS), MAX_EVENTS))
+    .openapi({
+      type: "integer",
+      minimum: 1,
+      default: DEFAULT_EVENTS,
+      description: `Most events, at most ${MAX_EVENTS}`,
+    }),
+});
+
+/** What may be read of one boat: as on the boat itself. */
+const replicaRows: RouteTable<ReplicaApi> = [...readRows, ...sessionRows];
+
+/** The cloud's API on one page. A token that is limited to instances is told of those alone, wherever it asks. */
+export function cloudRoutes(api: CloudApi): RouteTable {
+  const { instances, metrics } = api;
+  return [
+    route({
+      path: "/instances",
+      summary: "Every boat, and how far its frames are here",
+      query: noQuery,
+      replies: { 200: ["application/json", instancesSchema] },
+      answer: (_request, _query, _parts, { caller }) =>
+        jsonList(summariesOf(visibleInstances(instances, caller)), { member: "instances" }),
+    }),
+    routeWithParts({
+      path: "/instances/{id}/status",
+      summary: "All that is known of a boat's replication",
+      query: noQuery,
+      parts: idPart,
+      replies: { 200: ["application/json", instanceStatusSchema], 404: PROBLEM },
+      answer: (_request, _query, { id }, about) => json(describeStatus(find(api, id, about).summary())),
+    }),
+    routeWithParts({
+      path: "/instances/{id}/replication/events",
+      summary: "What happened to a boat's replication, newest first",
+      query: eventsQuery,
+      parts: idPart,
+      replies: { 200: ["application/json", replicationEventsSchema], 404: PROBLEM },
+      answer: (_request, { limit }, { id }, about) =>
+        json(
+          find(api, id, about).events.list(limit).map(({ timeMs, type, detail }) => {
+            return { time: formatTimeUs(timeMs * 1000), type, detail };
+          }),
+        ),
+    }),
+    ...replicaRows.map((row) => ofInstance(row, api)),
+    ...pgnRoutes(),
+    ...stateRoutes({
+      ...api,
+      healthSchema: cloudHealthSchema,
+      metrics: ({ caller }) => {
+        const texts = metrics.texts({
+          instances: visibleInstances(instances, caller),
+          server: caller.instances === undefined,
+        });
+        return new Response(slices(texts), { headers: { "Content-Type": METRICS_TYPE } });
+      },
+    }),
+  ];
+}
+
+function* summariesOf(instances: Instance[]): Generator<ReturnType<typeof describeInstance>> {
+  for (const instance of instances) yield describeInstance(instance.summary());
+}
+
+/** A row of the boat's, below the path of an instance. */
+function ofInstance({ handle, ...row }: Route<ReplicaApi>, api: CloudApi): Route {
+  return {
+    ...row,
+    path: `/instances/{id}${row.path}`,
+    parts: idPart.extend(row.parts.shape),
+    replies: { ...row.replies, 404: PROBLEM, 503: PROBLEM },
+    handle: (request, given) =>
+      api.readers.read(
+        find(api, given.parts.id ?? "", given),
+        (subject) => handle(request, { ...given, subject }),
+      ),
+  };
+}
+
+/** @throws {ApiError} 404, whether there is none or it is somebody else's */
+function find({ instances }: CloudApi, id: string, { caller }: About): Instance {
+  const instance = visibleInstance(instances, id, caller);
+  if (!instance) throw new ApiError(404, `There is no instance "${id}": see /instances`);
+  return instance;
+}
