@@ -83,6 +83,8 @@ export class Replica {
   readonly #file: DurableFile;
   readonly #stopListeners: (() => void)[] = [];
   #holders = 0;
+  /** Whether a frame has come since it was looked at last: asking for the time costs more than publishing. */
+  #isFed = false;
   #usedMs: number;
   #stopping: Promise<void> | undefined;
 
@@ -140,9 +142,9 @@ export class Replica {
   /** Publishes a live frame, with the number that the boat gave it. One that is not above the head is passed over. */
   take(seq: number, message: Message): void {
     if (this.#stopping || seq <= this.broker.head) return;
-    this.#usedMs = this.#options.clock.monoMs();
-    const monoMs = this.#time.heard(message.timeUs / 1000);
-    this.broker.publish({ ...message, monoMs }, seq);
+    this.#isFed = true;
+    const { bus, pgn, id, timeUs, data, offset, length } = message;
+    this.broker.publish({ bus, pgn, id, timeUs, monoMs: this.#time.heard(timeUs / 1000), data, offset, length }, seq);
   }
 
   /** Learns of a device from a message without a number, which the boat repeats. */
@@ -162,9 +164,15 @@ export class Replica {
     };
   }
 
-  /** For how long it has been neither fed nor held, and no session streamed, milliseconds; `nowMs` is the clock's. */
+  /**
+   * For how long it has been neither fed nor held, and no session streamed, milliseconds, as it looks between one call of
+   * this or of {@linkcode Replica.keepHouse} and the next.
+   *
+   * @param nowMs monotonic, of the clock
+   */
   idleMs(nowMs: number): number {
-    if (this.#holders > 0 || this.sessions.streaming > 0) this.#usedMs = nowMs;
+    if (this.#isFed || this.#holders > 0 || this.sessions.streaming > 0) this.#usedMs = nowMs;
+    this.#isFed = false;
     return Math.max(0, nowMs - this.#usedMs);
   }
 
@@ -187,6 +195,7 @@ export class Replica {
 
   /** Removes devices that the boat has talked without for too long, and sessions whose client is gone. Once a second. */
   keepHouse(): void {
+    this.idleMs(this.#options.clock.monoMs());
     this.broker.registry.expire(this.#time.ms, this.#options.deviceIdleTimeoutMs);
     this.sessions.keepHouse();
   }

@@ -1,5 +1,5 @@
 import type { Broker } from "../broker/mod.ts";
-import { type Message, newStoredFrame } from "../frame/mod.ts";
+import { newStoredFrame } from "../frame/mod.ts";
 import { type Block, type BlockDevice, BlockError, type JournalIndex } from "../journal/mod.ts";
 import type { TalkTime } from "./replica_time.ts";
 
@@ -56,7 +56,6 @@ function* recallBlock(
     return here < 0 ? at : here;
   });
   const frame = newStoredFrame();
-  const message: Message = { ...frame, monoMs: 0 };
   const frames = block.frames();
   try {
     while (frames.next(frame) && frame.seq <= head) {
@@ -69,7 +68,7 @@ function* recallBlock(
         for (const device of known) learn(broker, { device, buses, at: { timeUs, monoMs } });
       }
       const bus = buses[frame.bus] ?? frame.bus;
-      broker.recall(seq, Object.assign(message, { bus, id, pgn, timeUs, monoMs, data, offset, length }));
+      broker.recall(seq, { bus, pgn, id, timeUs, monoMs, data, offset, length });
       progress.throughSeq = seq;
       yield;
     }
