@@ -6,6 +6,7 @@
 export { type Boat, BOAT_DEFAULTS, type BoatLimits, type BoatOptions, startBoat } from "./src/boat.ts";
 export type { StoreOptions } from "./src/boat_stores.ts";
 export type { OutletOptions } from "./src/boat_outlets.ts";
+export type { ReplicationOptions } from "./src/boat_replication.ts";
 export type { VirtualDeviceSettings, VoiceOptions } from "./src/boat_voice.ts";
 export {
   type ConvertedFile,
@@ -18,6 +19,15 @@ export {
   OutputExistsError,
   type RecordingInput,
 } from "./src/convert/mod.ts";
+export {
+  type Cloud,
+  CLOUD_DEFAULTS,
+  type CloudLimits,
+  type CloudOptions,
+  type CloudRecordingOptions,
+  startCloud,
+} from "./src/cloud.ts";
+export type { BoatTrust, CloudPorts } from "./src/cloud_doors.ts";
 export { isInstanceId, isOwnMachine } from "./src/replication/mod.ts";
 export { startDemo } from "./src/demo.ts";
 export type { RecordingOptions } from "./src/recorder.ts";

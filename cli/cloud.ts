@@ -1,5 +1,5 @@
 /**
- * `vbg-cloud`, for whoever runs a cloud that boats replicate to.
+ * `vbg-cloud`, the cloud server that boats replicate to, and what its certificates need.
  *
  * @module
  */
@@ -10,6 +10,10 @@ import { processSurroundings, type Surroundings } from "./program.ts";
 export const cloud: CommandSet = {
   name: "vbg-cloud",
   summary: "the cloud of the Vessel Bus Gateway",
+  otherwise: {
+    summary: "serves boats that replicate to it, and everybody who asks for what they have sent",
+    load: async () => (await import("./cloud_server.ts")).serverCommand,
+  },
   commands: {
     ca: {
       summary: "certificates for boats and for the cloud",
@@ -35,7 +39,7 @@ export const cloud: CommandSet = {
   },
 };
 
-/** Runs the command that the first words name. Answers the exit code. */
+/** Runs the command that the first words name, or the server. Answers the exit code. */
 export async function runCloud(around: Surroundings): Promise<number> {
   return await dispatch(cloud, around);
 }

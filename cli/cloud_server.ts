@@ -1,0 +1,80 @@
+/**
+ * `vbg-cloud` without a command: the cloud server.
+ *
+ * @module
+ */
+import { type CloudOptions, type CloudPorts, startCloud, VERSION } from "@vessel/gateway";
+import type { Logger } from "@vessel/gateway/settings";
+import { readTokens } from "./auth_file.ts";
+import { GRPC_LISTEN, HTTP_LISTEN, INSECURE_GRPC_LISTEN } from "./cloud_listen_options.ts";
+import { CLOUD_CONFIG_NAME, cloudChecks, cloudOptions, type CloudSettings } from "./cloud_options.ts";
+import type { CommandFile } from "./dispatch.ts";
+import { retentionOf } from "./journal_options.ts";
+import { type Program, type Running, serve } from "./program.ts";
+import { urlOf } from "./url_of.ts";
+
+const serverProgram: Program<CloudSettings> = {
+  name: "vbg-cloud",
+  version: VERSION,
+  summary: "serves boats that replicate to it, and everybody who asks for what they have sent",
+  options: cloudOptions,
+  checks: cloudChecks,
+  configName: CLOUD_CONFIG_NAME,
+};
+
+/** `vbg-cloud`. */
+export const serverCommand: CommandFile = {
+  program: serverProgram,
+  run: (around) => serve(serverProgram, (settings, { log }) => run(settings, log), around),
+};
+
+/** Starts the cloud server with settings that are known to be right. */
+async function run(settings: CloudSettings, log: Logger): Promise<Running<CloudSettings>> {
+  const cloud = await startCloud(optionsOf(settings, log));
+  const { grpc, http } = cloud.addresses;
+  log.info("listening", { url: urlOf(http, { tls: settings.httpListen === undefined && isSingle(settings) }) });
+  log.info("boats may come", { hostname: grpc.hostname, port: grpc.port });
+  let current = settings;
+  return {
+    beats: cloud.beats,
+    reload: (changed) => {
+      current = { ...current, ...changed };
+      cloud.reload({ ...changed, tokens: readTokens(current) });
+    },
+    stop: cloud.stop,
+  };
+}
+
+function isSingle({ listen, acmeDomain }: CloudSettings): boolean {
+  return listen !== undefined || acmeDomain !== "";
+}
+
+function optionsOf(settings: CloudSettings, log: Logger): CloudOptions {
+  const { dataDir, archiveCommand, journalCompression } = settings;
+  return {
+    ...settings,
+    dataDirectory: dataDir,
+    ports: portsOf(settings),
+    tokens: readTokens(settings),
+    journal: {
+      blockBytes: settings.journalBlockBytes,
+      compression: journalCompression === "none" ? "none" : "zstd",
+      rotateDurationMs: settings.journalRotateDurationMs,
+      rotateBytes: settings.journalRotateBytes,
+      syncIntervalMs: settings.journalSyncIntervalMs,
+      retention: retentionOf(settings),
+      ...(archiveCommand !== "" && { archiveCommand }),
+    },
+    log,
+  };
+}
+
+function portsOf(settings: CloudSettings): CloudPorts {
+  const { grpcListen, httpListen: http = HTTP_LISTEN, listen } = settings;
+  if (settings.insecure) return { kind: "insecure", grpc: grpcListen ?? INSECURE_GRPC_LISTEN, http };
+  const { tlsCert: certPath, tlsKey: keyPath, tlsClientCa: clientCaPath, tlsRevoked: revokedPath } = settings;
+  const trust = { clientCaPath, ...(revokedPath !== "" && { revokedPath }) };
+  const tls = { certPath, keyPath };
+  if (listen) return { kind: "single", address: listen, tls, trust };
+  return { kind: "dual", grpc: grpcListen ?? GRPC_LISTEN, http, tls, trust };
+}

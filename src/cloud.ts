@@ -1,0 +1,229 @@
+import { type Clock, type ListenAddress, type Logger, silentLogger, StallDetector, systemClock } from "./base/mod.ts";
+import { BOAT_DEFAULTS } from "./boat.ts";
+import { RingPool } from "./broker/mod.ts";
+import {
+  CloudService,
+  INSTANCE_DEFAULTS,
+  Instances,
+  type InstanceSettings,
+  type OpenReplica,
+  Replica,
+} from "./cloud/mod.ts";
+import { type CloudPorts, openDoors } from "./cloud_doors.ts";
+import {
+  Access,
+  type AccessToken,
+  CloudMetrics,
+  cloudRoutes,
+  compileFor,
+  type ComponentHealth,
+  countRecordings,
+  type Handler,
+  judgeCloudHealth,
+  ReplicaReaders,
+  serveRoutes,
+} from "./http/mod.ts";
+import { Keepers, type RetentionSettings } from "./journal/mod.ts";
+import { VERSION } from "./version.ts";
+
+/** Settings of a cloud server that may change while it runs. */
+export interface CloudLimits {
+  /** Live frames a second that a boat may send on average; 0: no limit. Default 2000. */
+  rateLimit: number;
+  /** Live frames that a boat may send at once, default 500. */
+  rateBurst: number;
+  /** Frames that a boat's live stream may be behind; 0: no limit. Default 10 000. */
+  maxLiveLagFrames: number;
+  /** Most boats, default 10 000. */
+  maxInstances: number;
+  /** A boat that neither sends nor is asked about leaves the memory after so long, milliseconds; default 5 minutes. */
+  brokerIdleTimeoutMs: number;
+  /** A device that says nothing for so long while its boat sends is removed, milliseconds; 0: never. Default 5 minutes. */
+  deviceIdleTimeoutMs: number;
+  /** Who may ask; none (the default): everybody. */
+  tokens: readonly AccessToken[];
+  /** Most open streams of all boats, default 10 000. */
+  maxStreams: number;
+  /** Most frames of one answer of history, default 1 000 000. */
+  maxHistory: number;
+  /** Most sessions of clients for each boat, default 1000. */
+  maxSessions: number;
+  /** Longest time that a session is kept while its client is away, milliseconds; default 7 days. */
+  maxBufferDurationMs: number;
+}
+
+/** How a cloud records what boats send. */
+export interface CloudRecordingOptions {
+  /** Bytes of a block of live frames, a power of two; default 256 KiB. */
+  blockBytes?: number;
+  /** Default `zstd`. */
+  compression?: "none" | "zstd";
+  /** A new file of live frames begins after so long, milliseconds; 0: never. Default an hour. */
+  rotateDurationMs?: number;
+  /** A new file begins when one is larger, bytes; 0 (the default): never. */
+  rotateBytes?: number;
+  /** Longest time that a frame is in memory alone, milliseconds; default 1000. */
+  syncIntervalMs?: number;
+  /** Which files of each boat are kept; left out: all. */
+  retention?: RetentionSettings;
+  /** Program that archives files; see the retention's `archive`. */
+  archiveCommand?: string;
+}
+
+/** How a cloud server is made. */
+export interface CloudOptions extends Partial<CloudLimits> {
+  /** Directory with a directory for each boat; made when missing. */
+  dataDirectory: string;
+  ports: CloudPorts;
+  journal?: CloudRecordingOptions;
+  /** Most frames of one boat in memory, a power of two; default 65536. */
+  ringFrames?: number;
+  /** (Device, PGN) pairs kept as last values of one boat; default 65536. */
+  maxValues?: number;
+  /** Most bytes that wait for one slow client; default 1 MiB. */
+  streamBufferBytes?: number;
+  /** Longest body of a request, default 64 KiB. */
+  maxBodyBytes?: number;
+  /** Longest time that a body may take, milliseconds; default 30 s. */
+  bodyTimeoutMs?: number;
+  /** Default silent. */
+  log?: Logger;
+  /** Default the machine's. */
+  clock?: Clock;
+}
+
+/** A running cloud server. */
+export interface Cloud {
+  /** Where it listens; the same one twice on a single port. */
+  readonly addresses: { readonly grpc: ListenAddress; readonly http: ListenAddress };
+  /** Rounds of housekeeping so far, one a second. */
+  readonly beats: () => number;
+  /** Changes limits while running, and looks at all files of certificates now. */
+  reload: (limits: Partial<CloudLimits>) => void;
+  /** Ends streams, writes everything, stops listening. Safe to call twice. */
+  stop: () => Promise<void>;
+}
+
+const TITLE = "Vessel Bus Gateway: cloud server";
+const HOUSEKEEPING_MS = 1000;
+
+/** What a cloud does when nothing else is said. */
+export const CLOUD_DEFAULTS = { ...INSTANCE_DEFAULTS, maxStreams: 10_000 } as const;
+
+/**
+ * Starts a cloud server: boats' calls → instances (journal, then replica) → streams; and blocks into files.
+ *
+ * @throws {FileError} the data directory is used by another process, or cannot be written
+ * @throws {ListenError} a port cannot be had
+ * @throws {TlsError} certificate and key cannot be used
+ * @throws {AuthoritiesError} the authorities of boats cannot be used
+ * @throws {RevocationError} the list of revoked certificates cannot be used
+ */
+export async function startCloud(options: CloudOptions): Promise<Cloud> {
+  const { log = silentLogger, clock = systemClock, dataDirectory } = options;
+  const limits: CloudLimits = limitsOf(options);
+  const settings = (): InstanceSettings => ({ ...CLOUD_DEFAULTS, ...options.journal, ...options, ...limits });
+  const stall = new StallDetector(log);
+  const openReplica = replicasOf(options, { limits, clock, log });
+  const instances = await Instances.open({ dataDirectory, settings, openReplica, clock, log });
+  const keepers = keepersOf(options.journal, { instances, log, clock });
+  const service = new CloudService({ instances, settings, clock, log });
+  const readers = new ReplicaReaders({
+    clock,
+    stall,
+    log,
+    limits: () => ({ ...limits, streamBufferBytes: options.streamBufferBytes ?? BOAT_DEFAULTS.streamBufferBytes }),
+  });
+  const access = new Access(limits, { log });
+  const parts = { ...options, instances, service, readers, access, stall, clock, log };
+  let beats = 0;
+  const housekeeping = setInterval(() => {
+    stall.run("housekeeping", () => instances.keepHouse());
+    beats++;
+  }, HOUSEKEEPING_MS);
+  const stopParts = async () => {
+    clearInterval(housekeeping);
+    service.stop();
+    await instances.stop();
+    await keepers?.stop();
+    stall.stop();
+  };
+  try {
+    await keepers?.sweep();
+    const doors = await openDoors(options.ports, { ...parts, handler: (health) => apiOf(parts, health) });
+    keepers?.start();
+    let stopping: Promise<void> | undefined;
+    return {
+      addresses: doors.addresses,
+      beats: () => beats,
+      reload: (changed) => {
+        Object.assign(limits, changed);
+        access.reload(changed);
+        doors.look();
+      },
+      stop: () => stopping ??= doors.close().then(stopParts).then(doors.end),
+    };
+  } catch (error) {
+    await stopParts();
+    throw error;
+  }
+}
+
+/** The settings that may change, with what they are when nothing is said. */
+function limitsOf(options: CloudOptions): CloudLimits {
+  const { maxHistory, maxSessions, maxBufferDurationMs, tokens } = { ...BOAT_DEFAULTS, ...options };
+  const { maxStreams, rateLimit, rateBurst, maxLiveLagFrames, maxInstances } = { ...CLOUD_DEFAULTS, ...options };
+  const { brokerIdleTimeoutMs, deviceIdleTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
+  const boats = { rateLimit, rateBurst, maxLiveLagFrames, maxInstances, brokerIdleTimeoutMs, deviceIdleTimeoutMs };
+  return { ...boats, tokens, maxStreams, maxHistory, maxSessions, maxBufferDurationMs };
+}
+
+/** Makes the replicas of boats. */
+function replicasOf(
+  { ringFrames = BOAT_DEFAULTS.ringFrames, maxValues = BOAT_DEFAULTS.maxValues }: CloudOptions,
+  { limits, clock, log }: { limits: CloudLimits; clock: Clock; log: Logger },
+): OpenReplica {
+  const pool = new RingPool();
+  const sessionLimits = () => ({ maxSessions: limits.maxSessions, maxTimeoutMs: limits.maxBufferDurationMs });
+  return (parts) => {
+    const { deviceIdleTimeoutMs } = limits;
+    const shared = { ringFrames, maxValues, deviceIdleTimeoutMs, compile: compileFor, sessionLimits, pool, clock, log };
+    return Replica.open({ ...parts, ...shared });
+  };
+}
+
+/** A keeper of all boats' files, where files are to be deleted or archived. */
+function keepersOf(
+  { retention, archiveCommand }: CloudRecordingOptions = {},
+  { instances, clock, log }: { instances: Instances; clock: Clock; log: Logger },
+): Keepers | undefined {
+  if (retention === undefined) return undefined;
+  return new Keepers({
+    directories: () => instances,
+    settings: retention,
+    command: archiveCommand,
+    isOpen: (id, name) => instances.get(id)?.isFileOpen(name) ?? false,
+    onPause: (id, isPaused) => instances.get(id)?.pause(isPaused),
+    onRemoved: (id, name) => instances.get(id)?.noteRemoved(name),
+    log,
+    clock,
+  });
+}
+
+/** Answers requests. */
+function apiOf(
+  { instances, readers, access, stall, log, ...options }: CloudOptions & {
+    instances: Instances;
+    readers: ReplicaReaders;
+    access: Access;
+    stall: StallDetector;
+    log: Logger;
+  },
+  doorHealth: () => Record<string, ComponentHealth>,
+): Handler {
+  const { maxBodyBytes = BOAT_DEFAULTS.maxBodyBytes, bodyTimeoutMs = BOAT_DEFAULTS.bodyTimeoutMs } = options;
+  const metrics = new CloudMetrics({ readers, stall, access, version: VERSION });
+  const health = () => judgeCloudHealth({ instances, recordings: countRecordings(instances), others: doorHealth() });
+  const routes = cloudRoutes({ instances, readers, metrics, health });
+  return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
+}

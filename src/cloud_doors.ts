@@ -1,0 +1,171 @@
+import type { Duplex } from "node:stream";
+import { type Clock, errorText, type ListenAddress, type Logger, type StallDetector } from "./base/mod.ts";
+import { ClientAuthorities, type CloudService, type Identifier, identifier, RevocationFile } from "./cloud/mod.ts";
+import {
+  type ComponentHealth,
+  type Handler,
+  listen,
+  type Listener,
+  listenGrpc,
+  listenGrpcInsecure,
+  listenSingle,
+  TlsFiles,
+  type TlsPaths,
+} from "./http/mod.ts";
+import { type Credentials, identify, ReplicationServer } from "./replication/mod.ts";
+
+/** Whose certificates boats must have. */
+export interface BoatTrust {
+  /** File of authorities, PEM. */
+  clientCaPath: string;
+  /** File of certificates that are good no more; left out: none is. */
+  revokedPath?: string;
+}
+
+/** Where a cloud listens, and what secures it. */
+export type CloudPorts =
+  /** Boats by gRPC over TLS at one port, people by HTTP at another. */
+  | { kind: "dual"; grpc: ListenAddress; http: ListenAddress; tls: TlsPaths; trust: BoatTrust }
+  /** Both over TLS at one port. */
+  | { kind: "single"; address: ListenAddress; tls: TlsPaths; trust: BoatTrust }
+  /** Boats without certificates, from this machine alone. */
+  | { kind: "insecure"; grpc: ListenAddress; http: ListenAddress };
+
+/** What doors lead to. */
+export interface DoorParts {
+  service: CloudService;
+  /** Answers requests; told how the doors do. */
+  handler: (health: () => Record<string, ComponentHealth>) => Handler;
+  stall: StallDetector;
+  clock: Clock;
+  log: Logger;
+}
+
+/** The ports of a cloud, open. */
+export interface CloudDoors {
+  readonly addresses: { readonly grpc: ListenAddress; readonly http: ListenAddress };
+  /** Looks at all files of certificates now. */
+  look: () => void;
+  /** Ends boats' calls; requests are still answered. */
+  close: () => Promise<void>;
+  /** Stops listening. */
+  end: () => Promise<void>;
+}
+
+/** A call that is being answered may take so long when the server stops. */
+const GRACE_MS = 2000;
+
+/**
+ * Opens the ports.
+ *
+ * @throws {ListenError} a port cannot be had
+ * @throws {TlsError} certificate and key cannot be used
+ * @throws {AuthoritiesError} the authorities of boats cannot be used
+ * @throws {RevocationError} the list of revoked certificates cannot be used
+ */
+export async function openDoors(ports: CloudPorts, parts: DoorParts): Promise<CloudDoors> {
+  return ports.kind === "insecure" ? await openInsecure(ports, parts) : await openSecure(ports, parts);
+}
+
+async function openInsecure(
+  { grpc, http }: Extract<CloudPorts, { kind: "insecure" }>,
+  parts: DoorParts,
+): Promise<CloudDoors> {
+  const { log } = parts;
+  const server = await serverOf((credentials) => identify(credentials, "insecure"), parts);
+  const opened = new Opened();
+  try {
+    const boats = opened.add(await listenGrpcInsecure(grpc, { accept: (socket) => server.accept(socket), log }));
+    const people = opened.add(listen(http, { ...parts, handler: parts.handler(() => ({})) }));
+    log.warn("boats are let in without certificates", { address: boats.address.hostname });
+    return doorsOf(server, { grpc: boats, http: people, opened, look: () => {} });
+  } catch (error) {
+    await opened.stop();
+    await server.stop({ graceMs: 0 });
+    throw error;
+  }
+}
+
+async function openSecure(
+  ports: Exclude<CloudPorts, { kind: "insecure" }>,
+  parts: DoorParts,
+): Promise<CloudDoors> {
+  const { clock, log, service } = parts;
+  const opened = new Opened();
+  try {
+    const trust = await openTrust(ports.trust, { clock, log, opened });
+    const { authorities, boats } = trust;
+    const tls = opened.add(await TlsFiles.open({ ...ports.tls, clock, log }));
+    const server = await serverOf(boats.identify, parts);
+    opened.add({ stop: () => server.stop({ graceMs: 0 }) });
+    opened.add({ stop: boats.follow(() => service.recheck(boats.isLetIn)) });
+    const accept = (socket: Duplex) => {
+      boats.meet(socket);
+      server.accept(socket);
+    };
+    const handler = parts.handler(() => ({ tls: tls.health(), client_ca: authorities.health() }));
+    const secure = { ...parts, tls, clientCa: authorities, accept, handler };
+    const look = () => {
+      void tls.check();
+      trust.look();
+    };
+    if (ports.kind === "single") {
+      const door = opened.add(await listenSingle(ports.address, secure));
+      return doorsOf(server, { grpc: door, http: door, opened, look });
+    }
+    const grpc = opened.add(await listenGrpc(ports.grpc, secure));
+    const http = opened.add(listen(ports.http, { ...parts, handler }));
+    return doorsOf(server, { grpc, http, opened, look });
+  } catch (error) {
+    await opened.stop();
+    throw error;
+  }
+}
+
+async function serverOf(
+  identify: (credentials: Credentials) => string,
+  { service, log }: DoorParts,
+): Promise<ReplicationServer> {
+  const onFault = (error: unknown) =>
+    log.error("a call of a boat failed by a fault of the server", { error: errorText(error) });
+  return await ReplicationServer.create({ service, identify, onFault });
+}
+
+function doorsOf(
+  server: ReplicationServer,
+  { grpc, http, opened, look }: { grpc: Listener; http: Listener; opened: Opened; look: () => void },
+): CloudDoors {
+  return {
+    addresses: { grpc: grpc.address, http: http.address },
+    look,
+    close: () => server.stop({ graceMs: GRACE_MS }),
+    end: () => opened.stop(),
+  };
+}
+
+/** What was opened, to be stopped in reverse. */
+class Opened {
+  readonly #parts: { stop: () => void | Promise<void> }[] = [];
+
+  add<T extends { stop: () => void | Promise<void> }>(part: T): T {
+    this.#parts.push(part);
+    return part;
+  }
+
+  async stop(): Promise<void> {
+    for (let part = this.#parts.pop(); part; part = this.#parts.pop()) await part.stop();
+  }
+}
+
+/** Reads whose certificates boats must have. */
+async function openTrust(
+  { clientCaPath, revokedPath }: BoatTrust,
+  { clock, log, opened }: Pick<DoorParts, "clock" | "log"> & { opened: Opened },
+): Promise<{ authorities: ClientAuthorities; boats: Identifier; look: () => void }> {
+  const authorities = opened.add(await ClientAuthorities.open({ path: clientCaPath, clock, log }));
+  const revoked = revokedPath === undefined
+    ? undefined
+    : opened.add(await RevocationFile.open({ path: revokedPath, authorities: () => authorities.pem, log }));
+  const look = () => void Promise.all([authorities.look(), revoked?.check()]);
+  return { authorities, boats: identifier({ authorities, revoked, clock }), look };
+}
