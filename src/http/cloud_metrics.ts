@@ -26,6 +26,9 @@ const counter = (name: string, help: string, read: InstanceFigure["read"]): Inst
 };
 const CLOSED = "Live streams that the cloud ended: too many frames a second, too far behind the boat";
 
+/** Lines that are made before the time is looked at. */
+const ROWS_A_PIECE = 100;
+
 /** Rows of the same name follow each other. */
 const INSTANCE_FIGURES: readonly InstanceFigure[] = [
   gauge("connected", "1 while the boat is connected", (s) => s.connected ? 1 : 0),
@@ -83,7 +86,13 @@ export class CloudMetrics {
       if (figure.name !== nameBefore) yield headOf(figure);
       nameBefore = figure.name;
       const { name, labels = "" } = figure;
-      for (const { label, values } of rows) yield `${name}${label}${labels}} ${values[column]}\n`;
+      for (let at = 0; at < rows.length; at += ROWS_A_PIECE) {
+        let piece = "";
+        for (const { label, values } of rows.slice(at, at + ROWS_A_PIECE)) {
+          piece += `${name}${label}${labels}} ${values[column]}\n`;
+        }
+        yield piece;
+      }
     }
   }
 }

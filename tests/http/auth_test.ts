@@ -114,6 +114,13 @@ Deno.test("who asks is known by name and address", async () => {
   });
 });
 
+Deno.test("a boat takes no notice of the instances that a token is limited to", async () => {
+  await using server = await GuardedServer.start({
+    tokens: [{ ...tokenOf("owner", "owner", ["read"]), instances: [] }],
+  });
+  assert.equal((await server.raw("/devices", { headers: bearer("owner") })).status, 200);
+});
+
 Deno.test("event streams and WebSockets open with the token in the address", async () => {
   await using server = await GuardedServer.start({ tokens: TOKENS });
   await using events = await SseClient.open(`${server.url}/events?access_token=${READER}&pgn=127250`);

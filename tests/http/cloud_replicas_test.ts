@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Device, Frame } from "../../src/frame/mod.ts";
 import type { DeviceValues } from "../../src/http/mod.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually, pause } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
@@ -147,6 +147,40 @@ Deno.test(
         return instance.runningReplica === undefined;
       });
       assert.equal((await cloud.get<Device[]>("/instances/boat-1/devices")).length, 1, "it starts again");
+    }),
+);
+
+Deno.test(
+  "a reply that is still being sent keeps a boat's replica running, until its client has left",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const clock = new FakeClock();
+      await using cloud = await CloudServer.start(folder, { clock, settings: { brokerIdleTimeoutMs: IDLE_MS } });
+      const boat = await cloud.boat("boat-1");
+      // More than the buffers of a connection hold.
+      for (let i = 0; i < 8000; i++) {
+        boat.say({ pgn: 126720, data: new Uint8Array(1785) });
+        if (i % 50 === 0) await pause();
+      }
+      boat.leave();
+      const abort = new AbortController();
+      const reply = await fetch(`${cloud.url}/instances/boat-1${HISTORY}`, { signal: abort.signal });
+      const reader = reply.body?.getReader();
+      await reader?.read();
+      for (let i = 0; i < 3; i++) {
+        clock.advance(IDLE_MS);
+        cloud.instances.keepHouse();
+        await pause();
+      }
+      assert.ok(boat.instance.runningReplica);
+      abort.abort();
+      await reader?.closed.catch(() => {});
+      await eventually("the replica to stop", () => {
+        clock.advance(IDLE_MS);
+        cloud.instances.keepHouse();
+        return boat.instance.runningReplica === undefined;
+      });
     }),
 );
 

@@ -25,6 +25,7 @@ import {
   ReplicaReaders,
   serveRoutes,
 } from "../../src/http/mod.ts";
+import type { Message } from "../../src/frame/mod.ts";
 import type { HandshakeRequest } from "../../src/replication/mod.ts";
 import { type FrameInit, message } from "../support/messages.ts";
 import { type RawReply, type RawRequest, rawRequest } from "../support/raw_http.ts";
@@ -153,7 +154,11 @@ export class LiveBoat {
 
   /** Sends a live frame; returns its number. */
   say(init: FrameInit = {}): number {
-    const { id, bus, timeUs, data, offset, length } = message(init);
+    return this.take(message(init));
+  }
+
+  /** Sends a message live; returns its number. */
+  take({ id, bus, timeUs, data, offset, length }: Message): number {
     this.seq++;
     this.instance.take({
       seq: this.seq,
