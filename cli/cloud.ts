@@ -9,7 +9,7 @@ import { processSurroundings, type Surroundings } from "./program.ts";
 /** The program with all its commands. */
 export const cloud: CommandSet = {
   name: "vbg-cloud",
-  summary: "the cloud of the Vessel Bus Gateway",
+  summary: "the cloud server of the Vessel Bus Gateway",
   otherwise: {
     summary: "serves boats that replicate to it, and everybody who asks for what they have sent",
     load: async () => (await import("./cloud_server.ts")).serverCommand,

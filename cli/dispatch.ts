@@ -49,13 +49,12 @@ export async function dispatch(set: CommandSet, around: Surroundings): Promise<n
     if ("load" in command) return await (await command.load()).run({ ...around, args });
     return await dispatch({ ...command, name: `${set.name} ${name}` }, { ...around, args });
   }
+  const isHelp = ["-h", "-help", "--help", "help"].includes(name);
+  if (isHelp) around.print(helpText(set));
   if (set.otherwise !== undefined && (name === "" || name.startsWith("-"))) {
     return await (await set.otherwise.load()).run(around);
   }
-  if (["-h", "-help", "--help", "help"].includes(name)) {
-    around.print(helpText(set));
-    return EXIT.ok;
-  }
+  if (isHelp) return EXIT.ok;
   if (["-version", "--version"].includes(name)) {
     around.print(`${set.name} ${VERSION}`);
     return EXIT.ok;
@@ -83,12 +82,12 @@ function helpText({ name, summary, commands, otherwise }: CommandSet): string {
   return [
     `${name}: ${summary}`,
     "",
-    `Usage: ${name} COMMAND [flags] ...`,
+    `Usage: ${name} ${otherwise ? "[COMMAND]" : "COMMAND"} [flags] ...`,
     "",
     ...rows,
     "",
-    ...(otherwise ? [`Without a command it ${otherwise.summary}: "${name} -help" shows its flags.`] : []),
-    `Run "${name} COMMAND -help" for its flags.`,
+    ...(otherwise ? [`Without a command it ${otherwise.summary}.`] : []),
+    `Run "${name} ${otherwise ? "[COMMAND]" : "COMMAND"} -help" for its flags.`,
   ]
     .join("\n");
 }

@@ -220,7 +220,10 @@ Deno.test("help lists the commands at every level, and nothing but a command is 
   for (const word of ["-h", "--help", "help"]) {
     const top = await cloud(word);
     assert.equal(top.code, 0);
-    assert.match(top.printed, /^vbg-cloud: .*\n\nUsage: vbg-cloud COMMAND \[flags\] \.\.\.\n\n {2}ca {10}certificates/);
+    assert.match(
+      top.printed,
+      /^vbg-cloud: .*\n\nUsage: vbg-cloud \[COMMAND\] \[flags\] \.\.\.\n\n {2}ca {10}certificates/,
+    );
     const nested = await cloud("ca", word);
     assert.equal(nested.code, 0);
     assert.deepEqual([...nested.printed.matchAll(/^ {2}(\S+)/gm)].map(([, name]) => name), [
