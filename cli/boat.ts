@@ -18,6 +18,7 @@ import { alertsOf } from "./alert_options.ts";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings, listenAddress } from "./boat_options.ts";
 import { retentionOf } from "./journal_options.ts";
 import { mqttOf } from "./mqtt_options.ts";
+import { replicationLimitsOf, replicationOf } from "./replication_options.ts";
 import { type Program, type Running, serve } from "./program.ts";
 import { openStateDir } from "./state_dir.ts";
 import { urlOf } from "./url_of.ts";
@@ -47,7 +48,7 @@ async function run(settings: BoatSettings, log: Logger): Promise<Running<BoatSet
       beats: boat.beats,
       reload: (changed) => {
         current = { ...current, ...changed };
-        boat.reload({ ...changed, tokens: readTokens(current) });
+        boat.reload({ ...changed, tokens: readTokens(current), replicationLimits: replicationLimitsOf(current) });
       },
       stop: async () => {
         await boat.stop();
@@ -90,6 +91,7 @@ async function start(
   const { tlsCert: certPath, tlsKey: keyPath } = settings;
   const device = virtualDeviceOf(settings);
   const mqtt = mqttOf(settings);
+  const replication = replicationOf(settings);
   const { virtualDevice: _, mdnsName: _name, ...rest } = settings;
   const options = {
     ...rest,
@@ -100,9 +102,11 @@ async function start(
     ...(device && { virtualDevice: device }),
     ...(mqtt && { mqtt }),
     ...(settings.mdns && !settings.demo && { mdnsName: settings.mdnsName || instanceNameOf(Deno.hostname()) }),
-    alerts: alertsOf(settings),
+    alerts: { ...alertsOf(settings), ...(replication && { instanceId: replication.instanceId }) },
     ...(certPath !== "" && { tls: { certPath, keyPath } }),
     ...(journal && { journal }),
+    ...(replication && { replication }),
+    replicationLimits: replicationLimitsOf(settings),
     log,
   };
   if (demo) return await startDemo(options);

@@ -15,6 +15,7 @@ import { alertChecks, alertOptions, type AlertOptionSettings } from "./alert_opt
 import { authChecks, authOptions, type AuthSettings } from "./auth_options.ts";
 import { mdnsChecks, mdnsOptions, type MdnsSettings } from "./mdns_options.ts";
 import { mqttChecks, mqttOptions, type MqttOptionSettings } from "./mqtt_options.ts";
+import { replicationChecks, replicationOptions, type ReplicationSettings } from "./replication_options.ts";
 import { requestChecks, requestOptions, type RequestSettings } from "./request_rules.ts";
 import { sendChecks, sendOptions, type SendOptionSettings } from "./send_options.ts";
 import { sessionOptions, type SessionSettings } from "./session_options.ts";
@@ -41,7 +42,8 @@ export interface BoatSettings
     RequestSettings,
     MqttOptionSettings,
     MdnsSettings,
-    AlertOptionSettings {
+    AlertOptionSettings,
+    ReplicationSettings {
   /** Buses, by the name of their network interface. */
   interfaces: readonly string[];
   canDriver: CanDriver;
@@ -215,6 +217,7 @@ export const boatOptions: Options<BoatSettings> = {
   ...alertOptions,
   ...sessionOptions,
   ...journalOptions,
+  ...replicationOptions,
   ...serverOptions(),
   ...fileOptions(BOAT_CONFIG_NAME),
   ...programOptions(),
@@ -230,6 +233,7 @@ export const boatChecks: readonly Check<BoatSettings>[] = [
   ...mqttChecks,
   ...mdnsChecks,
   ...alertChecks,
+  ...replicationChecks,
   {
     settings: ["interfaces"],
     severity: "error",

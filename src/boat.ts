@@ -12,6 +12,7 @@ import { type CanBus, DEFAULT_MAX_ASSEMBLIES } from "./can/mod.ts";
 import type { Message } from "./frame/mod.ts";
 import { closeBuses, type Line, lineOf, openBuses } from "./boat_lines.ts";
 import { type OutletOptions, Outlets } from "./boat_outlets.ts";
+import { linkOf, type ReplicationOptions } from "./boat_replication.ts";
 import { openStores, type StoreOptions, type Stores } from "./boat_stores.ts";
 import { Voice, type VoiceOptions } from "./boat_voice.ts";
 import {
@@ -34,6 +35,7 @@ import {
 } from "./http/mod.ts";
 import { IdentityRequests, type SendRule, type SendSettings } from "./node/mod.ts";
 import type { AlertRules } from "./outlets/mod.ts";
+import { type BoatLink, LINK_LIMITS, type LinkLimits } from "./replication/mod.ts";
 import { VERSION } from "./version.ts";
 
 /** Settings of a boat server that may change while it runs. */
@@ -72,6 +74,8 @@ export interface BoatLimits {
   maxSessions: number;
   /** Longest time that a session is kept while its client is away, milliseconds; default 7 days. */
   maxBufferDurationMs: number;
+  /** When live replication reconnects because it is too far behind; default {@linkcode LINK_LIMITS}. */
+  replicationLimits: Readonly<LinkLimits>;
 }
 
 /** How a boat server is made. Only `buses` must be given. */
@@ -92,6 +96,8 @@ export interface BoatOptions extends Partial<BoatLimits>, StoreOptions, VoiceOpt
   bodyTimeoutMs?: number;
   /** Certificate and key; left out: HTTP instead of HTTPS. */
   tls?: TlsPaths;
+  /** The cloud that every frame goes to; left out: none. */
+  replication?: ReplicationOptions;
   /** Default silent. */
   log?: Logger;
   /** Default the machine's. */
@@ -139,6 +145,7 @@ export const BOAT_DEFAULTS = {
   maxSessions: 1000,
   /** A week. */
   maxBufferDurationMs: 7 * 86_400_000,
+  replicationLimits: LINK_LIMITS,
   maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
   bodyTimeoutMs: DEFAULT_BODY_TIMEOUT_MS,
   /** Some seconds of a full bus. */
@@ -179,9 +186,11 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     stores.take(message);
     voice.message(message);
   };
+  const link = options.replication &&
+    linkOf(options.replication, { stores, limits: () => limits.replicationLimits, clock, log });
   const lines = buses.map((bus, index) => lineOf(bus, { index, maxAssemblies, take }));
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
-  const parts = { stores, hub, stall, access, voice, outlets, lines, identity, tls, clock, log };
+  const parts = { stores, hub, stall, access, voice, outlets, link, lines, identity, tls, clock, log };
   const health = healthOf(parts, () => limits.busSilenceThresholdMs);
   const handler = apiOf(parts, { ...rest, limits, health });
   let beats = 0;
@@ -193,7 +202,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     identity?.stop();
     voice.stop();
     await closeBuses(buses, log);
-    await outlets.stop();
+    await Promise.all([link?.stop(), outlets.stop()]);
     hub.stop();
     stall.stop();
     await stores.close();
@@ -203,6 +212,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     await openBuses(lines, { identity, voice, log, stall });
     identity?.start();
     voice.start();
+    link?.start();
     const listener = await listenWith(options.listen, { handler, stall, log, tls });
     outlets.announce(listener.address, { tls: tls !== undefined });
     let stopping: Promise<void> | undefined;
@@ -239,9 +249,18 @@ function limitsOf(options: BoatOptions): BoatLimits {
   const { sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst, queryMaxTimeoutMs, maxQueries } = rest;
   const sending = { sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst, queryMaxTimeoutMs, maxQueries };
   const streams = { maxStreams, maxHistory, maxSessions, maxBufferDurationMs };
-  const { tokens, allowOrigins } = rest;
+  const { tokens, allowOrigins, replicationLimits } = rest;
   const alerts = { alertDedupWindowMs: rest.alertDedupWindowMs, busSilenceTimeoutMs: options.busSilenceTimeoutMs };
-  return { deviceIdleTimeoutMs, busSilenceThresholdMs, tokens, allowOrigins, ...sending, ...streams, ...alerts };
+  return {
+    deviceIdleTimeoutMs,
+    busSilenceThresholdMs,
+    tokens,
+    allowOrigins,
+    replicationLimits,
+    ...sending,
+    ...streams,
+    ...alerts,
+  };
 }
 
 function alertRulesOf({ alertDedupWindowMs, busSilenceTimeoutMs }: BoatLimits): AlertRules {
@@ -260,6 +279,7 @@ interface ApiParts {
   access: Access;
   voice: Voice;
   outlets: Outlets;
+  link: BoatLink | undefined;
   lines: readonly Line[];
   identity: IdentityRequests | undefined;
   tls: TlsFiles | undefined;
@@ -278,19 +298,20 @@ function apiOf(
     bodyTimeoutMs: number;
   },
 ): Handler {
-  const { stores: { broker, sessions, journal }, hub, access, voice, clock, log } = parts;
+  const { stores: { broker, sessions, journal }, hub, access, voice, link, clock, log } = parts;
   const routes = boatRoutes({
     broker,
     hub,
     sessions,
     clock,
-    metrics: new Metrics({ ...parts, version: VERSION, broker, sessions, journal }),
+    metrics: new Metrics({ ...parts, version: VERSION, broker, sessions, journal, replication: link }),
     health,
     sending: {
       ...voice,
       queryLimits: () => ({ maxTimeoutMs: limits.queryMaxTimeoutMs, maxQueries: limits.maxQueries }),
     },
     ...(journal && { journal }),
+    ...(link && { replication: link }),
     limits: () => ({ maxStreams: limits.maxStreams, maxHistory: limits.maxHistory, streamBufferBytes }),
   });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
@@ -298,7 +319,7 @@ function apiOf(
 
 /** Judges the server whenever it is called. */
 function healthOf(
-  { stores, lines, voice, outlets, tls, clock }: ApiParts,
+  { stores, lines, voice, outlets, link, tls, clock }: ApiParts,
   busSilenceMs: () => number | undefined,
 ): () => Health {
   const startedMs = clock.monoMs();
@@ -308,6 +329,7 @@ function healthOf(
       lines,
       journal: stores.journal,
       numbers: stores.numbers(),
+      replication: link,
       others: { ...voice.health(), ...outlets.health(), ...(tls && { tls: tls.health() }) },
       busSilenceMs: busSilenceMs(),
       startedMs,

@@ -1,61 +1,14 @@
 import { AtomicFile, type Clock, type Logger } from "./base/mod.ts";
 import { Broker, type Decode, Decoder } from "./broker/mod.ts";
 import type { Message } from "./frame/mod.ts";
+import { NumberRun, StoredNumbers, VolatileNumbers } from "./boat_numbers.ts";
 import { compileFor } from "./http/mod.ts";
-import { epochWordOf, HEAD_FILE, type Journal, type SequenceState, SequenceStore } from "./journal/mod.ts";
+import { epochWordOf, type Journal, type SequenceState } from "./journal/mod.ts";
 import { Recorder, type RecordingOptions } from "./recorder.ts";
 import { type FrameArchive, FrameSource, SESSION_FILE, type SessionLimits, Sessions, type Slot } from "./stream/mod.ts";
 
 /** A file of sessions larger than this is none of ours. */
 const MAX_SESSION_FILE_BYTES = 2 ** 30;
-
-/** Sequence numbers of a boat that records nothing, but has a place for what must survive: they never repeat. */
-class Numbers {
-  readonly #store: SequenceStore;
-  readonly #told: { newEpoch: (epoch: string) => void };
-
-  private constructor(store: SequenceStore, told: { newEpoch: (epoch: string) => void }) {
-    this.#store = store;
-    this.#told = told;
-  }
-
-  /** Goes on behind the last number. */
-  static async open(stateDirectory: string, { clock, log }: { clock: Clock; log: Logger }): Promise<Numbers> {
-    const told = { newEpoch: (_: string) => {} };
-    const file = new AtomicFile(stateDirectory, { name: HEAD_FILE });
-    const onNewEpoch = (epoch: Uint8Array) => told.newEpoch(epoch.toHex());
-    return new Numbers(await SequenceStore.open({ file, clock, log, onNewEpoch }), told);
-  }
-
-  /** The number that the first frame gets. */
-  get firstSeq(): number {
-    return this.#store.start.first;
-  }
-
-  /** 16 bytes that name the run of numbers. */
-  get epoch(): Uint8Array {
-    return this.#store.epoch;
-  }
-
-  /** Whether the numbers would survive now. */
-  get numbers(): SequenceState {
-    return this.#store.state;
-  }
-
-  /** Numbers what a broker publishes from now on; in a new epoch broker and sessions begin again. */
-  into(broker: Broker, sessions: Sessions): () => number {
-    this.#told.newEpoch = (epoch) => {
-      broker.startOver();
-      sessions.newEpoch(epoch);
-    };
-    return () => this.#store.next();
-  }
-
-  /** Writes down the last number. */
-  async close(): Promise<void> {
-    await this.#store.close();
-  }
-}
 
 /** What a boat keeps, and for how long. */
 export interface StoreOptions {
@@ -89,6 +42,10 @@ export interface StoreSurroundings {
 /** Where a boat's messages go: numbers, broker, journal, sessions. */
 export interface Stores {
   readonly broker: Broker;
+  /** All frames that can still be read. */
+  readonly source: FrameSource;
+  /** In which run they are numbered. */
+  readonly run: NumberRun;
   readonly sessions: Sessions;
   /** Undefined where nothing is recorded. */
   readonly journal: Journal | undefined;
@@ -110,39 +67,46 @@ export async function openStores(options: StoreOptions, surroundings: StoreSurro
   const { buses, clock, log, sessionLimits: limits } = surroundings;
   const { ringFrames, maxValues, slots, stateDirectory } = options;
   const recorder = options.journal && await Recorder.open(options.journal, { buses, clock, log });
-  const isNumbered = !recorder && stateDirectory !== undefined;
-  const numbers = isNumbered ? await Numbers.open(stateDirectory, { clock, log }) : undefined;
-  const { firstSeq = 1, epoch } = recorder?.journal ?? numbers ?? {};
+  const journal = recorder?.journal;
+  const stored = !recorder && stateDirectory !== undefined
+    ? await StoredNumbers.open(stateDirectory, { clock, log })
+    : undefined;
+  const given = stored ?? new VolatileNumbers();
+  const numbers = journal ?? given;
   const broker = new Broker({
     buses,
-    firstSeq,
+    firstSeq: numbers.firstSeq,
     decoder: new Decoder({ decode: options.decode, log }),
     ...(ringFrames !== undefined && { ringFrames }),
     ...(maxValues !== undefined && { maxValues }),
   });
-  const journal = recorder?.journal;
+  const source = new FrameSource(broker, { archive: journal && archiveOf(journal) });
   const sessions = await Sessions.open({
-    source: new FrameSource(broker, { archive: journal && archiveOf(journal) }),
+    source,
     compile: (filter) => compileFor(filter, broker),
     clock,
     log,
     limits,
     slots,
-    epoch: epoch?.toHex(),
+    epoch: (journal ?? stored)?.epoch.toHex(),
     file: stateDirectory === undefined ? undefined : sessionFile(stateDirectory),
     journal,
   });
-  const next = numbers?.into(broker, sessions);
+  const run = new NumberRun(numbers, sessions);
+  const next = given.into(broker, run);
+  const take = recorder?.into(broker, run) ?? ((message) => void broker.publish(message, next()));
   return {
     broker,
+    source,
+    run,
     sessions,
     journal,
-    numbers: () => (journal ?? numbers)?.numbers,
-    take: recorder?.into(broker, sessions) ?? ((message) => void broker.publish(message, next?.())),
+    numbers: () => (journal ?? stored)?.numbers,
+    take,
     close: async () => {
       await sessions.stop();
       await journal?.close();
-      await numbers?.close();
+      await stored?.close();
     },
   };
 }

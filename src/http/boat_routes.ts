@@ -4,7 +4,9 @@ import type { Sessions } from "../stream/mod.ts";
 import type { Health } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 import type { HistoryIndex } from "./history.ts";
+import type { ReplicationStatus } from "../replication/mod.ts";
 import { readRows } from "./read_routes.ts";
+import { replicationRoute } from "./replication_route.ts";
 import { closedSendRoutes, type SendApi, sendRoutes } from "./send_routes.ts";
 import { pgnRoutes, stateRoutes } from "./server_routes.ts";
 import { type SessionApi, sessionRows } from "./session_routes.ts";
@@ -22,6 +24,8 @@ export interface BoatApi extends Omit<SessionApi, "sessions"> {
   sending?: Omit<SendApi, "broker">;
   /** The recording, where one is kept. */
   journal?: { index: HistoryIndex };
+  /** The link to a cloud, where there is one. */
+  replication?: { status(): ReplicationStatus };
 }
 
 /** The boat server's API on one page. */
@@ -31,6 +35,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
     ...bindRows(readRows, { ...api, maxLimit: () => api.limits().maxHistory }),
     ...(sessions ? bindRows(sessionRows, { ...api, sessions }) : []),
     ...(api.sending ? sendRoutes({ ...api, ...api.sending }) : closedSendRoutes()),
+    replicationRoute(api.replication),
     ...pgnRoutes(),
     ...stateRoutes({
       ...api,

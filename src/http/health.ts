@@ -2,6 +2,7 @@ import type { Broker } from "../broker/mod.ts";
 import type { AssemblerDrops, CanBus } from "../can/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
 import type { Journal, SequenceState } from "../journal/mod.ts";
+import type { LinkHealth, ReplicationStatus } from "../replication/mod.ts";
 
 /** How a part of the server does. */
 export type HealthStatus = "ok" | "degraded" | "unhealthy";
@@ -26,6 +27,10 @@ export interface Health {
   };
   /** Time of the newest frame of any bus; null before the first. */
   last_frame_at: string | null;
+  /** Left out where nothing is replicated. */
+  replication?:
+    & { status: HealthStatus }
+    & Pick<ReplicationStatus, "connected" | "live_lag" | "backfill_remaining_seqs" | "last_ack">;
   components: Record<string, ComponentHealth>;
 }
 
@@ -46,6 +51,12 @@ export interface BusLine {
 /** What of a journal tells how it does. */
 type JournalSource = Pick<Journal, "state" | "lost" | "files">;
 
+/** What of the link to a cloud tells how it does. */
+export interface ReplicationSource {
+  status(): ReplicationStatus;
+  health(): LinkHealth;
+}
+
 /** What health is judged from. */
 export interface HealthSources {
   broker: Broker;
@@ -54,6 +65,8 @@ export interface HealthSources {
   journal?: JournalSource | undefined;
   /** Whether sequence numbers would survive a restart; undefined where they are not meant to. */
   numbers?: SequenceState | undefined;
+  /** The link to a cloud, where there is one. */
+  replication?: ReplicationSource | undefined;
   /** How further parts do, by name; an unhealthy one makes the server so. */
   others?: Readonly<Record<string, ComponentHealth>> | undefined;
   /** Silence of a bus that makes it degraded, milliseconds; undefined never does. */
@@ -68,12 +81,13 @@ export interface HealthSources {
  * is unhealthy.
  */
 export function judgeHealth(sources: HealthSources): Health {
-  const { broker, lines, journal } = sources;
+  const { broker, lines, journal, replication } = sources;
   const components: Record<string, ComponentHealth> = {};
   for (const line of lines) components[line.bus.name] = judgeBus(line, sources);
   const buses = Object.values(components);
   const noBus = buses.length > 0 && buses.every(({ status }) => status === "unhealthy");
   if (journal) components.journal = judgeJournal(journal);
+  if (replication) components.replication = replication.health();
   Object.assign(components, sources.others);
   const failed = noBus ||
     [components.journal, ...Object.values(sources.others ?? {})].some((each) => each?.status === "unhealthy");
@@ -99,8 +113,14 @@ export function judgeHealth(sources: HealthSources): Health {
       ring_capacity: broker.ring.capacity,
     },
     last_frame_at: lastUs > 0 ? formatTimeUs(lastUs) : null,
+    ...(replication && { replication: summaryOf(replication) }),
     components,
   };
+}
+
+function summaryOf(replication: ReplicationSource): NonNullable<Health["replication"]> {
+  const { connected, live_lag, backfill_remaining_seqs, last_ack } = replication.status();
+  return { status: replication.health().status, connected, live_lag, backfill_remaining_seqs, last_ack };
 }
 
 /** Frames that were lost are lost for good: they stay a matter of the metrics once recording goes on. */

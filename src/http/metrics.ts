@@ -3,6 +3,7 @@ import type { Broker } from "../broker/mod.ts";
 import type { Journal } from "../journal/mod.ts";
 import type { BusCounters } from "../can/mod.ts";
 import type { DeviceRequests, SendCounters, TransmitStatus } from "../node/mod.ts";
+import type { BoatLink, ReplicationStatus } from "../replication/mod.ts";
 import type { Sessions } from "../stream/mod.ts";
 import type { BusLine } from "./health.ts";
 import { type Labels, type Reading, serverFigures, type ServerSources } from "./server_figures.ts";
@@ -24,6 +25,8 @@ export interface MetricSources extends ServerSources {
   voice?: VoiceFigures | undefined;
   /** Undefined where nobody is told of anything. */
   outlets?: OutletFigures | undefined;
+  /** Undefined where nothing is replicated. */
+  replication?: Pick<BoatLink, "status" | "lostFrames" | "lastAckUs"> | undefined;
   /** Identity requests so far; undefined when discovery is off. */
   identity: { counters: { sent: number; failed: number }; pending: number } | undefined;
 }
@@ -59,6 +62,7 @@ export class Metrics {
     if (sources.journal) this.#journal(sources.journal);
     if (sources.voice) this.#voice(sources.voice);
     if (sources.outlets) this.#outlets(sources.outlets);
+    if (sources.replication) this.#replication(sources.replication);
   }
 
   /** Type of the text. */
@@ -216,6 +220,27 @@ export class Metrics {
     this.#counter("vbg_mqtt_dropped_total", "Frames that it has not", () => [[mqtt.counters.dropped, {}]]);
     this.#counter("vbg_mqtt_connects_total", "Connections to it", () => [[mqtt.counters.connects, {}]]);
     this.#gauge("vbg_mqtt_waiting", "Frames that wait for it", () => [[mqtt.waiting, {}]]);
+  }
+
+  #replication(link: NonNullable<MetricSources["replication"]>): void {
+    const gauge = (name: string, help: string, read: () => number) =>
+      this.#gauge(`vbg_replication_${name}`, help, () => [[read(), {}]]);
+    const counter = (name: string, help: string, read: (status: ReplicationStatus) => number) =>
+      this.#counter(`vbg_replication_${name}_total`, help, () => [[read(link.status()), {}]]);
+    gauge("connected", "1 while there is a connection to the cloud", () => Number(link.status().connected));
+    gauge("live_lag_frames", "Frames not sent live yet", () => link.status().live_lag);
+    gauge("backfill_remaining_frames", "Frames to be sent as blocks", () => link.status().backfill_remaining_seqs);
+    gauge(
+      "last_ack_timestamp_seconds",
+      "When the cloud acknowledged last, seconds since 1970; 0: never",
+      () => (link.lastAckUs ?? 0) / 1e6,
+    );
+    gauge("lost_frames", "Frames that the cloud will never get", () => link.lostFrames);
+    counter("live_frames_sent", "Frames sent live", (status) => status.live_frames_sent);
+    counter("backfill_blocks_sent", "Blocks sent", (status) => status.backfill_blocks_sent);
+    counter("backfill_bytes_sent", "Bytes of blocks sent", (status) => status.backfill_bytes_sent);
+    counter("reconnects", "Connections after the first", (status) => status.reconnects);
+    counter("lag_reconnects", "Reconnects because live was too far behind", (status) => status.lag_reconnects);
   }
 
   #counter(name: string, help: string, read: () => Reading[]): void {

@@ -7,6 +7,7 @@ import { Keeper } from "./keeper/keeper.ts";
 import type { RetentionSettings } from "./keeper/retention.ts";
 import { type JournalState, JournalWriter, type JournalWriterOptions } from "./journal_writer.ts";
 import { recover } from "./recovery.ts";
+import type { SeqRange } from "./sequence_start.ts";
 import { HEAD_FILE, type SequenceState, SequenceStore } from "./sequence_store.ts";
 
 /** A lock of its own: the state directory may be the same one. */
@@ -133,6 +134,11 @@ export class Journal {
     return this.#numbers.epoch;
   }
 
+  /** Numbers of this epoch that the start has skipped, and that never had a frame. */
+  get skipped(): SeqRange | undefined {
+    return this.#numbers.skipped;
+  }
+
   /** How recording does. */
   get state(): JournalState {
     return this.#writer.state;
@@ -171,6 +177,11 @@ export class Journal {
   /** The number of the next frame. */
   next(): number {
     return this.#numbers.next();
+  }
+
+  /** Begins at 1 in a new epoch, at once: somebody knows that numbers of this one were given out before. */
+  newEpoch(why: string): void {
+    this.#numbers.newEpoch(why);
   }
 
   /** Takes a frame; its bytes are copied. Never fails. */

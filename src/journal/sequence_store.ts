@@ -15,6 +15,7 @@ import {
   type HeadFound,
   type JournalEnd,
   parseHead,
+  type SeqRange,
   type SequenceStart,
 } from "./sequence_start.ts";
 
@@ -71,6 +72,7 @@ export class SequenceStore {
   readonly #reserve: number;
   readonly #onNewEpoch: (epoch: Uint8Array<ArrayBuffer>, reason: EpochReason) => void;
   #start: SequenceStart = { kind: "new", first: 1, reason: { code: "first_start", message: "" } };
+  #skipped: SeqRange | undefined;
   #epoch = "";
   #previous: readonly string[] = [];
   #head = 0;
@@ -103,6 +105,11 @@ export class SequenceStore {
   /** How the numbers went on when the store was opened. */
   get start(): SequenceStart {
     return this.#start;
+  }
+
+  /** Numbers of this epoch that the start has skipped, and that never had a frame. */
+  get skipped(): SeqRange | undefined {
+    return this.#skipped;
   }
 
   /** 16 bytes that name the run of numbers. */
@@ -168,6 +175,7 @@ export class SequenceStore {
     if (found.kind !== "head") return;
     ({ epoch: this.#epoch, previous: this.#previous } = found.head);
     this.#head = this.#limit = this.#start.first - 1;
+    if (!this.#start.isUnrecorded) this.#skipped = this.#start.skipped;
     // Before the first number: what is on disk still says that none was given out since the orderly end.
     await this.#persist();
     if (this.#reserved !== undefined) return;
@@ -198,6 +206,7 @@ export class SequenceStore {
     if (this.#epoch) this.#previous = [this.#epoch, ...this.#previous];
     this.#previous = this.#previous.slice(0, MAX_PREVIOUS);
     this.#epoch = this.#randomBytes(ID_BYTES).toHex();
+    this.#skipped = undefined;
     this.#head = 0;
     this.#limit = Infinity;
     this.#reserved = undefined;

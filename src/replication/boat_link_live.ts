@@ -12,8 +12,10 @@ export const BOAT_STATUS_EVERY_MS = 5000;
 const PACE_MS = 10;
 /** Payload bytes after which a batch is full: far from the longest message. */
 const MAX_BATCH_BYTES = 1024 * 1024;
-/** Lowest bit of a bus' index in an identifier. */
+/** Lowest bit of a bus' index in an identifier … */
 const BUS_SHIFT = 29;
+/** … and the identifier itself. */
+const ID_MASK = 2 ** BUS_SHIFT - 1;
 
 /** What a live stream tells. */
 export interface LiveEvents {
@@ -106,7 +108,8 @@ export class LiveSender {
   }
 
   async #sendAll(): Promise<void> {
-    await this.#sendPaced(this.#options.devices);
+    const { devices, hasBuses } = this.#options;
+    await this.#sendPaced(hasBuses ? devices : devices.map((each) => ({ ...each, canId: each.canId & ID_MASK })));
     while (!this.#isStopped) {
       const frames: LiveFrame[] = [];
       await this.#cursor.read((frame) => frames.push(this.#copy(frame)), {

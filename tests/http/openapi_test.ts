@@ -27,6 +27,7 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
   },
   "POST /send": { query: [], codes: ["202", "400", "403", "408", "413", "429", "503"] },
   "POST /query": { query: [], codes: ["200", "400", "403", "408", "413", "429", "502", "503", "504"] },
+  "/replication/status": { query: [], codes: ["200", "404"] },
   "/pgns": { query: [], codes: ["200"] },
   "/pgns/{pgn}": { query: [], codes: ["200", "400", "404"] },
   "/healthz": { query: [], codes: ["200", "503"] },

@@ -85,13 +85,16 @@ export class ServerFixture implements AsyncDisposable {
   readonly server: ReplicationServer;
   readonly #listener: Server;
   readonly #clients: ReplicationClient[] = [];
+  readonly #sockets: Set<Socket>;
 
-  private constructor({ server, listener, faults, callers }: {
+  private constructor({ server, listener, faults, callers, sockets }: {
     server: ReplicationServer;
     listener: Server;
     faults: unknown[];
     callers: Caller[];
+    sockets: Set<Socket>;
   }) {
+    this.#sockets = sockets;
     this.server = server;
     this.#listener = listener;
     this.faults = faults;
@@ -110,7 +113,12 @@ export class ServerFixture implements AsyncDisposable {
       onFault: (error) => faults.push(error),
       ...keepalive && { keepalive },
     });
-    const accept = (socket: Socket) => server.accept(socket);
+    const sockets = new Set<Socket>();
+    const accept = (socket: Socket) => {
+      sockets.add(socket);
+      socket.on("close", () => sockets.delete(socket));
+      server.accept(socket);
+    };
     const listener = tls
       ? createTlsServer({
         cert: Deno.readTextFileSync(tls.files.certPath),
@@ -122,7 +130,7 @@ export class ServerFixture implements AsyncDisposable {
       }, accept)
       : createServer(accept);
     await new Promise<void>((resolve) => listener.listen(0, tls ? "0.0.0.0" : "127.0.0.1", resolve));
-    return new ServerFixture({ server, listener, faults, callers });
+    return new ServerFixture({ server, listener, faults, callers, sockets });
   }
 
   /** Where it listens. */
@@ -130,6 +138,11 @@ export class ServerFixture implements AsyncDisposable {
     const address = this.#listener.address();
     if (address === null || typeof address === "string") throw new Error("it does not listen");
     return address.port;
+  }
+
+  /** Cuts all connections. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   /** A client of this server, or of what is on another port. */

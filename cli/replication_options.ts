@@ -1,0 +1,225 @@
+import { X509Certificate } from "node:crypto";
+import { BOAT_DEFAULTS, type BoatLimits, isInstanceId, isOwnMachine, type ReplicationOptions } from "@vessel/gateway";
+import { parseAddress } from "@vessel/gateway/settings";
+import { boolean, duration, integer, text } from "./option_types.ts";
+import type { Check, Options } from "./options.ts";
+import { reasonOf, tlsPairProblem } from "./tls_pair.ts";
+
+/** Settings of replication. */
+export interface ReplicationSettings {
+  /** Empty: nothing is replicated. */
+  replicationTarget: string;
+  replicationInstanceId: string;
+  replicationTlsCert: string;
+  replicationTlsKey: string;
+  /** Empty: the authorities that everybody knows. */
+  replicationTlsCa: string;
+  /** Frames; 0: never. */
+  replicationMaxLiveLag: number;
+  /** Frames. */
+  replicationLagCheckInterval: number;
+  replicationMinLagReconnectMs: number;
+  replicationInsecure: boolean;
+}
+
+const REPLICATION = "Replication";
+/** Buses that a replicated frame tells apart. */
+const MAX_REPLICATED_BUSES = 4;
+const MAX_FRAMES = 2 ** 31 - 1;
+const CERT = "replication-tls-cert";
+const KEY = "replication-tls-key";
+const DEFAULTS = BOAT_DEFAULTS.replicationLimits;
+
+/** Where replication goes, and as who. */
+const targetOptions: Options<
+  Pick<
+    ReplicationSettings,
+    | "replicationTarget"
+    | "replicationInstanceId"
+    | "replicationTlsCert"
+    | "replicationTlsKey"
+    | "replicationTlsCa"
+    | "replicationInsecure"
+  >
+> = {
+  replicationTarget: text({
+    name: "replication-target",
+    key: "replication.target",
+    placeholder: "HOST:PORT",
+    default: "",
+    help:
+      "Cloud that every frame goes to, such as cloud.example.com:443. Empty: nothing is replicated. Without a journal " +
+      "only what happens while there is a connection.",
+    group: REPLICATION,
+    validate: (value) => value === "" ? undefined : reasonOf(() => checkTarget(value)),
+  }),
+  replicationInstanceId: text({
+    name: "replication-instance-id",
+    key: "replication.instance-id",
+    placeholder: "ID",
+    default: "",
+    help:
+      "Which boat this is in the cloud; the common name of its certificate. 1 to 64 letters, digits, '.', '_', '-'.",
+    group: REPLICATION,
+    validate: (value) =>
+      value === "" || isInstanceId(value)
+        ? undefined
+        : `Cannot use the instance id "${value}": expected 1 to 64 letters, digits, '.', '_' and '-', the first a ` +
+          "letter or digit",
+  }),
+  replicationTlsCert: text({
+    name: CERT,
+    key: "replication.tls.cert",
+    placeholder: "FILE",
+    default: "",
+    help: "Certificate of the boat, PEM, as vbg-cloud ca issue makes it. Files that change are used within 10 s.",
+    group: REPLICATION,
+  }),
+  replicationTlsKey: text({
+    name: KEY,
+    key: "replication.tls.key",
+    placeholder: "FILE",
+    default: "",
+    help: "Key of that certificate, PEM, not encrypted.",
+    group: REPLICATION,
+  }),
+  replicationTlsCa: text({
+    name: "replication-tls-ca",
+    key: "replication.tls.ca",
+    placeholder: "FILE",
+    default: "",
+    help: "Authorities that the cloud's certificate may come from, PEM. Empty: those that everybody knows.",
+    group: REPLICATION,
+  }),
+  replicationInsecure: boolean({
+    name: "replication-insecure",
+    key: "replication.insecure",
+    default: false,
+    help: "Without certificates and encryption. Only to a cloud on this machine.",
+    group: REPLICATION,
+  }),
+};
+
+/** Options of replication. */
+export const replicationOptions: Options<ReplicationSettings> = {
+  ...targetOptions,
+  replicationMaxLiveLag: integer({
+    name: "replication-max-live-lag",
+    key: "replication.max-live-lag",
+    default: DEFAULTS.maxLiveLagFrames,
+    max: MAX_FRAMES,
+    help:
+      "Live frames that are further behind than so many are left to the journal: the boat connects again and goes on " +
+      "with the newest. 0: never.",
+    group: REPLICATION,
+    reloadable: true,
+  }),
+  replicationLagCheckInterval: integer({
+    name: "replication-lag-check-interval",
+    key: "replication.lag-check-interval",
+    default: DEFAULTS.lagCheckFrames,
+    min: 1,
+    max: MAX_FRAMES,
+    help: "Frames sent from one look at that lag to the next.",
+    group: REPLICATION,
+    reloadable: true,
+  }),
+  replicationMinLagReconnectMs: duration({
+    name: "replication-min-lag-reconnect-interval",
+    key: "replication.min-lag-reconnect-interval",
+    default: DEFAULTS.minLagReconnectMs,
+    help: "Least time from one such reconnect to the next.",
+    group: REPLICATION,
+    reloadable: true,
+  }),
+};
+
+/** What settings of replication must satisfy together. */
+export const replicationChecks: readonly Check<ReplicationSettings & { interfaces: readonly string[] }>[] = [
+  {
+    settings: ["replicationTarget", "replicationInstanceId"],
+    severity: "error",
+    test: ({ replicationTarget: target, replicationInstanceId: id }) => {
+      if (target !== "" && id === "") return "Cannot replicate without -replication-instance-id";
+      return target === "" && id !== "" ? "Cannot replicate without -replication-target" : undefined;
+    },
+  },
+  {
+    settings: ["replicationTlsCert", "replicationTlsKey"],
+    severity: "error",
+    test: ({ replicationTlsCert: cert, replicationTlsKey: key }) =>
+      tlsPairProblem({ cert, key }, { cert: CERT, key: KEY }),
+  },
+  {
+    settings: ["replicationTlsCa"],
+    severity: "error",
+    test: ({ replicationTlsCa: ca }) => {
+      const reason = ca === "" ? undefined : reasonOf(() => new X509Certificate(Deno.readTextFileSync(ca)));
+      return reason && `Cannot use the authority's certificate "${ca}": ${reason}`;
+    },
+  },
+  {
+    settings: ["replicationTlsCert", "replicationInstanceId", "replicationTlsKey"],
+    severity: "error",
+    test: ({ replicationTlsCert: cert, replicationInstanceId: id }) => {
+      const name = cert === "" || id === "" ? undefined : commonNameOf(cert);
+      return name === undefined || name === id
+        ? undefined
+        : `The certificate "${cert}" is for "${name}", and -replication-instance-id is "${id}"`;
+    },
+  },
+  {
+    settings: ["replicationTarget", "replicationTlsCert", "replicationInsecure"],
+    severity: "error",
+    test: ({ replicationTarget: target, replicationTlsCert: cert, replicationInsecure }) => {
+      if (target === "" || cert !== "") return undefined;
+      if (!replicationInsecure) return `Cannot replicate to "${target}" without -${CERT} and -${KEY}`;
+      return isOwnMachine(target)
+        ? undefined
+        : `Cannot replicate to "${target}" with -replication-insecure: it is another machine`;
+    },
+  },
+  {
+    settings: ["replicationInsecure", "replicationTlsCert"],
+    severity: "warning",
+    test: ({ replicationInsecure, replicationTlsCert: cert }) =>
+      replicationInsecure && cert !== "" ? `Not used: there is a -${CERT}` : undefined,
+  },
+  {
+    settings: ["interfaces", "replicationTarget"],
+    severity: "error",
+    test: ({ interfaces, replicationTarget: target }) =>
+      target !== "" && interfaces.length > MAX_REPLICATED_BUSES
+        ? `Cannot replicate ${interfaces.length} interfaces: a replicated frame tells ${MAX_REPLICATED_BUSES} apart`
+        : undefined,
+  },
+];
+
+/** What the boat server is to be started with; nothing without a target. */
+export function replicationOf(settings: ReplicationSettings): ReplicationOptions | undefined {
+  const { replicationTarget: target, replicationInstanceId: instanceId, replicationInsecure: insecure } = settings;
+  const { replicationTlsCert: certPath, replicationTlsKey: keyPath, replicationTlsCa: caPath } = settings;
+  if (target === "") return undefined;
+  if (certPath === "") return { target, instanceId, insecure };
+  return { target, instanceId, tls: { certPath, keyPath, ...(caPath !== "" && { caPath }) } };
+}
+
+/** Limits that may change while the server runs. */
+export function replicationLimitsOf(settings: ReplicationSettings): BoatLimits["replicationLimits"] {
+  return {
+    maxLiveLagFrames: settings.replicationMaxLiveLag,
+    lagCheckFrames: settings.replicationLagCheckInterval,
+    minLagReconnectMs: settings.replicationMinLagReconnectMs,
+  };
+}
+
+function checkTarget(target: string): void {
+  const { hostname, port } = parseAddress(target);
+  if (port === 0 || target.startsWith(":") || hostname === "0.0.0.0") {
+    throw new RangeError(`Cannot replicate to "${target}": expected host:port`);
+  }
+}
+
+function commonNameOf(cert: string): string | undefined {
+  return /^CN=(.*)$/m.exec(new X509Certificate(Deno.readTextFileSync(cert)).subject)?.[1];
+}
