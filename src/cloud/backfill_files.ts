@@ -23,6 +23,8 @@ export class BackfillFiles {
   /** By kind of blocks; the one that was made first comes first. */
   readonly #files = new Map<string, JournalFile>();
   readonly #names = new Set<string>();
+  /** Newest names there were when files were made that may have blocks of which the record does not know yet. */
+  #before: { name: string; newest: string | undefined }[] = [];
   /** What is being written or ended: one thing after the other. */
   #working: Promise<unknown> = Promise.resolve();
   #isEnded = false;
@@ -38,7 +40,18 @@ export class BackfillFiles {
   }
 
   /**
+   * The newest file, by name, whose blocks are all known of, when this session's files are not; undefined where this
+   * session says nothing of that.
+   */
+  get accountedThrough(): { name: string | undefined } | undefined {
+    const [oldest] = this.#before;
+    return oldest && { name: oldest.newest };
+  }
+
+  /**
    * Stores blocks as they are; when this is done a power cut does not take them away. Gives the bytes that they take.
+   *
+   * To be called when those that were stored before are known of.
    *
    * @param epoch 16 bytes of the boat's run of numbers
    * @throws {Error} they could not be written; some may lie there all the same
@@ -63,6 +76,7 @@ export class BackfillFiles {
 
   async #write(blocks: readonly CheckedBlock[], epoch: Uint8Array<ArrayBuffer>): Promise<number> {
     if (this.#isEnded) throw new Error("the session of these blocks has ended");
+    this.#before = this.#before.filter(({ name }) => this.#names.has(name));
     let bytes = 0;
     for (const [blockBytes, group] of Map.groupBy(blocks, (each) => each.bytes.length)) {
       bytes += await this.#writeGroup(group, { blockBytes, epoch });
@@ -104,8 +118,9 @@ export class BackfillFiles {
     if (oldest !== undefined && this.#files.size >= MAX_OPEN_BACKFILL_FILES) await this.#endFile(oldest);
     const { directory, compression } = this.#options;
     for (;;) {
-      const name = await nextName(directory, firstTimeUs);
+      const { name, newest } = await nextName(directory, firstTimeUs);
       this.#names.add(name);
+      this.#before.push({ name, newest });
       const path = `${directory}/${name}`;
       const epochWord = epochWordOf(epoch);
       try {
@@ -114,6 +129,7 @@ export class BackfillFiles {
         return file;
       } catch (error) {
         this.#names.delete(name);
+        this.#before.pop();
         // A session that is being relieved of this one's place may have been quicker.
         if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
       }
@@ -135,7 +151,10 @@ export class BackfillFiles {
 }
 
 /** By the first block's time; never before the newest there is, as that tells which were written last. */
-async function nextName(directory: string, timeUs: number): Promise<string> {
+async function nextName(
+  directory: string,
+  timeUs: number,
+): Promise<{ name: string; newest: string | undefined }> {
   const taken = new Set<string>();
   let newest: { name: string; timeMs: number } | undefined;
   for await (const { name } of Deno.readDir(directory)) {
@@ -144,7 +163,8 @@ async function nextName(directory: string, timeUs: number): Promise<string> {
     if (parsed?.prefix !== BACKFILL_PREFIX || parsed.timeMs <= (newest?.timeMs ?? -Infinity)) continue;
     newest = { name, timeMs: parsed.timeMs };
   }
-  return nextFileName(BACKFILL_PREFIX, { timeUs, after: newest?.name, isTaken: (name) => taken.has(name) });
+  const after = newest?.name;
+  return { name: nextFileName(BACKFILL_PREFIX, { timeUs, after, isTaken: (name) => taken.has(name) }), newest: after };
 }
 
 function nameOf({ path }: JournalFile): string {

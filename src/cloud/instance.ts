@@ -64,7 +64,10 @@ export class Instance {
     this.#usedMs = clock.monoMs();
     this.#kept = new KeptFile(stateFile(directory), {
       what: `notes on what is here of "${id}"`,
-      content: () => keptState(id, this.record.state),
+      content: () => {
+        this.#stores.account();
+        return keptState(id, this.record.state);
+      },
       log,
     });
   }

@@ -6,12 +6,14 @@ import {
   JournalWriter,
   type JournalWriterOptions,
   mendNewest,
+  parseFileName,
   recover,
   type Recovered,
 } from "../journal/mod.ts";
 import type { Range } from "../replication/mod.ts";
 import { BACKFILL_PREFIX, BackfillFiles, MAX_OPEN_BACKFILL_FILES } from "./backfill_files.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
+import type { Accounted } from "./state_file_rebuild.ts";
 
 /** First part of the names of files with live frames. */
 const LIVE_PREFIX = "nmea2k";
@@ -138,6 +140,14 @@ export class InstanceJournal {
     return range;
   }
 
+  /** Up to where who heard of all that was stored, and of {@linkcode newlyDurable}, goes along with the files. */
+  get accounted(): Accounted {
+    const pending = this.#sessions.values().map((files) => files.accountedThrough).filter((each) => each !== undefined);
+    const names = [...pending, { name: newestBackfill(this.index) }].map(({ name }) => name);
+    const backfill = names.reduce((a, b) => timeOf(a) <= timeOf(b) ? a : b);
+    return { live: this.#toldThrough, backfill };
+  }
+
   /** Resolves when every live frame taken so far is durable. Rejects when the journal is closed before. */
   async sync(): Promise<void> {
     await this.#writer?.sync();
@@ -195,4 +205,18 @@ export class InstanceJournal {
     writer.pause(this.#isPaused);
     return writer;
   }
+}
+
+/** Name of the newest file of fetched blocks. */
+function newestBackfill(index: JournalIndex): string | undefined {
+  let newest: string | undefined;
+  for (const { path } of index.files) {
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    if (parseFileName(name)?.prefix === BACKFILL_PREFIX && timeOf(name) > timeOf(newest)) newest = name;
+  }
+  return newest;
+}
+
+function timeOf(name: string | undefined): number {
+  return (name === undefined ? undefined : parseFileName(name)?.timeMs) ?? -Infinity;
 }

@@ -11,6 +11,7 @@ import type { InstanceSettings } from "./instance_settings.ts";
 import { Received, type ReceivedRecord } from "./received.ts";
 import { beginEpoch, type EpochHistory, type EpochVerdict, isPeerEpoch, judgeEpoch } from "./received_epochs.ts";
 import type { InstanceState } from "./state_file.ts";
+import type { Accounted } from "./state_file_rebuild.ts";
 
 /** What is counted of a boat since the cloud was started. */
 export interface InstanceCounters {
@@ -67,6 +68,8 @@ export interface InstanceSummary {
   recording: { kind: "idle" } | { kind: "recording" } | { kind: "failing"; reason: string };
 }
 
+const NOTHING_ACCOUNTED: Accounted = { live: 0, backfill: undefined };
+
 /** What is known of a boat's numbers and of the boat's own words. Pure. */
 export class InstanceRecord {
   readonly counters: InstanceCounters = {
@@ -88,6 +91,7 @@ export class InstanceRecord {
   #journalBytes: number;
   #lastSeenMs: number | undefined;
   #buses: readonly string[];
+  #accounted: Accounted;
   /** The last live number that the journal had when it was opened. */
   #liveBefore = 0;
   /** The first number that the boat was asked to send live. */
@@ -101,6 +105,7 @@ export class InstanceRecord {
     this.#journalBytes = state.journalBytes;
     this.#lastSeenMs = state.lastSeenMs;
     this.#buses = state.buses;
+    this.#accounted = state.accounted ?? NOTHING_ACCOUNTED;
   }
 
   /** The boat's run of numbers, hex; undefined before its first handshake. */
@@ -147,6 +152,7 @@ export class InstanceRecord {
       journalBytes: this.#journalBytes,
       lastSeenMs: this.#lastSeenMs,
       buses: this.#buses,
+      accounted: this.#accounted,
       received: this.#received.record(),
     };
   }
@@ -160,6 +166,7 @@ export class InstanceRecord {
   beginEpoch({ epoch }: HandshakeRequest, randomBytes: (count: number) => Uint8Array): void {
     this.#epochs = beginEpoch(this.#epochs, { epoch, randomBytes });
     this.#received = new Received();
+    this.#accounted = NOTHING_ACCOUNTED;
     this.#liveBefore = 0;
     this.#liveStartFrom = 1;
   }
@@ -168,6 +175,16 @@ export class InstanceRecord {
   found(received: ReceivedRecord, { lastLive }: { lastLive: number }): void {
     this.#received = new Received(received);
     this.#liveBefore = lastLive;
+  }
+
+  /** Up to where it goes along with the files. */
+  get accounted(): Accounted {
+    return this.#accounted;
+  }
+
+  /** It goes along with the files up to there. */
+  account(accounted: Accounted): void {
+    this.#accounted = accounted;
   }
 
   /** What was received and could not be written is missing again. */

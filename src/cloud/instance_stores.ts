@@ -135,21 +135,27 @@ export class InstanceStores {
     if (range) this.#record.received.markDurable(range);
   }
 
+  /** Brings the record in line with the files, for it to be written down. */
+  account(): void {
+    this.settle();
+    if (this.#journal && this.#record.epoch !== undefined) this.#record.account(this.#journal.accounted);
+  }
+
   /** Writes everything and closes it. What could not be written is missing again. */
   async close(): Promise<void> {
     const journal = this.#journal;
     await this.stopReplica();
     await journal?.close();
-    this.settle();
+    this.account();
     this.#journal = undefined;
     this.#record.forgetUnwritten();
   }
 
   async #lookInto(journal: InstanceJournal): Promise<void> {
-    const { epoch, received } = this.#record;
+    const { epoch, received, accounted } = this.#record;
     if (epoch === undefined) return;
     journal.use({ epoch: Uint8Array.fromHex(epoch), buses: this.buses });
-    const found = await withNewerFrames(received.record(), { journal: journal.index, epoch });
+    const found = await withNewerFrames(received.record(), { journal: journal.index, epoch, accounted });
     this.#record.found(found, { lastLive: journal.lastLive });
   }
 }

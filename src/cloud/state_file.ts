@@ -3,7 +3,7 @@ import { type JournalIndex, MAX_BUSES } from "../journal/mod.ts";
 import { EPOCH_BYTES, type LostRange, MAX_TEXT_BYTES, Ranges } from "../replication/mod.ts";
 import { Received, type ReceivedRecord } from "./received.ts";
 import { type EpochHistory, MAX_PREVIOUS_EPOCHS } from "./received_epochs.ts";
-import { rebuildState } from "./state_file_rebuild.ts";
+import { type Accounted, rebuildState } from "./state_file_rebuild.ts";
 
 /** Name of the file in a boat's directory. */
 export const STATE_FILE = "state.json";
@@ -25,6 +25,8 @@ export interface InstanceState {
   lastSeenMs: number | undefined;
   /** Names of its buses by index; none: it has told none. */
   buses: readonly string[];
+  /** Up to where `received` goes along with the boat's files; left out: nobody knows. */
+  accounted?: Accounted;
   /** Of its numbers: what is here, and what is not to be had. */
   received: ReceivedRecord;
 }
@@ -65,7 +67,7 @@ export async function loadState(file: DurableFile, { id, journal, log }: LoadSta
  */
 export function keptState(
   id: string,
-  { epochs, headSeq, journalBytes, lastSeenMs, buses, received }: InstanceState,
+  { epochs, headSeq, journalBytes, lastSeenMs, buses, accounted, received }: InstanceState,
 ): unknown {
   const safe = new Received(received);
   return {
@@ -79,6 +81,8 @@ export function keptState(
     boat_journal_bytes: journalBytes,
     last_seen: lastSeenMs === undefined ? null : new Date(lastSeenMs).toISOString(),
     bus_names: buses,
+    live_through: accounted?.live ?? 0,
+    backfill_through: accounted?.backfill ?? null,
     ranges: received.durable,
     void: received.void,
     lost: received.lost,
@@ -101,6 +105,7 @@ export function parseState(text: string, id: string): InstanceState {
     lost: readLost(found["lost"]),
   };
   const epochs = readEpochs(found);
+  const accounted = readAccounted(found);
   const { cursor, last } = new Received(received);
   if (found["cursor"] !== cursor) throw new TypeError(`its cursor is not ${cursor}, as its ranges say`);
   if (epochs.current === undefined && last > 0) throw new TypeError("it has ranges and no epoch");
@@ -110,6 +115,7 @@ export function parseState(text: string, id: string): InstanceState {
     journalBytes: readCount(found, "boat_journal_bytes"),
     lastSeenMs: readTime(found["last_seen"]),
     buses: readBuses(found["bus_names"] ?? []),
+    ...(accounted && { accounted }),
     received,
   };
 }
@@ -144,6 +150,13 @@ function readBuses(value: unknown): string[] {
   const isName = (name: unknown): name is string => typeof name === "string" && name.length <= MAX_TEXT_BYTES;
   if (Array.isArray(value) && value.length <= MAX_BUSES && value.every(isName)) return value;
   throw new TypeError(`its "bus_names" are none`);
+}
+
+function readAccounted(found: Record<string, unknown>): Accounted | undefined {
+  if (found["live_through"] === undefined) return undefined;
+  const backfill = found["backfill_through"] ?? undefined;
+  if (backfill !== undefined && typeof backfill !== "string") throw new TypeError(`its "backfill_through" is no name`);
+  return { live: readCount(found, "live_through"), backfill };
 }
 
 function readCount(found: Record<string, unknown>, key: string): number {

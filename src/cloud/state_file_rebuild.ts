@@ -1,5 +1,14 @@
-import { epochWordOf, type JournalIndex } from "../journal/mod.ts";
+import {
+  BlockError,
+  BlockReader,
+  epochWordOf,
+  type JournalIndex,
+  MAX_BUSES,
+  openBlockFile,
+  parseFileName,
+} from "../journal/mod.ts";
 import { Ranges } from "../replication/mod.ts";
+import { BACKFILL_PREFIX } from "./backfill_files.ts";
 import type { ReceivedRecord } from "./received.ts";
 import type { EpochHistory } from "./received_epochs.ts";
 
@@ -25,20 +34,50 @@ export async function rebuildState(journal: JournalIndex): Promise<RebuiltState>
   return { epochs: { current, previous: [] }, buses, received };
 }
 
+/** Up to where what is written down of a boat goes along with its files. */
+export interface Accounted {
+  /** All live frames up to this number are known of. */
+  live: number;
+  /** All files of fetched blocks are up to and with this one, by name; undefined: none is. */
+  backfill: string | undefined;
+}
+
 /**
- * Adds the frames that are in the journal files above all that a record knows: those that came between the last time it
+ * Adds the frames that are in the journal files and that a record does not know: those that came between the last time it
  * was written down and a crash.
  *
  * @param options.epoch the record's run of numbers, hex
+ * @param options.accounted what of the files need not be looked at
  */
 export async function withNewerFrames(
   received: ReceivedRecord,
-  { journal, epoch }: { journal: JournalIndex; epoch: string },
+  { journal, epoch, accounted }: { journal: JournalIndex; epoch: string; accounted: Accounted },
 ): Promise<ReceivedRecord> {
   const durable = new Ranges(received.durable);
   const epochWord = epochWordOf(Uint8Array.fromHex(epoch));
-  await readInto(durable, { journal, epochWord, fromSeq: (durable.last ?? 0) + 1 });
+  await readInto(durable, { journal, epochWord, fromSeq: accounted.live + 1 });
+  const knownMs = accounted.backfill === undefined ? -Infinity : parseFileName(accounted.backfill)?.timeMs ?? -Infinity;
+  for (const { path, epochWord: word } of journal.files) {
+    const name = parseFileName(path.slice(path.lastIndexOf("/") + 1));
+    if (word !== epochWord || name?.prefix !== BACKFILL_PREFIX || name.timeMs <= knownMs) continue;
+    await readFileInto(durable, path);
+  }
   return { ...received, durable: [...durable] };
+}
+
+/** Adds the numbers of a file's blocks; those that cannot be read are missing, and who reads the journal tells. */
+async function readFileInto(durable: Ranges, path: string): Promise<void> {
+  using reader = new BlockReader();
+  for (const place of (await openBlockFile(path)).blocks) {
+    // To unpack one takes a millisecond.
+    await new Promise((resolve) => setTimeout(resolve));
+    try {
+      const { baseSeq, frameCount } = await reader.read(path, place);
+      if (baseSeq !== undefined) durable.add(baseSeq, baseSeq + frameCount);
+    } catch (error) {
+      if (!(error instanceof BlockError)) throw error;
+    }
+  }
 }
 
 /** Adds the numbers that blocks hold. Gives the run of numbers that they name, hex, and the buses of the newest. */
@@ -50,7 +89,7 @@ async function readInto(
   for await (const { baseSeq, frameCount, notes } of journal.blocks({ epochWord, fromSeq })) {
     // Blocks of peers' boats name none: there the file's header has to do.
     if (notes.epoch && epochWordOf(notes.epoch) === epochWord) found.epoch ??= notes.epoch.toHex();
-    if (notes.buses) found.buses = notes.buses;
+    if (notes.buses) found.buses = notes.buses.slice(0, MAX_BUSES);
     if (baseSeq !== undefined) durable.add(baseSeq, baseSeq + frameCount);
   }
   return found;

@@ -43,6 +43,7 @@ function randomState(random: Random): InstanceState {
     journalBytes: random.int(2 ** 40),
     lastSeenMs: random.chance(0.2) ? undefined : random.int(2 ** 41),
     buses: random.some(["can0", "can1", "engine"]),
+    accounted: { live: random.int(5000), backfill: random.pick([undefined, "backfill-20260102T030405.000Z.lpj"]) },
     received: received.record(),
   };
 }
@@ -105,6 +106,8 @@ Deno.test("the written state tells cursor, holes and when the boat was last hear
     boat_journal_bytes: 7,
     last_seen: "2026-01-02T03:04:05.000Z",
     bus_names: ["can0"],
+    live_through: 0,
+    backfill_through: null,
     ranges: [{ start: 1, end: 1000 }, { start: 2000, end: 2200 }],
     void: [],
     lost: [],
@@ -130,6 +133,8 @@ Deno.test("a state that makes no sense is refused", () => {
     { boat_head_seq: -1 },
     { boat_journal_bytes: 0.5 },
     { last_seen: "yesterday" },
+    { live_through: -1 },
+    { backfill_through: 7 },
     { bus_names: "can0" },
     { bus_names: [7] },
     { bus_names: ["a", "b", "c", "d", "e"] },
@@ -240,8 +245,31 @@ Deno.test(
       await writeFile(directory, { name: "nmea2k-20260102T030405.000Z", seqs: [[1, 100], [101, 100], [301, 100]] });
       const journal = await JournalIndex.open(directory, { log: silentLogger });
       const record = { durable: [{ start: 1, end: 151 }], void: [{ start: 151, end: 153 }], lost: [] };
-      const found = await withNewerFrames(record, { journal, epoch: EPOCH.toHex() });
+      const accounted = { live: 150, backfill: undefined };
+      const found = await withNewerFrames(record, { journal, epoch: EPOCH.toHex(), accounted });
       assert.deepEqual(found, { ...record, durable: [{ start: 1, end: 201 }, { start: 301, end: 401 }] });
-      assert.deepEqual(await withNewerFrames(record, { journal, epoch: OTHER_EPOCH.toHex() }), record);
+      assert.deepEqual(await withNewerFrames(record, { journal, epoch: OTHER_EPOCH.toHex(), accounted }), record);
+    }),
+);
+
+Deno.test(
+  "fetched blocks that were stored after the state was last written down are found wherever they are",
+  DISK,
+  () =>
+    inFolder(async (directory) => {
+      const name = (minute: string) => `backfill-20260102T03${minute}00.000Z`;
+      await writeFile(directory, { name: "nmea2k-20260102T030405.000Z", seqs: [[2001, 100]] });
+      await writeFile(directory, { name: name("01"), seqs: [[1, 100]] });
+      await writeFile(directory, { name: name("02"), seqs: [[501, 100], [301, 100]] });
+      await writeFile(directory, { name: name("03"), seqs: [[701, 100]], epoch: OTHER_EPOCH });
+      const journal = await JournalIndex.open(directory, { log: silentLogger });
+      const record = { durable: [{ start: 2001, end: 2101 }], void: [], lost: [] };
+      const accounted = { live: 2100, backfill: `${name("01")}.lpj` };
+      const found = await withNewerFrames(record, { journal, epoch: EPOCH.toHex(), accounted });
+      assert.deepEqual(found.durable, [
+        { start: 301, end: 401 },
+        { start: 501, end: 601 },
+        { start: 2001, end: 2101 },
+      ]);
     }),
 );
