@@ -114,10 +114,14 @@ export class Broker {
     return () => this.#wakers = this.#wakers.filter((each) => each !== wake);
   }
 
-  /** Forgets all frames, as numbers begin at 1 again. What waits in subscriptions is taken now, or dropped. */
-  startOver(): void {
+  /**
+   * Forgets all frames: numbers begin again, or go on far behind. What waits in subscriptions is taken now, or dropped.
+   *
+   * @param firstSeq the number that the next frame has at least, default 1
+   */
+  startOver(firstSeq = 1): void {
     for (const subscription of this.#subscriptions) subscription.endRun();
-    this.ring.clear();
+    this.ring.clear(firstSeq);
     this.json.clear();
   }
 

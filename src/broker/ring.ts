@@ -77,12 +77,12 @@ export class Ring {
     return this.#head - this.#oldest + 1;
   }
 
-  /** Forgets all frames; numbers begin at 1 again. */
-  clear(): void {
+  /** Forgets all frames; the next one is `firstSeq` or higher, by default numbers begin at 1 again. */
+  clear(firstSeq = 1): void {
     this.#headers.seqs.fill(0);
     this.#written = 0;
-    this.#base = this.#head = this.#goneThrough = 0;
-    this.#oldest = 1;
+    this.#base = this.#head = this.#goneThrough = firstSeq - 1;
+    this.#oldest = firstSeq;
   }
 
   /** Lets all frames and their memory go. Numbers stay. */

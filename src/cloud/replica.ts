@@ -143,6 +143,7 @@ export class Replica {
   take(seq: number, message: Message): void {
     if (this.#stopping || seq <= this.broker.head) return;
     this.#isFed = true;
+    if (seq > this.broker.head + 1) this.#passHole(seq);
     const { bus, pgn, id, timeUs, data, offset, length } = message;
     this.broker.publish({ bus, pgn, id, timeUs, monoMs: this.#time.heard(timeUs / 1000), data, offset, length }, seq);
   }
@@ -221,6 +222,12 @@ export class Replica {
   /** Ends streams, writes everything down, and gives its memory back. Safe to call twice. */
   stop(): Promise<void> {
     return this.#stopping ??= this.#stop();
+  }
+
+  /** What is missing may come by backfill: readers who are not there yet read from the journal up to the end of the hole. */
+  #passHole(endSeq: number): void {
+    const { head } = this.broker;
+    if (head > 0 && head >= (this.source.archive?.oldestSeq ?? 1)) this.broker.startOver(endSeq);
   }
 
   async #stop(): Promise<void> {

@@ -17,15 +17,15 @@ function contents(ring: Ring): unknown {
   return { base, head, oldest, size, goneThrough, frames };
 }
 
-/** Does the same to all of the rings: frames, gaps, and now and then numbers from 1 again. */
+/** Does the same to all of the rings: frames, gaps, and now and then numbers that begin again or go on far behind. */
 function use(rings: readonly Ring[], random: Random): void {
   for (let count = random.int(3000); count > 0; count--) {
     const length = random.pick([0, 1, 8, 8, 8, 43, 223, 1785]);
     const frame = message({ src: random.int(256), bus: random.int(4), timeUs: count, data: random.bytes(length) });
     const step = random.chance(0.01) ? random.between(2, 3000) : 1;
-    const isOver = random.chance(0.001);
+    const firstSeq = random.chance(0.001) ? random.between(1, 1e6) : undefined;
     for (const ring of rings) {
-      if (isOver) ring.clear();
+      if (firstSeq !== undefined) ring.clear(firstSeq);
       ring.push(ring.head + step, frame);
     }
   }

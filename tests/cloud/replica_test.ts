@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
-import { SNAPSHOT_FILE } from "../../src/cloud/mod.ts";
+import { type Replica, SNAPSHOT_FILE } from "../../src/cloud/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { claim, message, product } from "../support/messages.ts";
@@ -158,6 +158,57 @@ Deno.test(
     while (seqs.length < 2) await stream.read(({ seq }) => seqs.push(seq), { maxFrames: 1 });
     assert.deepEqual(seqs, [2, 3]);
     await second.stop();
+  }),
+);
+
+/** Numbers that a session gives from its cursor to the replica's head. */
+async function readAll(replica: Replica, session: string): Promise<number[]> {
+  const seqs: number[] = [];
+  const stream = replica.sessions.stream(session, { ended: () => {} });
+  while (seqs.at(-1) !== replica.broker.head) await stream.read(({ seq }) => seqs.push(seq), { maxFrames: 4 });
+  stream.end({ code: "stopped" });
+  return seqs;
+}
+
+/** The numbers from `first` to `last`. */
+function numbers(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+}
+
+Deno.test(
+  "who reads late gets what backfill has brought between live frames, who reads at once does not wait for it",
+  DISK,
+  withBoat(async (boat) => {
+    const replica = await boat.replica();
+    replica.sessions.put("late", { filter: {}, timeoutMs: MINUTE_MS });
+    replica.sessions.put("early", { filter: {}, timeoutMs: MINUTE_MS });
+    for (let i = 0; i < 10; i++) boat.feed(message({ monoMs: i }), replica);
+    boat.skip(10);
+    boat.feed(message({ monoMs: 20 }), replica);
+    assert.deepEqual(await readAll(replica, "early"), [...numbers(1, 10), 21]);
+    for (let i = 21; i < 30; i++) boat.feed(message({ monoMs: i }));
+    for (let i = 30; i < 35; i++) boat.feed(message({ monoMs: i }), replica);
+    assert.deepEqual(await readAll(replica, "late"), [...numbers(1, 10), ...numbers(21, 35)]);
+    await replica.stop();
+  }),
+);
+
+Deno.test(
+  "frames that wait for subscribers when numbers are missing are delivered, not dropped",
+  DISK,
+  withBoat(async (boat) => {
+    const replica = await boat.replica();
+    const { broker } = replica;
+    const seen: (string | undefined)[] = [];
+    const flush = () => subscription.drain((seq) => seen.push(broker.json.of(seq)));
+    const subscription = broker.subscribe({ capacity: 64, lastCall: () => flush() });
+    for (let i = 0; i < 3; i++) boat.feed(message({ monoMs: i }), replica);
+    boat.skip(5);
+    boat.feed(message({ monoMs: 9 }), replica);
+    flush();
+    assert.deepEqual(seen.map((text) => JSON.parse(text ?? "{}").seq), [1, 2, 3, 9]);
+    assert.equal(subscription.hasDropped, false);
+    await replica.stop();
   }),
 );
 
