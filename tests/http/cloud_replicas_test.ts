@@ -136,10 +136,13 @@ Deno.test(
       const events = await SseClient.open(`${cloud.url}/instances/boat-1/events`);
       await using socket = await WsClient.open(`${cloud.url}/instances/boat-1/ws`);
       await eventually("the socket's place", () => cloud.readers.count("websocket") === 1);
+      const replica = instance.runningReplica;
       pass();
+      // A replica that had been stopped would be another one now.
+      assert.equal(await instance.replica(), replica);
       await events.close();
       pass();
-      assert.ok(instance.runningReplica);
+      assert.equal(await instance.replica(), replica);
       assert.equal(socket.closed, undefined);
       await socket.close();
       await eventually("the replica to stop", () => {
@@ -168,12 +171,10 @@ Deno.test(
       const reply = await fetch(`${cloud.url}/instances/boat-1${HISTORY}`, { signal: abort.signal });
       const reader = reply.body?.getReader();
       await reader?.read();
-      for (let i = 0; i < 3; i++) {
-        clock.advance(IDLE_MS);
-        cloud.instances.keepHouse();
-        await pause();
-      }
-      assert.ok(boat.instance.runningReplica);
+      const replica = boat.instance.runningReplica;
+      clock.advance(IDLE_MS);
+      cloud.instances.keepHouse();
+      assert.equal(await boat.instance.replica(), replica, "one that had been stopped would be another one now");
       abort.abort();
       await reader?.closed.catch(() => {});
       await eventually("the replica to stop", () => {
