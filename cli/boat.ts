@@ -35,10 +35,10 @@ export const boatProgram: Program<BoatSettings> = {
 };
 
 /** Folder inside the state directory that keeps the demo's state apart from a real boat's. */
-const DEMO_STATE = "demo";
+export const DEMO_STATE = "demo";
 
 /** Starts the boat server with settings that are known to be right. */
-async function run(settings: BoatSettings, log: Logger): Promise<Running<BoatSettings>> {
+export async function runBoat(settings: BoatSettings, log: Logger): Promise<Running<BoatSettings>> {
   const stateDir = await openStateDir(settings.demo ? `${settings.stateDir}/${DEMO_STATE}` : settings.stateDir);
   try {
     const boat = await start(settings, { log, stateDirectory: stateDir.path });
@@ -115,4 +115,4 @@ async function start(
   return await startBoat({ ...options, buses });
 }
 
-if (import.meta.main) Deno.exit(await serve(boatProgram, (settings, { log }) => run(settings, log)));
+if (import.meta.main) Deno.exit(await serve(boatProgram, (settings, { log }) => runBoat(settings, log)));

@@ -1,0 +1,123 @@
+/**
+ * The demo: a simulated boat, its boat server, a cloud, and replication between them over real TLS, in one process.
+ *
+ * @module
+ */
+import { type Cloud, startCloud, VERSION } from "@vessel/gateway";
+import { Authority, initAuthority } from "@vessel/gateway/cloud";
+import { formatAddress, type ListenAddress, type Logger, MAX_PORT, systemClock } from "@vessel/gateway/settings";
+import { DEMO_STATE, runBoat } from "./boat.ts";
+import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./boat_options.ts";
+import { integer } from "./option_types.ts";
+import { type Program, type Running, serve } from "./program.ts";
+import { urlOf } from "./url_of.ts";
+
+/** Settings of the demo: the boat's, and where its cloud is. */
+interface DemoSettings extends BoatSettings {
+  cloudPort: number;
+}
+
+const demoProgram: Program<DemoSettings> = {
+  name: "vbg-demo",
+  version: VERSION,
+  summary: "runs a simulated boat, its boat server and a cloud that it replicates to; takes the boat server's flags",
+  options: {
+    ...boatOptions,
+    cloudPort: integer({
+      name: "cloud-port",
+      default: 8080,
+      max: MAX_PORT,
+      help: "Port of the cloud's HTTP server, on this machine alone. 0: any free port; the log says which.",
+      group: "Network",
+    }),
+  },
+  checks: boatChecks,
+  configName: BOAT_CONFIG_NAME,
+};
+
+/** What the boat is called in the cloud. */
+const BOAT = "demo";
+const HERE = "127.0.0.1";
+/** Longer than anybody looks at a demo, days. */
+const DAYS = 365;
+/** The demo fills nobody's disk. */
+const MAX_JOURNAL_BYTES = 256 * 1024 * 1024;
+
+async function run(settings: DemoSettings, log: Logger): Promise<Running<DemoSettings>> {
+  const folder = `${settings.stateDir}/${DEMO_STATE}`;
+  const throwAway = await Deno.makeTempDir({ prefix: "vbg-demo-" });
+  const forget = () => Deno.remove(throwAway, { recursive: true });
+  let cloud: Cloud | undefined;
+  try {
+    const certificates = await makeCertificates(throwAway);
+    cloud = await startDemoCloud(settings, { folder, certificates, log });
+    const boat = await runBoat(boatSettings(settings, { folder, cloud, certificates }), log);
+    log.info("what the cloud has of the boat", { url: `${urlOf(cloud.addresses.http)}/instances/${BOAT}/status` });
+    return { ...boat, stop: () => boat.stop().finally(cloud?.stop).finally(forget) };
+  } catch (error) {
+    await cloud?.stop();
+    await forget();
+    throw error;
+  }
+}
+
+function startDemoCloud(
+  { cloudPort }: DemoSettings,
+  { folder, certificates, log }: { folder: string; certificates: Certificates; log: Logger },
+): Promise<Cloud> {
+  const retention = {
+    maxBytes: MAX_JOURNAL_BYTES,
+    softPercent: 80,
+    overflow: "delete-unarchived",
+    archive: "off",
+  } as const;
+  const trust = { clientCaPath: certificates.caPath };
+  return startCloud({
+    dataDirectory: `${folder}/cloud`,
+    ports: { kind: "dual", grpc: here(0), http: here(cloudPort), tls: certificates.cloud, trust },
+    journal: { retention },
+    log,
+  });
+}
+
+function here(port: number): ListenAddress {
+  return { hostname: HERE, port };
+}
+
+/** The boat's settings where nothing else was said: it records, and replicates to the cloud. */
+function boatSettings(
+  settings: DemoSettings,
+  { folder, cloud, certificates }: { folder: string; cloud: Cloud; certificates: Certificates },
+): BoatSettings {
+  const { boat: { certPath, keyPath }, caPath } = certificates;
+  return {
+    ...settings,
+    demo: true,
+    journalDir: settings.journalDir || `${folder}/journal`,
+    retentionMaxBytes: settings.retentionMaxBytes || MAX_JOURNAL_BYTES,
+    replicationTarget: formatAddress(cloud.addresses.grpc),
+    replicationInstanceId: BOAT,
+    replicationTlsCert: certPath,
+    replicationTlsKey: keyPath,
+    replicationTlsCa: caPath,
+  };
+}
+
+interface Certificates {
+  cloud: { certPath: string; keyPath: string };
+  boat: { certPath: string; keyPath: string };
+  caPath: string;
+}
+
+/** Makes an authority and its certificates, anew at each start: nobody else knows them. */
+async function makeCertificates(folder: string): Promise<Certificates> {
+  const clock = systemClock;
+  const issued = { days: DAYS, isForced: false };
+  await initAuthority(folder, { name: "Demo", days: DAYS, clock });
+  using authority = await Authority.open(folder, { clock });
+  const cloud = await authority.issueServer({ hosts: ["localhost"], ips: [HERE] }, issued);
+  const boat = await authority.issueBoat(BOAT, issued);
+  return { cloud, boat, caPath: cloud.caPath };
+}
+
+if (import.meta.main) Deno.exit(await serve(demoProgram, (settings, { log }) => run(settings, log)));
