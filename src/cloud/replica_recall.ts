@@ -51,10 +51,8 @@ function* recallBlock(
   block: Block,
   { broker, progress, index, head, time }: RecallOptions & { broker: Broker; progress: { throughSeq: number } },
 ): Generator<void> {
-  const buses = (block.notes.buses ?? []).map((name, at) => {
-    const here = broker.buses.indexOf(name);
-    return here < 0 ? at : here;
-  });
+  // What was heard on buses of other names is left out.
+  const buses = block.notes.buses?.map((name) => broker.buses.indexOf(name)) ?? [...broker.buses.keys()];
   const frame = newStoredFrame();
   const frames = block.frames();
   try {
@@ -67,8 +65,8 @@ function* recallBlock(
         known.sort((a, b) => a.activeFrom - b.activeFrom);
         for (const device of known) learn(broker, { device, buses, at: { timeUs, monoMs } });
       }
-      const bus = buses[frame.bus] ?? frame.bus;
-      broker.recall(seq, { bus, pgn, id, timeUs, monoMs, data, offset, length });
+      const bus = buses[frame.bus] ?? -1;
+      if (bus >= 0) broker.recall(seq, { bus, pgn, id, timeUs, monoMs, data, offset, length });
       progress.throughSeq = seq;
       yield;
     }
@@ -83,7 +81,8 @@ function learn({ registry }: Broker, { device, buses, at }: {
   buses: readonly number[];
   at: { timeUs: number; monoMs: number };
 }): void {
-  const { bus, src, name, activeFrom: _, ...product } = device;
+  const { bus: index, src, name, activeFrom: _, ...product } = device;
+  const bus = buses[index] ?? -1;
   const isKnown = product.productCode !== 0 || product.modelId !== "";
-  registry.learn({ bus: buses[bus] ?? bus, src, name, product: isKnown ? product : undefined }, at);
+  if (bus >= 0) registry.learn({ bus, src, name, product: isKnown ? product : undefined }, at);
 }

@@ -126,6 +126,25 @@ Deno.test(
 );
 
 Deno.test(
+  "a boat with other buses keeps what was heard on those that are still there",
+  DISK,
+  withBoat(async (boat) => {
+    const random = new Random(11);
+    const first = await boat.replica();
+    for (let i = 0; i < 1000; i++) boat.feed(anyMessage(random, i), first);
+    const before = Array.from(first.broker.registry, ({ bus, src }) => ({ bus, src })).filter(({ bus }) => bus === 1);
+    await crash(first);
+    for (const isWritten of [false, true]) {
+      const second = await boat.replica({ buses: ["can1"] });
+      const after = Array.from(second.broker.registry, ({ bus, src }) => ({ bus: bus + 1, src }));
+      assert.deepEqual(after, before);
+      if (isWritten) await second.stop();
+      else await second.writeSnapshot().then(() => crash(second));
+    }
+  }),
+);
+
+Deno.test(
   "frames that backfill has brought change nothing of what newer ones said",
   DISK,
   withBoat(async (boat) => {
