@@ -23,7 +23,8 @@ export const authOptions: Options<AuthSettings> = {
     default: "",
     help:
       "JSON file with the tokens that may ask: a list of { name, sha256, scopes: [read, send, admin] }; `printf %s " +
-      "TOKEN | sha256sum` makes the digest. Read again at SIGHUP. Without tokens everybody may ask for everything.",
+      "TOKEN | sha256sum` makes the digest. With instances: [ID], too, a cloud tells it of those boats alone. Read again " +
+      "at SIGHUP. Without tokens everybody may ask for everything.",
     group: ACCESS,
     reloadable: true,
   }),
