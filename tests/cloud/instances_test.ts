@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { FileError, silentLogger } from "../../src/base/mod.ts";
+import { RingPool } from "../../src/broker/mod.ts";
+import { Instances, type InstanceSettings, type OpenReplica, Replica } from "../../src/cloud/mod.ts";
+import { compileFilter } from "../../src/filter/mod.ts";
+import { manufacturerCode } from "../../src/pgn/mod.ts";
+import { RpcError } from "../../src/replication/mod.ts";
+import { code } from "../replication/fixture.ts";
+import { eventually } from "../support/eventually.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+import { inFolder } from "../support/folder.ts";
+import { claim } from "../support/messages.ts";
+import { needs } from "../support/needs.ts";
+import { wireBlock } from "./block_check_fixture.ts";
+import { batch, CloudFixture, framesIn, request, SETTINGS, wanted } from "./cloud_fixture.ts";
+
+const DISK = needs({ permissions: ["read", "write"] });
+const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
+
+function test(name: string, run: (folder: string) => Promise<void>, options = DISK): void {
+  Deno.test({ name: `instances: ${name}`, ...options, fn: () => inFolder(run) });
+}
+
+async function open(dataDirectory: string, settings: Partial<InstanceSettings> = {}, clock = new FakeClock()) {
+  return await Instances.open({
+    dataDirectory,
+    settings: () => ({ ...SETTINGS, ...settings }),
+    clock,
+    log: silentLogger,
+  });
+}
+
+/** Makes replicas as a cloud does. */
+function openReplicas(clock: FakeClock): OpenReplica {
+  const pool = new RingPool();
+  return (options) =>
+    Replica.open({
+      ...options,
+      ...{ pool, clock, log: silentLogger },
+      ringFrames: 1024,
+      maxValues: 1000,
+      deviceIdleTimeoutMs: 300_000,
+      compile: (filter, { buses }) => compileFilter(filter, { buses, manufacturerCode }),
+      sessionLimits: () => ({ maxSessions: 10, maxTimeoutMs: 3_600_000 }),
+    });
+}
+
+test("what is known of boats is there after a restart, in the order of their ids, and none is connected", async (folder) => {
+  const first = await open(folder);
+  for (const id of ["boat-b", "boat-a", "boat-c"]) {
+    const boat = await first.ensure(id);
+    await boat.handshake(request({ instanceId: id, headSeq: 7, journalBytes: 9 }));
+  }
+  await Deno.mkdir(`${folder}/.acme`);
+  await first.stop();
+  const second = await open(folder);
+  assert.deepEqual([...second].map(({ id }) => id), ["boat-a", "boat-b", "boat-c"]);
+  assert.deepEqual([second.size, second.connected], [3, 0]);
+  const { connected, boatHeadSeq, boatJournalBytes, holes } = second.get("boat-a")!.summary();
+  assert.deepEqual([connected, boatHeadSeq, boatJournalBytes, holes], [false, 7, 9, [{ start: 1, end: 8 }]]);
+  await second.stop();
+});
+
+test("the data directory is one process's", async (folder) => {
+  const first = await open(folder);
+  await assert.rejects(open(folder), FileError);
+  await first.stop();
+  await (await open(folder)).stop();
+});
+
+test("two calls of a new boat get the same one, and what is no id makes no directory", async (folder) => {
+  const instances = await open(folder);
+  const [one, two] = await Promise.all([instances.ensure("boat"), instances.ensure("boat")]);
+  assert.equal(one, two);
+  await assert.rejects(instances.ensure("../x"), code("INVALID_ARGUMENT"));
+  await assert.rejects(instances.ensure(".."), code("INVALID_ARGUMENT"));
+  await instances.stop();
+  assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), [".lock", "boat"]);
+});
+
+test("a directory that cannot be made is told, and the others go on", async (folder) => {
+  const instances = await open(folder);
+  await Deno.writeTextFile(`${folder}/boat-x`, "in the way");
+  await assert.rejects(instances.ensure("boat-x"), code("UNAVAILABLE"));
+  await (await instances.ensure("boat-y")).handshake(request({ instanceId: "boat-y" }));
+  await instances.stop();
+});
+
+test("files of a boat that is away are closed when they are idle, and opened when it comes again", async (folder) => {
+  const clock = new FakeClock();
+  await using cloud = await CloudFixture.start(folder, { clock, settings: { brokerIdleTimeoutMs: 60_000 } });
+  const live = (await cloud.greeted()).client.live();
+  await live.send(batch(1, 20));
+  await eventually("frames", () => cloud.boat.received.cursor === 20);
+  clock.advance(120_000);
+  cloud.instances.keepHouse();
+  assert.equal(cloud.boat.isOpen, true, "while it streams it is not idle");
+  live.end();
+  await eventually("the end", () => !cloud.boat.connected);
+  clock.advance(59_000);
+  cloud.instances.keepHouse();
+  assert.equal(cloud.boat.isOpen, true);
+  clock.advance(1000);
+  cloud.instances.keepHouse();
+  await eventually("its files to be closed", () => !cloud.boat.isOpen);
+  assert.deepEqual(await framesIn(cloud.boat.directory), Array.from({ length: 20 }, (_, i) => wanted(i + 1)));
+  const client = await cloud.client();
+  await assert.rejects(client.live()[Symbol.asyncIterator]().next(), code("FAILED_PRECONDITION", /handshake/));
+  const again = await cloud.greeted({ headSeq: 20 });
+  assert.deepEqual([again.response.cursor, again.response.liveStartFrom], [20, 21]);
+  await again.client.live().send(batch(21, 30));
+  await eventually("more", () => cloud.boat.acknowledge() === 30);
+}, CLOUD);
+
+test("when nothing can be written the boat is told, and what it sent is asked for again", async (folder) => {
+  await using cloud = await CloudFixture.start(folder);
+  const live = (await cloud.greeted()).client.live();
+  await live.send(batch(1, 20));
+  await eventually("frames", () => cloud.boat.acknowledge() === 20);
+  await Deno.rename(cloud.boat.directory, `${folder}/.away`);
+  const read = live[Symbol.asyncIterator]();
+  let head = 20;
+  const sending = (async () => {
+    for (;; head += 500) await live.send(batch(head + 1, head + 500));
+  })();
+  await assert.rejects(sending, RpcError);
+  await assert.rejects(async () => {
+    while (!(await read.next()).done);
+  }, code("UNAVAILABLE", /cannot be kept/));
+  await eventually("the disk's failure", () => cloud.boat.summary().recording.kind === "failing");
+  await assert.rejects(cloud.greeted({ headSeq: head }), code("UNAVAILABLE", /nothing can be recorded/));
+  await cloud.boat.stop();
+  assert.ok(cloud.boat.summary().counters.lostFrames > 0);
+  assert.deepEqual([cloud.boat.received.cursor, cloud.boat.received.ack], [20, 20]);
+}, CLOUD);
+
+test("a backfill that cannot be written ends, and its blocks are holes", async (folder) => {
+  await using cloud = await CloudFixture.start(folder);
+  const { client } = await cloud.greeted({ headSeq: 1000 });
+  await Deno.rename(cloud.boat.directory, `${folder}/.away`);
+  const backfill = client.backfill();
+  await backfill.send({ block: wireBlock({ firstSeq: 1 }) });
+  await assert.rejects(backfill[Symbol.asyncIterator]().next(), code("UNAVAILABLE", /cannot be stored/));
+  assert.equal(cloud.boat.received.last, 0);
+}, CLOUD);
+
+test("a paused boat is told to come again", async (folder) => {
+  await using cloud = await CloudFixture.start(folder);
+  const live = (await cloud.greeted()).client.live();
+  cloud.boat.pause(true);
+  await live.send(batch(1, 1));
+  await assert.rejects(async () => {
+    for await (const _ of live);
+  }, code("UNAVAILABLE", /there is no room/));
+  await assert.rejects(cloud.greeted(), code("UNAVAILABLE", /there is no room/));
+  cloud.boat.pause(false);
+  await cloud.greeted();
+}, CLOUD);
+
+test("a replica has what comes live, goes when it is idle, and knows the devices again", async (folder) => {
+  const clock = new FakeClock();
+  const openReplica = openReplicas(clock);
+  await using cloud = await CloudFixture.start(folder, {
+    clock,
+    openReplica,
+    settings: { brokerIdleTimeoutMs: 60_000 },
+  });
+  const { client } = await cloud.greeted();
+  await assert.rejects((await cloud.instances.ensure("boat-2")).replica(), code("FAILED_PRECONDITION"));
+  const live = client.live();
+  const { id, timeUs: timestampUs, data, offset, length } = claim(0x1234n, { src: 7 });
+  const frame = { timestampUs, canId: id, data: data.slice(offset, offset + length) };
+  await live.send({ kind: "frame", frame: { ...frame, seq: 1 } });
+  await live.send({ kind: "frame", frame: { ...frame, seq: 0, canId: id + 1 } });
+  await live.send(batch(2, 5));
+  const replica = await eventually("the replica", () => cloud.boat.runningReplica);
+  await eventually("frames", () => replica.broker.head === 5);
+  const names = () => Array.from(cloud.boat.runningReplica?.broker.registry ?? [], ({ src, name }) => [src, name]);
+  assert.deepEqual(names(), [[1, undefined], [8, 0x1234n]], "what has no number told where the device is now");
+  live.end();
+  await eventually("the end", () => !cloud.boat.connected);
+  const letGo = replica.hold();
+  clock.advance(61_000);
+  cloud.instances.keepHouse();
+  assert.equal(cloud.boat.isOpen, true, "somebody uses it");
+  letGo();
+  clock.advance(61_000);
+  cloud.instances.keepHouse();
+  await eventually("the replica to be gone", () => !cloud.boat.isOpen);
+  assert.equal(cloud.boat.runningReplica, undefined);
+  const again = await cloud.boat.replica();
+  assert.equal(again.broker.head, 5);
+  assert.ok(names().some(([, name]) => name === 0x1234n));
+}, CLOUD);
+
+test("a boat's new run of numbers begins in its replica, too, and other buses make another replica", async (folder) => {
+  const clock = new FakeClock();
+  await using cloud = await CloudFixture.start(folder, { clock, openReplica: openReplicas(clock) });
+  const live = (await cloud.greeted()).client.live();
+  await live.send(batch(1, 5));
+  const replica = await eventually("the replica", () => cloud.boat.runningReplica);
+  await eventually("frames", () => replica.broker.head === 5);
+  const epoch = new Uint8Array(16).fill(0xb7);
+  await cloud.greeted({ epoch });
+  assert.equal(cloud.boat.runningReplica, replica);
+  assert.equal(replica.epoch, epoch.toHex());
+  await cloud.greeted({ epoch, busNames: ["can0", "can1"] });
+  assert.equal(cloud.boat.runningReplica, undefined);
+  assert.deepEqual((await cloud.boat.replica()).broker.buses, ["can0", "can1"]);
+}, CLOUD);
