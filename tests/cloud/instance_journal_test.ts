@@ -102,18 +102,18 @@ test("frames of a tail survive a kill although a fetched block ends behind them"
   append(journal, 1, 20);
   await journal.sync();
   const files = journal.beginBackfill();
-  // Of the same run, newer by name, and its numbers go further than the tail's.
-  await files.write([block({ firstSeq: 10, frames: 301 })], EPOCH);
   append(journal, 311, 315);
+  // Of the same run, newer by name, and its last numbers are behind the tail's.
+  await files.write([block({ firstSeq: 10, frames: 301 }), block({ firstSeq: 320, frames: 81 })], EPOCH);
   await journal.sync();
   const copy = copyTo(directory, `${directory}/copy`);
   await journal.close();
   const after = await open(copy);
   assert.equal(after.lastLive, 315);
-  assert.deepEqual(await framesOfIndex(after.index), wantedRange(1, 315));
-  append(after, 316, 320);
+  assert.deepEqual(await framesOfIndex(after.index), [...wantedRange(1, 315), ...wantedRange(320, 400)]);
+  append(after, 316, 319);
   await after.close();
-  assert.deepEqual(await framesIn(copy), wantedRange(1, 320));
+  assert.deepEqual(await framesIn(copy), wantedRange(1, 400));
 });
 
 test("a fetched block that a kill has torn is cut off, those before it are there", async (directory) => {
