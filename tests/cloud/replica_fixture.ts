@@ -1,5 +1,5 @@
 import { type Clock, Logger } from "../../src/base/mod.ts";
-import { type DeviceRecord, type Registry, RingPool } from "../../src/broker/mod.ts";
+import { type Broker, type DeviceRecord, type Registry, RingPool } from "../../src/broker/mod.ts";
 import { Replica, type ReplicaOptions } from "../../src/cloud/mod.ts";
 import { compileFilter } from "../../src/filter/mod.ts";
 import { formatHex, type Message } from "../../src/frame/mod.ts";
@@ -108,7 +108,7 @@ export async function crash(replica: Replica): Promise<void> {
 }
 
 /** What the API tells of devices and values, and more. */
-export function knowledge({ broker }: Replica): { devices: unknown[]; values: unknown[] } {
+export function knowledge(broker: Broker): { devices: unknown[]; values: unknown[] } {
   const devices = [...broker.registry];
   return {
     devices: devices.map((device) => broker.registry.describe(device)),
