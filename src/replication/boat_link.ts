@@ -1,4 +1,4 @@
-import { errorText } from "../base/mod.ts";
+import { type Clock, errorText, type Logger } from "../base/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
 import { BoatConnection, type BoatPorts, type ConnectionTarget, type Welcome } from "./boat_link_connection.ts";
 import { LinkSecurity, type LinkTlsPaths } from "./boat_link_security.ts";
@@ -14,8 +14,7 @@ import {
   type LinkState,
   stepLink,
 } from "./link_state.ts";
-import type { Range } from "./ranges.ts";
-import type { Clock, Logger } from "../base/mod.ts";
+import { type Range, Ranges } from "./ranges.ts";
 
 /** The run of numbers that a boat counts in. */
 export interface LinkNumbers {
@@ -42,11 +41,13 @@ export interface BoatLinkOptions extends BoatPorts, ConnectionTarget {
   lookEveryMs?: number;
   /** How often the boat says how far it is, milliseconds; default 5 s. */
   statusEveryMs?: number;
+  /** Deadlines are looked at again after so long at the latest, milliseconds; default 1 s. */
+  tickEveryMs?: number;
 }
 
 const LOOK_EVERY_MS = 10_000;
-/** A deadline is looked at again after so long at the latest: clocks of timers stand still while a machine sleeps. */
-const MAX_TIMER_MS = 1000;
+/** Clocks of timers stand still while a machine sleeps. */
+const TICK_EVERY_MS = 1000;
 
 /** What is known of the cloud, in this run of numbers. */
 interface Known {
@@ -219,7 +220,7 @@ export class BoatLink {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#on({ kind: "tick" });
-    }, Math.min(waitMs, MAX_TIMER_MS));
+    }, Math.min(waitMs, this.#options.tickEveryMs ?? TICK_EVERY_MS));
   }
 
   async #connect(): Promise<void> {
@@ -269,7 +270,7 @@ export class BoatLink {
   #welcomed(connection: BoatConnection, { response, isPeer, missingFrames }: Welcome): void {
     const { numbers, source, log, target } = this.#options;
     const { cursor, durableThrough, liveStartFrom, holes, features } = response;
-    const highest = Math.max(cursor, durableThrough, liveStartFrom - 1, (holes.at(-1)?.end ?? 1) - 1);
+    const highest = Math.max(cursor, durableThrough, liveStartFrom - 1, new Ranges(holes).last ?? 0);
     // A peer counts in one run for ever, whatever the boat says.
     if (!isPeer && highest > source.head) {
       if (this.#renewals > 0) throw new Error(`the cloud has ${highest} in a run of numbers that was just begun`);

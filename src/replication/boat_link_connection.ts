@@ -1,5 +1,6 @@
 import type { Clock, Logger } from "../base/mod.ts";
 import type { FrameSource } from "../stream/mod.ts";
+import { LOST_UNRECORDED } from "./backfill_plan.ts";
 import { type ArchivePort, BoatArchive } from "./boat_archive.ts";
 import { BackfillSender } from "./boat_link_backfill.ts";
 import { LiveSender } from "./boat_link_live.ts";
@@ -145,7 +146,7 @@ export class BoatConnection {
           events.acknowledged();
         },
         sent: events.sent,
-        missing: ({ start, end }) => void missing.note([{ start, end, reason: "not recorded on the boat" }]),
+        missing: ({ start, end }) => void missing.note([{ start, end, reason: LOST_UNRECORDED }]),
       },
     });
     this.#run(() => live.run());

@@ -207,6 +207,8 @@ export class LinkedBoat implements AsyncDisposable {
       limits: () => ({ ...LINK_LIMITS, ...limits }),
       clock,
       log: new Logger({ write: (line) => this.lines.push(line) }),
+      // A clock that is told to move is looked at often.
+      ...clock !== systemClock && { tickEveryMs: 10 },
       ...target,
       ...link,
     });
