@@ -26,6 +26,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   replication: ["base", "frame", "journal", "stream"],
   cloud: ["base", "frame", "broker", "journal", "stream", "replication"],
   http: [...UP_TO_REPLICATION, "cloud"],
+  acme: ["base", "http"],
   outlets: ["base", "frame", "pgn", "filter", "broker", "stream"],
   client: ["base", "frame", "filter"],
   web: ["client", "base", "frame", "filter"],
