@@ -27,8 +27,9 @@ export {
   type CloudRecordingOptions,
   startCloud,
 } from "./src/cloud.ts";
-export type { BoatTrust, CloudPorts } from "./src/cloud_doors.ts";
-export { isInstanceId, isOwnMachine } from "./src/replication/mod.ts";
+export type { AcmeSettings, BoatTrust, CloudPorts } from "./src/cloud_doors.ts";
+export { ACME_CHALLENGES, type AcmeChallenge } from "./src/acme/mod.ts";
+export { isInstanceId, isOwnMachine, type LinkLimits, type LinkTlsPaths } from "./src/replication/mod.ts";
 export { startDemo } from "./src/demo.ts";
 export type { RecordingOptions } from "./src/recorder.ts";
 export { type Simulation, SIMULATION_PORT, type SimulationOptions, startSimulation } from "./src/simulate.ts";
@@ -36,6 +37,7 @@ export { journalFilesOf, type PlayerState, ReplayError } from "./src/replay/mod.
 export type { ArchiveTrigger, OverflowPolicy, RetentionSettings } from "./src/journal/mod.ts";
 export { VERSION } from "./src/version.ts";
 export {
+  type BackoffOptions,
   type Clock,
   type ListenAddress,
   LOG_LEVELS,

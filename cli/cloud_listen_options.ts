@@ -21,7 +21,7 @@ export interface CloudListenSettings {
   acmeEmail: string;
   acmeDirectory: string;
   acmeCa: string;
-  acmeChallenge: "http-01" | "tls-alpn-01";
+  acmeChallenge: "auto" | "http-01" | "tls-alpn-01";
   acmeHttpListen: ListenAddress | undefined;
 }
 
@@ -125,9 +125,11 @@ export const cloudListenOptions: Options<CloudListenSettings> = {
   acmeChallenge: oneOf({
     name: "acme-challenge",
     key: "acme.challenge",
-    default: "http-01",
-    choices: ["http-01", "tls-alpn-01"],
-    help: "How it is proved that the name is ours: at port 80, or at the one port itself, which needs openssl.",
+    default: "auto",
+    choices: ["auto", "http-01", "tls-alpn-01"],
+    help:
+      "How it is proved that the name is ours. http-01: at port 80. tls-alpn-01: at the one port itself, which needs " +
+      "openssl. auto: the first, and the second where that does not work.",
     group: ACME,
   }),
   acmeHttpListen: address({

@@ -3,10 +3,16 @@
  *
  * @module
  */
-import { type CloudOptions, type CloudPorts, startCloud, VERSION } from "@vessel/gateway";
+import { type AcmeSettings, type CloudOptions, type CloudPorts, startCloud, VERSION } from "@vessel/gateway";
 import type { Logger } from "@vessel/gateway/settings";
 import { readTokens } from "./auth_file.ts";
-import { GRPC_LISTEN, HTTP_LISTEN, INSECURE_GRPC_LISTEN } from "./cloud_listen_options.ts";
+import {
+  ACME_HTTP_LISTEN,
+  GRPC_LISTEN,
+  HTTP_LISTEN,
+  INSECURE_GRPC_LISTEN,
+  SINGLE_LISTEN,
+} from "./cloud_listen_options.ts";
 import { CLOUD_CONFIG_NAME, cloudChecks, cloudOptions, type CloudSettings } from "./cloud_options.ts";
 import type { CommandFile } from "./dispatch.ts";
 import { retentionOf } from "./journal_options.ts";
@@ -74,7 +80,22 @@ function portsOf(settings: CloudSettings): CloudPorts {
   if (settings.insecure) return { kind: "insecure", grpc: grpcListen ?? INSECURE_GRPC_LISTEN, http };
   const { tlsCert: certPath, tlsKey: keyPath, tlsClientCa: clientCaPath, tlsRevoked: revokedPath } = settings;
   const trust = { clientCaPath, ...(revokedPath !== "" && { revokedPath }) };
+  if (settings.acmeDomain !== "") {
+    return { kind: "single", address: listen ?? SINGLE_LISTEN, tls: acmeOf(settings), trust };
+  }
   const tls = { certPath, keyPath };
   if (listen) return { kind: "single", address: listen, tls, trust };
   return { kind: "dual", grpc: grpcListen ?? GRPC_LISTEN, http, tls, trust };
+}
+
+function acmeOf(settings: CloudSettings): AcmeSettings {
+  const { acmeDomain: domain, acmeEmail: email, acmeDirectory, acmeCa, acmeChallenge: challenge } = settings;
+  return {
+    domain,
+    email,
+    httpListen: settings.acmeHttpListen ?? ACME_HTTP_LISTEN,
+    ...(challenge !== "auto" && { challenge }),
+    ...(acmeDirectory !== "" && { directoryUrl: acmeDirectory }),
+    ...(acmeCa !== "" && { caPath: acmeCa }),
+  };
 }

@@ -74,7 +74,9 @@ export interface CloudRecordingOptions {
 export interface CloudOptions extends Partial<CloudLimits> {
   /** Directory with a directory for each boat; made when missing. */
   dataDirectory: string;
+  /** Where it listens. */
   ports: CloudPorts;
+  /** How it records. */
   journal?: CloudRecordingOptions;
   /** Most frames of one boat in memory, a power of two; default 65536. */
   ringFrames?: number;

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { AcmeCertificate, type AcmeChallenge } from "./acme/mod.ts";
 import { type Clock, errorText, type ListenAddress, type Logger, type StallDetector } from "./base/mod.ts";
 import { ClientAuthorities, type CloudService, type Identifier, identifier, RevocationFile } from "./cloud/mod.ts";
 import {
@@ -22,17 +23,34 @@ export interface BoatTrust {
   revokedPath?: string;
 }
 
+/** Which certificate to get by ACME. */
+export interface AcmeSettings {
+  /** Name of this server on the internet. */
+  domain: string;
+  /** Where the authority writes to. To give it is to agree to the authority's terms. */
+  email: string;
+  /** Where the authority lists its services, https; left out: Let's Encrypt. */
+  directoryUrl?: string;
+  /** File with the certificate by which a private authority's own server is known, PEM. */
+  caPath?: string;
+  /** How it is proved that the domain is ours; left out: http-01, and tls-alpn-01 where that does not work. */
+  challenge?: AcmeChallenge;
+  /** The domain's port 80, for http-01 and to send people on to HTTPS. */
+  httpListen: ListenAddress;
+}
+
 /** Where a cloud listens, and what secures it. */
 export type CloudPorts =
   /** Boats by gRPC over TLS at one port, people by HTTP at another. */
   | { kind: "dual"; grpc: ListenAddress; http: ListenAddress; tls: TlsPaths; trust: BoatTrust }
-  /** Both over TLS at one port. */
-  | { kind: "single"; address: ListenAddress; tls: TlsPaths; trust: BoatTrust }
+  /** Both over TLS at one port, with a certificate from files or from an ACME authority. */
+  | { kind: "single"; address: ListenAddress; tls: TlsPaths | AcmeSettings; trust: BoatTrust }
   /** Boats without certificates, from this machine alone. */
   | { kind: "insecure"; grpc: ListenAddress; http: ListenAddress };
 
 /** What doors lead to. */
 export interface DoorParts {
+  dataDirectory: string;
   service: CloudService;
   /** Answers requests; told how the doors do. */
   handler: (health: () => Record<string, ComponentHealth>) => Handler;
@@ -52,6 +70,8 @@ export interface CloudDoors {
   end: () => Promise<void>;
 }
 
+/** In the data directory: account and certificates. */
+const ACME_DIRECTORY = ".acme";
 /** A call that is being answered may take so long when the server stops. */
 const GRACE_MS = 2000;
 
@@ -95,7 +115,7 @@ async function openSecure(
   try {
     const trust = await openTrust(ports.trust, { clock, log, opened });
     const { authorities, boats } = trust;
-    const tls = opened.add(await TlsFiles.open({ ...ports.tls, clock, log }));
+    const tls = opened.add(await openCertificate(ports, parts));
     const server = await serverOf(boats.identify, parts);
     opened.add({ stop: () => server.stop({ graceMs: 0 }) });
     opened.add({ stop: boats.follow(() => service.recheck(boats.isLetIn)) });
@@ -110,7 +130,8 @@ async function openSecure(
       trust.look();
     };
     if (ports.kind === "single") {
-      const door = opened.add(await listenSingle(ports.address, secure));
+      const helloPeek = tls instanceof AcmeCertificate ? tls.helloPeek : undefined;
+      const door = opened.add(await listenSingle(ports.address, { ...secure, helloPeek }));
       return doorsOf(server, { grpc: door, http: door, opened, look });
     }
     const grpc = opened.add(await listenGrpc(ports.grpc, secure));
@@ -120,6 +141,23 @@ async function openSecure(
     await opened.stop();
     throw error;
   }
+}
+
+/** The certificate that clients see. */
+async function openCertificate(
+  { tls, ...ports }: Exclude<CloudPorts, { kind: "insecure" }>,
+  { dataDirectory, ...parts }: DoorParts,
+): Promise<TlsFiles | AcmeCertificate> {
+  if ("certPath" in tls) return await TlsFiles.open({ ...tls, ...parts });
+  const ca = tls.caPath === undefined ? undefined : await Deno.readTextFile(tls.caPath);
+  const httpsPort = "address" in ports ? ports.address.port : undefined;
+  return await AcmeCertificate.open({
+    ...tls,
+    ...parts,
+    directory: `${dataDirectory}/${ACME_DIRECTORY}`,
+    ca,
+    httpsPort,
+  });
 }
 
 async function serverOf(

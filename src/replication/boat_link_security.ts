@@ -5,6 +5,7 @@ import { checkSecurity, type ClientSecurity } from "./grpc_client.ts";
 export interface LinkTlsPaths {
   /** Our certificate, whose common name is the instance id. */
   certPath: string;
+  /** Its key, not encrypted. */
   keyPath: string;
   /** Authorities that the cloud's certificate may come from; left out: those that everybody knows. */
   caPath?: string | undefined;
