@@ -33,13 +33,15 @@ export interface LinkStatus {
   connected: boolean;
   local_head_seq: number;
   cloud_cursor: number;
+  /** What the cloud has acknowledged. */
+  cloud_durable_seq: number;
   holes: { start: number; end: number }[];
   live_lag: number;
   backfill_remaining_seqs: number;
 }
 
 /** Longest time for boat and cloud to agree; backing off takes up to a minute. */
-const CONVERGE_MS = 150_000;
+const PATIENCE_MS = 150_000;
 const LOOK_EVERY_MS = 50;
 
 type Side = "boat" | "cloud";
@@ -153,20 +155,36 @@ export class ReplicationLab implements AsyncDisposable {
     return this.#get("boat", "/replication/status");
   }
 
+  /** Waits until the boat streams live frames to the cloud, which it tries again after up to a minute. */
+  connected(): Promise<InstanceStatus> {
+    return this.#until("The boat is not connected", (_boat, cloud) => cloud.connected);
+  }
+
   /** Lets the bus fall silent, and waits until the cloud has all that the boat has. */
-  async converged(): Promise<InstanceStatus> {
+  converged(): Promise<InstanceStatus> {
     this.feed.rate = 0;
-    const deadline = performance.now() + CONVERGE_MS;
-    for (let last = -1;;) {
-      const [boat, cloud] = await Promise.all([this.boatStatus(), this.cloudStatus()]);
-      const head = boat?.local_head_seq ?? -1;
-      const isEqual = cloud?.connected === true && cloud.holes.length === 0 && cloud.cursor === head;
-      if (isEqual && head === last) return cloud;
+    let last = -1;
+    return this.#until("Boat and cloud do not agree", ({ local_head_seq: head }, { connected, cursor, holes }) => {
+      // Some frames may still be on their way to the boat.
+      const isSettled = head === last;
       last = head;
+      return isSettled && connected && holes.length === 0 && cursor === head;
+    });
+  }
+
+  /** Waits until both are in a state; tells all that is known when they never are. */
+  async #until(
+    what: string,
+    isReached: (boat: LinkStatus, cloud: InstanceStatus) => boolean,
+  ): Promise<InstanceStatus> {
+    const deadline = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const [boat, cloud] = await Promise.all([this.boatStatus(), this.cloudStatus()]);
+      if (boat && cloud && isReached(boat, cloud)) return cloud;
       if (performance.now() > deadline) {
         const states = JSON.stringify({ boat, cloud }, undefined, 1);
         throw new Error(
-          `Boat and cloud do not agree after ${CONVERGE_MS / 1000} s: ${states}\n` +
+          `${what} after ${PATIENCE_MS / 1000} s: ${states}\n` +
             `boat:\n${tailOf(this.log("boat"))}\ncloud:\n${tailOf(this.log("cloud"))}`,
         );
       }
