@@ -12,6 +12,7 @@ import { CloudServer, writeState } from "./cloud_server.ts";
 
 const DISK = needs({ permissions: ["read", "write"] });
 const IDLE_MS = 60_000;
+const OTHER_EPOCH = new Uint8Array(16).fill(0xc2);
 const HISTORY = "/history?from=2026-01-02T00:00:00Z&to=2026-01-03T00:00:00Z";
 
 Deno.test(
@@ -279,5 +280,47 @@ Deno.test(
       assert.equal(reply.status, 503);
       assert.match(JSON.parse(await reply.text()).detail, /"boat-1".*the disk is on fire/);
       assert.equal((await cloud.raw("/instances/boat-1/status")).status, 200);
+    }),
+);
+
+Deno.test(
+  "when a boat's numbers begin again, streams go on with the new ones, and sessions are told",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using cloud = await CloudServer.start(folder);
+      const before = await cloud.boat("boat-1");
+      const session = new SessionClient(`${cloud.url}/instances/boat-1`);
+      await session.put();
+      await using events = await SseClient.open(`${cloud.url}/instances/boat-1/events`);
+      before.say({ src: 1 });
+      const boat = await cloud.boat("boat-1", { epoch: OTHER_EPOCH });
+      boat.say({ src: 2 });
+      assert.deepEqual((await events.atLeast(2)).map(({ seq, src }) => [seq, src]), [[1, 1], [1, 2]]);
+      assert.deepEqual((await cloud.get<Device[]>("/instances/boat-1/devices")).map(({ src }) => src), [2]);
+      await using told = await session.events();
+      await eventually("the session to be told", () => told.ended);
+      assert.deepEqual(told.named("error"), [{ code: "new_epoch" }]);
+      await using again = await session.events();
+      assert.deepEqual((await again.atLeast(1)).map(({ seq, src }) => [seq, src]), [[1, 2]]);
+    }),
+);
+
+Deno.test(
+  "when a boat comes with other buses, its streams end, and who comes back reads those",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using cloud = await CloudServer.start(folder);
+      await cloud.boat("boat-1");
+      await using events = await SseClient.open(`${cloud.url}/instances/boat-1/events`);
+      await using socket = await WsClient.open(`${cloud.url}/instances/boat-1/ws`);
+      await eventually("the socket's place", () => cloud.readers.count("websocket") === 1);
+      const boat = await cloud.boat("boat-1", { busNames: ["port", "starboard"] });
+      await eventually("the streams to end", () => events.ended && socket.closed?.code === 1001);
+      assert.deepEqual([cloud.readers.count("sse"), cloud.readers.count("websocket")], [0, 0]);
+      await using again = await SseClient.open(`${cloud.url}/instances/boat-1/events`);
+      boat.say({ bus: 1 });
+      assert.deepEqual((await again.atLeast(1)).map(({ bus }) => bus), ["starboard"]);
     }),
 );
