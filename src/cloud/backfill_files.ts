@@ -28,6 +28,7 @@ export class BackfillFiles {
   /** What is being written or ended: one thing after the other. */
   #working: Promise<unknown> = Promise.resolve();
   #isEnded = false;
+  #newestName: string | undefined;
 
   /** Makes no file yet. */
   constructor(options: BackfillFilesOptions) {
@@ -37,6 +38,11 @@ export class BackfillFiles {
   /** Whether a file, by its name, is being written; true before it is there. */
   isOpen(name: string): boolean {
     return this.#names.has(name);
+  }
+
+  /** Name of the file that was made last; undefined where none was. */
+  get newestName(): string | undefined {
+    return this.#newestName;
   }
 
   /**
@@ -126,6 +132,7 @@ export class BackfillFiles {
       try {
         const file = await JournalFile.create({ path, directory, blockBytes, compression, epochWord });
         this.#files.set(kind, file);
+        this.#newestName = name;
         return file;
       } catch (error) {
         this.#names.delete(name);

@@ -8,6 +8,7 @@ import {
   type MessageStream,
   type Range,
   Ranges,
+  RangesFullError,
   type RejectedBlock,
   RpcError,
 } from "../replication/mod.ts";
@@ -30,6 +31,7 @@ export interface BackfillSessionOptions {
 const ANSWER_EVERY_MS = 250;
 /** Bytes of unpacked blocks that wait to be written; then the boat has to wait. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
+const NO_ROOM = "There are too many holes: those that are told come first";
 
 /** One stream of blocks, from its first message to its end: they are checked, stored together, and answered. */
 export class BackfillSession implements InstanceSession {
@@ -138,15 +140,25 @@ export class BackfillSession implements InstanceSession {
     const bytes = await files.write(blocks, Uint8Array.fromHex(epoch));
     // A handshake may have begun other numbers meanwhile.
     if (this.#ended) throw this.#ended;
-    for (const block of blocks) {
-      const { seqs: { start, end } } = block;
+    for (const block of blocks) this.#count(block);
+    record.counters.backfillBytes += bytes;
+    this.#blocks += blocks.length;
+  }
+
+  /** A block is on disk. */
+  #count(block: CheckedBlock): void {
+    const { instance } = this.#options;
+    const { seqs: { start, end } } = block;
+    try {
       const frames = instance.stored(block);
       this.#frames += frames;
       this.#filled.add(start, end);
       instance.note("block_received", `frames ${start} to ${end - 1}, ${frames} of them new`);
+    } catch (error) {
+      if (!(error instanceof RangesFullError)) throw error;
+      // Those before it have taken the room.
+      this.#reject(start, NO_ROOM);
     }
-    record.counters.backfillBytes += bytes;
-    this.#blocks += blocks.length;
   }
 
   /** Blocks that wait and are to be stored, as many as have no number in common. */
@@ -163,7 +175,7 @@ export class BackfillSession implements InstanceSession {
       bytes += block.bytes.length;
       const { kind } = received.decide(block.seqs);
       if (kind === "duplicate") this.#filled.add(start, end);
-      else if (kind === "no-room") this.#reject(start, "There are too many holes: those that are told come first");
+      else if (kind === "no-room") this.#reject(start, NO_ROOM);
       else blocks.push(block);
     }
     this.#waiting.splice(0, count);

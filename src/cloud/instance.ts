@@ -269,7 +269,7 @@ export class Instance {
 
   /** Whether a file of its directory, by its name, is being written; true before it is there. */
   isFileOpen(name: string): boolean {
-    return this.#stores.journal?.isOpen(name) ?? false;
+    return this.#stores.isFileOpen(name);
   }
 
   /** A file of its directory was deleted. */

@@ -35,8 +35,10 @@ export interface InstanceJournalOptions extends Pick<JournalWriterOptions, "devi
   settings: () => InstanceSettings;
   clock: Clock;
   log: Logger;
-  /** Told of every file of live frames that is ended. */
+  /** Told when a file of live frames is ended … */
   onLiveEnded?: (() => void) | undefined;
+  /** … and when any is. */
+  onEnded?: (() => void) | undefined;
 }
 
 /**
@@ -48,7 +50,7 @@ export class InstanceJournal {
   readonly index: JournalIndex;
   readonly #options: InstanceJournalOptions;
   readonly #recovered: Recovered;
-  readonly #sessions: Set<BackfillFiles>;
+  readonly #sessions = new Set<BackfillFiles>();
   /** The writer keeps this very list: names that change here are those of its next block. */
   readonly #buses: string[] = [];
   #epoch: Uint8Array<ArrayBuffer> | undefined;
@@ -57,6 +59,8 @@ export class InstanceJournal {
   /** Everything live up to this number was told to be durable. */
   #toldThrough = 0;
   #isPaused = false;
+  /** Newest file of fetched blocks that is ended. */
+  #newestBackfill: string | undefined;
 
   private constructor(options: InstanceJournalOptions, parts: {
     recovered: Recovered;
@@ -66,7 +70,7 @@ export class InstanceJournal {
     this.#options = options;
     this.#recovered = parts.recovered;
     this.index = parts.index;
-    this.#sessions = new Set();
+    this.#newestBackfill = newestBackfill(parts.index);
     parts.late.journal = this;
   }
 
@@ -143,8 +147,7 @@ export class InstanceJournal {
   /** Up to where who heard of all that was stored, and of {@linkcode newlyDurable}, goes along with the files. */
   get accounted(): Accounted {
     const pending = this.#sessions.values().map((files) => files.accountedThrough).filter((each) => each !== undefined);
-    const names = [...pending, { name: newestBackfill(this.index) }].map(({ name }) => name);
-    const backfill = names.reduce((a, b) => timeOf(a) <= timeOf(b) ? a : b);
+    const backfill = pending.reduce((name, each) => earlierOf(name, each.name), this.#newestBackfill);
     return { live: this.#toldThrough, backfill };
   }
 
@@ -165,7 +168,9 @@ export class InstanceJournal {
   /** Ends the files of a session. */
   async endBackfill(files: BackfillFiles): Promise<void> {
     await files.end();
-    this.#sessions.delete(files);
+    if (!this.#sessions.delete(files) || files.newestName === undefined) return;
+    if (timeOf(files.newestName) > timeOf(this.#newestBackfill)) this.#newestBackfill = files.newestName;
+    this.#options.onEnded?.();
   }
 
   /** Whether a file, by its name, is being written; true before it is there. */
@@ -186,7 +191,7 @@ export class InstanceJournal {
   }
 
   #openWriter(epoch: Uint8Array<ArrayBuffer>): JournalWriter {
-    const { directory, settings, clock, log, devices, productOf, onLiveEnded } = this.#options;
+    const { directory, settings, clock, log, devices, productOf, onLiveEnded, onEnded } = this.#options;
     const { blockBytes, compression, rotateDurationMs, rotateBytes, syncIntervalMs } = settings();
     const { newestFile, pending } = this.#recovered;
     const writer = new JournalWriter({
@@ -200,7 +205,10 @@ export class InstanceJournal {
       ...(devices && { devices }),
       ...(productOf && { productOf }),
       onWritten: (block) => this.index.noteWritten(block),
-      onEnded: () => onLiveEnded?.(),
+      onEnded: () => {
+        onLiveEnded?.();
+        onEnded?.();
+      },
     });
     writer.pause(this.#isPaused);
     return writer;
@@ -215,6 +223,10 @@ function newestBackfill(index: JournalIndex): string | undefined {
     if (parseFileName(name)?.prefix === BACKFILL_PREFIX && timeOf(name) > timeOf(newest)) newest = name;
   }
   return newest;
+}
+
+function earlierOf(a: string | undefined, b: string | undefined): string | undefined {
+  return timeOf(a) <= timeOf(b) ? a : b;
 }
 
 function timeOf(name: string | undefined): number {

@@ -16,6 +16,8 @@ export interface InstanceStoresOptions {
   settings: () => InstanceSettings;
   /** Left out: there are no replicas. */
   openReplica?: OpenReplica | undefined;
+  /** Told when a file of the boat is ended: it may be archived. */
+  onFileEnded?: ((id: string) => void) | undefined;
   clock: Clock;
   log: Logger;
 }
@@ -30,6 +32,7 @@ export class InstanceStores {
   #journal: InstanceJournal | undefined;
   #replica: Replica | undefined;
   #isPaused = false;
+  #isOpening = false;
 
   /** Opens nothing yet. */
   constructor(options: InstanceStoresOptions, record: InstanceRecord) {
@@ -67,13 +70,15 @@ export class InstanceStores {
    */
   async open(): Promise<InstanceJournal> {
     if (this.#journal) return this.#journal;
-    const { id, directory, settings, clock, log } = this.#options;
+    const { id, directory, settings, clock, log, onFileEnded } = this.#options;
+    this.#isOpening = true;
     try {
       const journal = await InstanceJournal.open({
         ...{ directory, settings, clock, log },
         devices: () => Array.from(this.#replica?.broker.registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
         productOf: (bus, src) => this.#replica?.broker.registry.get(bus, src)?.product,
         onLiveEnded: () => void this.#replica?.writeSnapshot(),
+        onEnded: () => onFileEnded?.(id),
       });
       journal.pause(this.#isPaused);
       await this.#lookInto(journal);
@@ -81,7 +86,14 @@ export class InstanceStores {
     } catch (error) {
       log.error("files of a boat cannot be used", { id, error: errorText(error) });
       throw new RpcError("UNAVAILABLE", `the boat's files cannot be used: ${errorText(error)}`);
+    } finally {
+      this.#isOpening = false;
     }
+  }
+
+  /** Whether a file, by its name, is being written, or mended; true before it is there. */
+  isFileOpen(name: string): boolean {
+    return this.#isOpening || (this.#journal?.isOpen(name) ?? false);
   }
 
   /** The record has begun a new run of numbers, perhaps with other buses; what the files have of it, it learns. */

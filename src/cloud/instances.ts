@@ -12,6 +12,8 @@ export interface InstancesOptions {
   settings: () => InstanceSettings;
   /** Makes a boat's replica; left out: there are none. */
   openReplica?: OpenReplica | undefined;
+  /** Told when a file of a boat is ended: it may be archived. */
+  onFileEnded?: ((id: string) => void) | undefined;
   clock: Clock;
   log: Logger;
 }
@@ -134,9 +136,8 @@ export class Instances implements Iterable<Instance> {
   }
 
   async #load(id: string): Promise<Instance> {
-    const { dataDirectory, settings, openReplica, clock, log } = this.#options;
-    const directory = `${dataDirectory}/${id}`;
-    const instance = await Instance.load({ id, directory, settings, openReplica, clock, log });
+    const { dataDirectory, ...common } = this.#options;
+    const instance = await Instance.load({ ...common, id, directory: `${dataDirectory}/${id}` });
     this.#byId.set(id, instance);
     this.#inOrder = undefined;
     return instance;

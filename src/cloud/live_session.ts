@@ -7,6 +7,7 @@ import {
   type LiveUpstream,
   type MessageStream,
   RpcError,
+  SERVICE_NAMES,
 } from "../replication/mod.ts";
 import type { Instance, InstanceSession } from "./instance.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
@@ -95,12 +96,18 @@ export class LiveSession implements InstanceSession {
     const status = { ackSeq: instance.acknowledge(), receivedThrough: instance.record.receivedThrough };
     const nowMs = clock.monoMs();
     const isDue = nowMs - this.#lastStatusMs >= STATUS_EVERY_MS;
-    if (!isDue && status.ackSeq - this.#lastStatus.ackSeq < STATUS_EVERY_FRAMES) return;
+    const isMuch = status.ackSeq - this.#lastStatus.ackSeq >= STATUS_EVERY_FRAMES;
+    if (!isDue && (!isMuch || this.#isPeer)) return;
     this.#lastStatus = status;
     this.#lastStatusMs = nowMs;
     this.#isSending = true;
     // Why it cannot be sent, reading tells, too.
     stream.send(status).catch(() => {}).finally(() => this.#isSending = false);
+  }
+
+  /** Peers' boats are used to one status every five seconds. */
+  get #isPeer(): boolean {
+    return this.caller.service !== SERVICE_NAMES[0];
   }
 
   #requireGoingOn(): void {

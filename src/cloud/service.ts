@@ -47,6 +47,7 @@ export class CloudService implements ReplicationService {
    * `RESOURCE_EXHAUSTED`: there are too many boats
    */
   async handshake(request: HandshakeRequest, { instanceId }: Caller): Promise<HandshakeResponse> {
+    this.#requireRunning();
     if (request.headSeq >= Number.MAX_SAFE_INTEGER) {
       throw new RpcError("INVALID_ARGUMENT", `no frame has number ${request.headSeq}`);
     }
@@ -101,8 +102,12 @@ export class CloudService implements ReplicationService {
     for (const session of this.#live) session.tick();
   }
 
-  #known({ instanceId }: Caller): Instance {
+  #requireRunning(): void {
     if (this.#isStopped) throw new RpcError("UNAVAILABLE", "the server is stopping");
+  }
+
+  #known({ instanceId }: Caller): Instance {
+    this.#requireRunning();
     const instance = this.#options.instances.get(instanceId);
     if (instance) return instance;
     throw new RpcError("FAILED_PRECONDITION", "a handshake comes first");

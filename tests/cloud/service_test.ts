@@ -306,3 +306,58 @@ test("what is known of a boat is written down", async (cloud) => {
   assert.deepEqual(state.received.durable, [range(20, 31)]);
   assert.deepEqual(state.buses, ["a", "b"]);
 });
+
+test("a peer's boat, which names no run of numbers, is asked and taken as others are", async (cloud) => {
+  const peer = { epoch: undefined, features: [], busNames: [] };
+  const { client, response } = await cloud.greeted({ ...peer, headSeq: 200 });
+  assert.deepEqual([response.holes, response.liveStartFrom, response.features], [[range(1, 200)], 200, []]);
+  const live = client.live();
+  for (const seq of seqs(200, 210)) await live.send({ kind: "frame", frame: liveFrame(seq) });
+  const backfill = client.backfill();
+  await backfill.send({ block: wireBlock({ firstSeq: 1, frames: 250, epoch: undefined }) });
+  const { value: answer } = await backfill[Symbol.asyncIterator]().next();
+  assert.deepEqual([answer?.filled, answer?.rejected, answer?.remaining], [[range(1, 251)], [], []]);
+  await eventually("all", () => cloud.boat.acknowledge() === 250);
+  const again = await cloud.greeted({ ...peer, headSeq: 250 });
+  assert.deepEqual([again.response.cursor, again.response.holes], [250, []]);
+  const restarted = await cloud.greeted({ ...peer, headSeq: 30 });
+  assert.deepEqual([restarted.response.cursor, restarted.response.holes], [0, [range(1, 30)]]);
+});
+
+test("a second backfill of the boat takes over", async (cloud) => {
+  const { client } = await cloud.greeted({ headSeq: 1000 });
+  const first = client.backfill();
+  const answers = first[Symbol.asyncIterator]();
+  await first.send({ block: wireBlock({ firstSeq: 1 }) });
+  await answers.next();
+  const second = client.backfill();
+  await second.send({ block: wireBlock({ firstSeq: 101 }) });
+  assert.deepEqual((await second[Symbol.asyncIterator]().next()).value?.filled, [range(101, 201)]);
+  await assert.rejects(answers.next(), code("ABORTED", /took over/));
+});
+
+test("where there are too many holes, a block that makes another one is rejected until others are filled", async (cloud) => {
+  const gaps = Array.from({ length: 16_384 }, (_, i) => range(3 + 3 * i, 4 + 3 * i));
+  const { client } = await cloud.greeted({ headSeq: 100_000, void: gaps });
+  const backfill = client.backfill();
+  const answers = backfill[Symbol.asyncIterator]();
+  await backfill.send({ block: wireBlock({ firstSeq: 60_000 }) });
+  const { value: refused } = await answers.next();
+  assert.match(refused?.rejected[0]?.reason ?? "", /too many holes/);
+  await backfill.send({ block: wireBlock({ firstSeq: 1 }) });
+  assert.deepEqual((await answers.next()).value?.filled, [range(1, 101)]);
+  await backfill.send({ block: wireBlock({ firstSeq: 60_000 }) });
+  assert.deepEqual((await answers.next()).value?.filled, [range(60_000, 60_100)]);
+});
+
+test("when it stops, all streams are told, and everything is on disk", async (cloud) => {
+  const { client } = await cloud.greeted({ headSeq: 1 });
+  const live = client.live();
+  await live.send(batch(1, 50));
+  await eventually("frames", () => cloud.boat.received.cursor === 50);
+  cloud.service.stop();
+  await cloud.instances.stop();
+  await assert.rejects(statusWith(live, () => false), code("UNAVAILABLE", /stopping/));
+  await assert.rejects(cloud.greeted(), code("UNAVAILABLE", /stopping/));
+  assert.deepEqual(await framesIn(cloud.boat.directory), seqs(1, 50).map(wanted));
+}, { settings: { syncIntervalMs: 3_600_000 } });
