@@ -11,13 +11,20 @@ import { TcpProxy } from "./tcp_proxy.ts";
 export interface LabOptions {
   /** Messages a second on the bus; default 400. */
   rate?: number;
-  /** Added to the boat's flags. */
-  boatFlags?: readonly string[];
+  /** Added to the boat's flags; may name files of the lab's folder. */
+  boatFlags?: LabFlags;
   /** Added to the cloud's flags. */
-  cloudFlags?: readonly string[];
+  cloudFlags?: LabFlags;
+  /** Whether the cloud has a port for boats and another one for people, or one for all; default `dual`. */
+  ports?: "dual" | "single";
+  /** Called before anything is started. */
+  prepare?: (folder: string) => void | Promise<void>;
   /** The boat's name; default `boat-1`. */
   id?: string;
 }
+
+/** Flags, or what they are in the lab's folder. */
+type LabFlags = readonly string[] | ((folder: string) => readonly string[]);
 
 /** What the cloud says of the boat. */
 export interface InstanceStatus {
@@ -57,33 +64,45 @@ export class ReplicationLab implements AsyncDisposable {
   readonly folder: string;
   readonly #flags: Record<Side, readonly string[]>;
   readonly #id: string;
-  readonly #httpPorts: Record<Side, number>;
+  readonly #urls: Record<Side, string>;
+  readonly #http: Deno.HttpClient;
   readonly #programs: Partial<Record<Side, TestProgram>> = {};
   readonly #logs: Record<Side, string[]> = { boat: [], cloud: [] };
 
-  private constructor({ feed, proxy, folder, flags, id, httpPorts }: {
+  private constructor({ feed, proxy, folder, flags, id, urls, ca }: {
     feed: BusFeed;
     proxy: TcpProxy;
     folder: string;
     flags: Record<Side, readonly string[]>;
     id: string;
-    httpPorts: Record<Side, number>;
+    urls: Record<Side, string>;
+    ca: string;
   }) {
     this.feed = feed;
     this.proxy = proxy;
     this.folder = folder;
     this.#flags = flags;
     this.#id = id;
-    this.#httpPorts = httpPorts;
+    this.#urls = urls;
+    this.#http = Deno.createHttpClient({ caCerts: [ca] });
   }
 
   /** Starts everything; resolves when both answer, and the boat hears its bus. */
   static async start(options: LabOptions = {}): Promise<ReplicationLab> {
-    const { rate = 400, boatFlags = [], cloudFlags = [], id = "boat-1" } = options;
+    const { rate = 400, boatFlags = [], cloudFlags = [], id = "boat-1", ports = "dual", prepare } = options;
     const folder = await Deno.makeTempDir({ prefix: "vbg_lab_" });
     const certificates = await makeCertificates(`${folder}/ca`, id);
+    await prepare?.(folder);
     const grpcPort = freePort();
     const httpPorts = { boat: freePort(), cloud: freePort() };
+    const doors = ports === "single"
+      ? ["-listen", `127.0.0.1:${grpcPort}`]
+      : ["-grpc-listen", `127.0.0.1:${grpcPort}`, "-http-listen", `127.0.0.1:${httpPorts.cloud}`];
+    const urls = {
+      boat: `http://127.0.0.1:${httpPorts.boat}`,
+      cloud: ports === "single" ? `https://localhost:${grpcPort}` : `http://127.0.0.1:${httpPorts.cloud}`,
+    };
+    const flagsOf = (flags: LabFlags) => typeof flags === "function" ? flags(folder) : flags;
     const proxy = await TcpProxy.start(grpcPort);
     const feed = BusFeed.start(`${folder}/truth`);
     const flags = {
@@ -93,17 +112,17 @@ export class ReplicationLab implements AsyncDisposable {
         ...["-replication-target", `127.0.0.1:${proxy.port}`, "-replication-instance-id", id],
         ...["-replication-tls-cert", certificates.boat.certPath, "-replication-tls-key", certificates.boat.keyPath],
         ...["-replication-tls-ca", certificates.boat.caPath],
-        ...boatFlags,
+        ...flagsOf(boatFlags),
       ],
       cloud: [
-        ...["-data-dir", `${folder}/cloud`, "-grpc-listen", `127.0.0.1:${grpcPort}`],
-        ...["-http-listen", `127.0.0.1:${httpPorts.cloud}`],
+        ...["-data-dir", `${folder}/cloud`, ...doors],
         ...["-tls-cert", certificates.server.certPath, "-tls-key", certificates.server.keyPath],
         ...["-tls-client-ca", certificates.server.caPath],
-        ...cloudFlags,
+        ...flagsOf(cloudFlags),
       ],
     };
-    const lab = new ReplicationLab({ feed, proxy, folder, flags, id, httpPorts });
+    const ca = await Deno.readTextFile(certificates.server.caPath);
+    const lab = new ReplicationLab({ feed, proxy, folder, flags, id, urls, ca });
     try {
       await lab.begin("cloud");
       await lab.begin("boat");
@@ -124,35 +143,58 @@ export class ReplicationLab implements AsyncDisposable {
   async begin(side: Side): Promise<void> {
     const program = await TestProgram.start(side, () => [...this.#flags[side]]);
     this.#programs[side] = program;
-    const url = `http://127.0.0.1:${this.#httpPorts[side]}/livez`;
     let isOver = false;
     void program.exitCode().then(() => isOver = true);
     await eventually(`the ${side}`, async () => {
       if (isOver) throw new Error(`The ${side} has ended:\n${program.log}`);
-      return await fetch(url).then(async (response) => (await response.body?.cancel(), response.ok), () => false);
+      return await this.text(side, "/livez") !== undefined;
     });
     if (side === "boat") await eventually("the boat on its bus", () => this.feed.isHeard);
   }
 
-  /** Ends a side: as by a power cut, or in good order. */
-  async end(side: Side, how: "SIGKILL" | "SIGTERM"): Promise<void> {
+  /** Ends a side: as by a power cut, or in good order. Gives its exit code; undefined: it does not run. */
+  async end(side: Side, how: "SIGKILL" | "SIGTERM"): Promise<number | undefined> {
     const program = this.#programs[side];
-    if (!program) return;
+    if (!program) return undefined;
     delete this.#programs[side];
     program.signal(how);
-    await program.exitCode();
+    const code = await program.exitCode();
     this.#logs[side].push(program.log);
     await program[Symbol.asyncDispose]();
+    return code;
+  }
+
+  /** Where a side answers requests. */
+  url(side: Side): string {
+    return this.#urls[side];
+  }
+
+  /** What a side answers to a request; undefined where it does not answer, or something else than 200. */
+  async text(side: Side, path: string): Promise<string | undefined> {
+    try {
+      const response = await fetch(`${this.#urls[side]}${path}`, { client: this.#http });
+      if (response.ok) return await response.text();
+      await response.body?.cancel();
+    } catch {
+      // It is not there now.
+    }
+    return undefined;
+  }
+
+  /** The same as a value. */
+  async get<T>(side: Side, path: string): Promise<T | undefined> {
+    const text = await this.text(side, path);
+    return text === undefined ? undefined : JSON.parse(text);
   }
 
   /** What the cloud says of the boat; undefined while it does not know it. */
   cloudStatus(): Promise<InstanceStatus | undefined> {
-    return this.#get("cloud", `/instances/${this.#id}/status`);
+    return this.get("cloud", `/instances/${this.#id}/status`);
   }
 
   /** What the boat says of the cloud. */
   boatStatus(): Promise<LinkStatus | undefined> {
-    return this.#get("boat", "/replication/status");
+    return this.get("boat", "/replication/status");
   }
 
   /** Waits until the boat streams live frames to the cloud, which it tries again after up to a minute. */
@@ -206,18 +248,8 @@ export class ReplicationLab implements AsyncDisposable {
     await this.end("cloud", "SIGKILL");
     await this.feed[Symbol.asyncDispose]();
     await this.proxy[Symbol.asyncDispose]();
+    this.#http.close();
     await Deno.remove(this.folder, { recursive: true });
-  }
-
-  async #get<T>(side: Side, path: string): Promise<T | undefined> {
-    try {
-      const response = await fetch(`http://127.0.0.1:${this.#httpPorts[side]}${path}`);
-      if (response.ok) return await response.json();
-      await response.body?.cancel();
-    } catch {
-      // It is not there now.
-    }
-    return undefined;
   }
 }
 
