@@ -96,10 +96,14 @@ async function curl(...args: string[]): Promise<string> {
 
 /** Asks the site as anybody would who trusts the authority. */
 async function ask(folder: string, pebble: Pebble): Promise<string> {
+  return await askBy(folder, { root: await pebble.root(), port: pebble.tlsPort });
+}
+
+async function askBy(folder: string, { root, port }: { root: string; port: number }): Promise<string> {
   const rootPath = `${folder}/root.pem`;
-  await Deno.writeTextFile(rootPath, await pebble.root());
-  const to = ["--resolve", `${DOMAIN}:${pebble.tlsPort}:127.0.0.1`];
-  return await curl("--cacert", rootPath, ...to, `https://${DOMAIN}:${pebble.tlsPort}/`);
+  await Deno.writeTextFile(rootPath, root);
+  const to = ["--resolve", `${DOMAIN}:${port}:127.0.0.1`];
+  return await curl("--cacert", rootPath, ...to, `https://${DOMAIN}:${port}/`);
 }
 
 /** An authority that nobody has started. */
@@ -280,4 +284,60 @@ Deno.test("an authority is asked by https alone", PEBBLE, () =>
   inFolder(async (folder) => {
     const opened = Site.open(folder, { pebble: { ...nobody(), directoryUrl: "http://127.0.0.1/dir" } });
     await assert.rejects(opened, (error) => error instanceof AcmeError && /is asked by https/.test(error.message));
+  }));
+
+Deno.test(
+  "a certificate that cannot be renewed is served to its end, and health says when that is",
+  PEBBLE,
+  () =>
+    inFolder(async (folder) => {
+      const pebble = await Pebble.start(folder, { validityS: 3 * HOUR_MS / 1000 });
+      await using site = await Site.open(folder, { pebble });
+      const first = await site.served();
+      const root = await pebble.root();
+      await pebble[Symbol.asyncDispose]();
+      site.clock.advance(2.1 * HOUR_MS);
+      assert.equal(await site.served(), first);
+      const expires = new Date(site.certificate.pair!.expiresMs).toISOString();
+      const { status, message = "" } = site.certificate.health();
+      assert.equal(status, "degraded");
+      assert.ok(message.startsWith(`the certificate ends ${expires}; Cannot get a certificate for `), message);
+      assert.equal(await askBy(folder, { root, port: pebble.tlsPort }), "hello\n");
+      site.clock.advance(HOUR_MS);
+      assert.equal(site.certificate.health().status, "unhealthy");
+      assert.match(site.certificate.health().message ?? "", /^the certificate ended /);
+    }),
+);
+
+Deno.test("waits between tries are a fifth longer or shorter", PEBBLE, () =>
+  inFolder(async (folder) => {
+    const { pem: ca } = await TestAuthority.make(folder);
+    for (const [random, waitS] of [[0, 96], [0.5, 120], [1, 144]] as const) {
+      await using site = await Site.open(folder, { pebble: { ...nobody(), ca }, random: () => random });
+      await site.certificate.check();
+      assert.match(site.lines.join("\n"), new RegExp(`no certificate received .*nextTryS=${waitS}\\b`));
+    }
+  }));
+
+Deno.test("a server is stopped while its authority thinks", PEBBLE, () =>
+  inFolder(async (folder) => {
+    const authority = await TestAuthority.make(folder);
+    const { certPath, keyPath } = await authority.issue("silent");
+    const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [cert, key] = await Promise.all([certPath, keyPath].map((path) => Deno.readTextFile(path)));
+    const at = { hostname: "127.0.0.1", port: 0, cert: cert!, key: key!, onListen: () => {} };
+    const server = Deno.serve(at, async () => {
+      asked.resolve();
+      await answer.promise;
+      return new Response("too late", { status: 503 });
+    });
+    const directoryUrl = `https://127.0.0.1:${server.addr.port}/dir`;
+    const site = await Site.open(folder, { pebble: { ...nobody(), ca: authority.pem, directoryUrl } });
+    await asked.promise;
+    const underWay = site.certificate.check();
+    await site[Symbol.asyncDispose]();
+    answer.resolve();
+    await underWay;
+    await server.shutdown();
+    assert.doesNotMatch(site.lines.join("\n"), /no certificate received/, "nobody waits for it any more");
   }));

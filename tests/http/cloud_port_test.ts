@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { connect as connectHttp2 } from "node:http2";
-import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
+import { type AddressInfo, connect as connectTcp, createServer } from "node:net";
+import { connect, type ConnectionOptions, TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { silentLogger } from "../../src/base/mod.ts";
-import { ListenError, listenGrpcInsecure } from "../../src/http/mod.ts";
+import { peerChain } from "../../src/cloud/mod.ts";
+import { checkTlsPair, ListenError, listenGrpc, listenGrpcInsecure } from "../../src/http/mod.ts";
 import { identify, ReplicationClient, ReplicationServer } from "../../src/replication/mod.ts";
 import { openssl } from "../cloud/openssl.ts";
 import { REQUEST, RESPONSE, service, TIMEOUT } from "../replication/fixture.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually, pause } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { CloudPort, PortAuthority } from "./cloud_port.ts";
@@ -275,5 +277,71 @@ Deno.test(
       const reply = await new Response(plain.readable).text().catch(() => "");
       assert.doesNotMatch(reply, /HTTP/);
       assert.equal(seen.length, 2);
+    }),
+);
+
+Deno.test("a hello that comes byte by byte is read, and TLS gets all of it", OPENSSL, () =>
+  inFolder(async (folder) => {
+    const seen: (readonly string[])[] = [];
+    const take = ({ protocols }: { protocols: readonly string[] }) => {
+      seen.push(protocols);
+      return false;
+    };
+    await using port = await CloudPort.open(folder, { mode: "single", helloPeek: { isWaiting: true, take } });
+    const slow = createServer((near) => {
+      const far = connectTcp({ port: port.grpcPort, host: "127.0.0.1", noDelay: true });
+      far.pipe(near);
+      near.on("data", async (bytes: Uint8Array) => {
+        for (const byte of bytes) {
+          far.write(Uint8Array.of(byte));
+          await pause();
+        }
+      });
+      for (const socket of [near, far]) {
+        socket.on("error", () => {}).on("close", () => {
+          near.destroy();
+          far.destroy();
+        });
+      }
+    });
+    slow.listen(0, "127.0.0.1");
+    await once(slow, "listening");
+    const { port: slowPort } = slow.address() as AddressInfo;
+    const agreed = await greet(slowPort, { ca: port.parts.cloud.pem, ALPNProtocols: ["h2"] });
+    assert.deepEqual([agreed.alpn, seen], ["h2", [["h2"]]]);
+    const closed = once(slow, "close");
+    slow.close();
+    await closed;
+  }));
+
+Deno.test(
+  "a boat that takes up its session of TLS 1.2 again shows its certificate all the same",
+  OPENSSL,
+  () =>
+    inFolder(async (folder) => {
+      const authority = await PortAuthority.make(folder, "ca");
+      const server = await authority.server();
+      const boat = await authority.boat("boat-001");
+      await Deno.writeTextFile(`${folder}/boat.pem`, boat.cert + boat.key);
+      const chains: number[] = [];
+      const listener = await listenGrpc({ hostname: "127.0.0.1", port: 0 }, {
+        tls: { pair: checkTlsPair(server.cert, server.key), follow: () => () => {} },
+        clientCa: { pem: authority.pem, follow: () => () => {} },
+        accept: (socket) => {
+          assert.ok(socket instanceof TLSSocket);
+          chains.push(peerChain(socket.getPeerCertificate(true)).length);
+          socket.end();
+        },
+        log: silentLogger,
+      });
+      const greeted = async (...session: string[]) => {
+        const to = ["-connect", `127.0.0.1:${listener.address.port}`, "-tls1_2", "-alpn", "h2"];
+        const { text } = await openssl("s_client", ...to, "-cert", `${folder}/boat.pem`, ...session);
+        return /^(?:New|Reused)/m.exec(text)?.[0];
+      };
+      assert.equal(await greeted("-sess_out", `${folder}/session`), "New");
+      assert.equal(await greeted("-sess_in", `${folder}/session`), "Reused");
+      assert.deepEqual(chains, [2, 2]);
+      await listener.stop();
     }),
 );
