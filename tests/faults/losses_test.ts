@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import { journalFiles } from "../support/journal_run.ts";
+import { needs } from "../support/needs.ts";
+import { ReplicationLab } from "../support/replication_lab.ts";
+
+const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"] });
+const NOTHING_WRONG = "missing 0, extra 0, different 0";
+
+/** A lab whose cloud goes away for some thousand messages, which the boat records in many small files. */
+async function afterOutage(boatFlags: readonly string[]): Promise<ReplicationLab> {
+  const small = ["-journal-block-size", "4096", "-journal-rotate-size", "20KB"];
+  const lab = await ReplicationLab.start({ rate: 1500, boatFlags: [...small, ...boatFlags] });
+  try {
+    await lab.connected();
+    await eventually("traffic", () => lab.feed.count > 500);
+    await lab.end("cloud", "SIGTERM");
+    const until = lab.feed.count + 9000;
+    await eventually("traffic without a cloud", () => lab.feed.count > until);
+    return lab;
+  } catch (error) {
+    await lab[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+Deno.test({
+  name: "what a boat had to delete before it could send it is told as lost, and nothing else is missing",
+  ...PROCESSES,
+  fn: async () => {
+    await using lab = await afterOutage(["-journal-retention-max-size", "60KB"]);
+    await lab.begin("cloud");
+    await lab.converged();
+    const { text, isGood, truth, epochs } = await lab.audit();
+    assert.ok(isGood && text.includes(NOTHING_WRONG), text);
+    const lost = epochs[0]!.lost.count;
+    assert.ok(lost > 1000, text);
+    assert.equal(truth?.unrecorded, lost, text);
+    assert.ok(epochs[0]!.pruned.count > 0, text);
+  },
+});
+
+Deno.test({
+  name: "a block that is damaged on the boat's disk is told as lost, and all others come",
+  ...PROCESSES,
+  fn: async () => {
+    await using lab = await afterOutage([]);
+    const journal = `${lab.folder}/journal`;
+    const name = journalFiles(journal).at(-3)!;
+    const bytes = Deno.readFileSync(`${journal}/${name}`);
+    bytes[Math.floor(bytes.length / 2)]! ^= 0x10;
+    Deno.writeFileSync(`${journal}/${name}`, bytes);
+    await lab.begin("cloud");
+    await lab.converged();
+    const { text, isGood, truth, epochs, damage } = await lab.audit();
+    assert.ok(isGood && text.includes(NOTHING_WRONG), text);
+    assert.equal(damage.boat.length, 1, text);
+    const lost = epochs[0]!.lost.count;
+    assert.ok(lost > 50 && lost < 2000, text);
+    assert.equal(truth?.unrecorded, lost, text);
+  },
+});
