@@ -2,7 +2,7 @@ import { TLSSocket } from "node:tls";
 import type { Clock } from "../base/mod.ts";
 import { type Caller, type Credentials, RpcError } from "../replication/mod.ts";
 import type { ClientAuthorities } from "./client_authorities.ts";
-import { type Identity, type PeerCertificate, peerChain } from "./identity.ts";
+import { type Identity, type IdentityCheck, type PeerCertificate, peerChain } from "./identity.ts";
 import type { RevocationFile } from "./revocation_file.ts";
 
 /** What callers are judged by. */
@@ -34,40 +34,40 @@ export interface Identifier {
 
 /** Certificates expire without anybody saying so: who is let in is asked again this often. */
 const RECHECK_EVERY_MS = 10_000;
+/** Who is refused may call as often as it likes, and is judged only so often. */
+const REFUSAL_HOLDS_MS = 1000;
 
-/** Who a connection's certificate is for, as judged in an era: until authorities or revoked certificates change. */
+/** Who a connection's certificate is for, as judged by certain authorities. */
 interface Judged {
   identity: Identity;
-  era: number;
+  check: IdentityCheck;
+  /** Monotonic. */
+  atMs: number;
 }
 
 /** Makes one. */
 export function identifier({ authorities, revoked, clock }: IdentifierOptions): Identifier {
   const met = new Map<string, PeerCertificate>();
   const judged = new WeakMap<PeerCertificate, Judged>();
-  let era = 0;
-  let check = authorities.check;
+  const isRevoked = (serial: string) => revoked?.has(serial) ?? false;
 
   const judge = (peer: PeerCertificate | undefined, claimed?: string): Identity =>
-    authorities.check.judge(peerChain(peer), {
-      nowMs: clock.wallUs() / 1000,
-      claimed,
-      isRevoked: (serial) => revoked?.has(serial) ?? false,
-    });
+    authorities.check.judge(peerChain(peer), { nowMs: clock.wallUs() / 1000, claimed, isRevoked });
 
-  /** Signatures take time; who was good stays so until something changes. */
+  const holds = ({ identity, atMs }: Judged): boolean =>
+    identity.ok
+      ? clock.wallUs() / 1000 <= identity.expiresMs && !identity.serials.some(isRevoked)
+      : clock.monoMs() - atMs < REFUSAL_HOLDS_MS;
+
+  /** Signatures take a millisecond, and hold for as long as the authorities are the same. */
   const whoIs = (peer: PeerCertificate | undefined): Identity => {
-    if (check !== authorities.check) era += 1;
-    check = authorities.check;
+    const { check } = authorities;
     const known = peer && judged.get(peer);
-    if (known?.era === era && known.identity.ok && clock.wallUs() / 1000 <= known.identity.expiresMs) {
-      return known.identity;
-    }
+    if (known?.check === check && holds(known)) return known.identity;
     const identity = judge(peer);
-    if (peer) judged.set(peer, { identity, era });
+    if (peer) judged.set(peer, { identity, check, atMs: clock.monoMs() });
     return identity;
   };
-  revoked?.follow(() => era += 1);
 
   const peerOf = (address: string, certificate: Credentials["certificate"]) => met.get(address) ?? certificate?.peer;
   return {

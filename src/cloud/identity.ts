@@ -30,8 +30,8 @@ export type Identity =
   | {
     ok: true;
     instanceId: string;
-    /** Of the peer's own certificate, hex. */
-    serial: string;
+    /** Of the certificates from its own up to the authority's, hex. */
+    serials: readonly string[];
     /** When the first certificate of its chain ends, milliseconds since 1970. */
     expiresMs: number;
   }
@@ -155,7 +155,7 @@ export class IdentityCheck {
       );
     }
     const expiresMs = Math.min(...path.map((each) => each.parsed.notAfter.getTime()));
-    return { ok: true, instanceId: name, serial: parsed.serialNumber, expiresMs };
+    return { ok: true, instanceId: name, serials: path.map((each) => each.parsed.serialNumber), expiresMs };
   }
 
   /** Without extended key usage a certificate is for everything, as RFC 5280 has it. */

@@ -127,15 +127,21 @@ for (const mode of MODES) {
         assert.deepEqual([changes, letIn()], [1, [true, false, true]]);
         const again = clients[1]!.handshake({ ...REQUEST, instanceId: "boat-002" }, TIMEOUT);
         await assert.rejects(again, code("UNAUTHENTICATED", /revoked/));
+        await port.putRevoked("");
+        await revoked.check();
+        port.clock.advance(1000);
+        assert.deepEqual([changes, letIn()], [2, [true, true, true]], "who was revoked by mistake");
+        await port.putRevoked(pairs[1]!.serial);
+        await revoked.check();
         port.clock.advance(10.5 * DAY_MS);
         assert.deepEqual(letIn(), [false, false, true]);
         const other = await PortAuthority.make(folder, "other-ca");
         await port.putAuthorities(other.pem);
         await authorities.look();
-        assert.deepEqual([changes, letIn()], [2, [false, false, false]]);
+        assert.deepEqual([changes, letIn()], [4, [false, false, false]]);
         await port.putAuthorities(other.pem + boats.pem);
         await authorities.look();
-        assert.deepEqual([changes, letIn()], [3, [false, false, true]]);
+        assert.deepEqual([changes, letIn()], [5, [false, false, true]]);
         leave();
       }),
   );
