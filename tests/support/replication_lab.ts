@@ -21,6 +21,8 @@ export interface LabOptions {
   prepare?: (folder: string) => void | Promise<void>;
   /** The boat's name; default `boat-1`. */
   id?: string;
+  /** Data directory of the cloud; default one in the lab's folder. */
+  dataDirectory?: string;
 }
 
 /** Flags, or what they are in the lab's folder. */
@@ -33,6 +35,8 @@ export interface InstanceStatus {
   boat_head_seq: number;
   holes: { start: number; end: number }[];
   lag_seqs: number;
+  /** Whether what comes can be recorded: `idle`, `recording` or `failing`. */
+  recording: { state: string };
 }
 
 /** What the boat says of the cloud. */
@@ -64,17 +68,19 @@ export class ReplicationLab implements AsyncDisposable {
   readonly folder: string;
   readonly #flags: Record<Side, readonly string[]>;
   readonly #id: string;
+  readonly #dataDirectory: string;
   readonly #urls: Record<Side, string>;
   readonly #http: Deno.HttpClient;
   readonly #programs: Partial<Record<Side, TestProgram>> = {};
   readonly #logs: Record<Side, string[]> = { boat: [], cloud: [] };
 
-  private constructor({ feed, proxy, folder, flags, id, urls, ca }: {
+  private constructor({ feed, proxy, folder, flags, id, dataDirectory, urls, ca }: {
     feed: BusFeed;
     proxy: TcpProxy;
     folder: string;
     flags: Record<Side, readonly string[]>;
     id: string;
+    dataDirectory: string;
     urls: Record<Side, string>;
     ca: string;
   }) {
@@ -83,6 +89,7 @@ export class ReplicationLab implements AsyncDisposable {
     this.folder = folder;
     this.#flags = flags;
     this.#id = id;
+    this.#dataDirectory = dataDirectory;
     this.#urls = urls;
     this.#http = Deno.createHttpClient({ caCerts: [ca] });
   }
@@ -91,6 +98,7 @@ export class ReplicationLab implements AsyncDisposable {
   static async start(options: LabOptions = {}): Promise<ReplicationLab> {
     const { rate = 400, boatFlags = [], cloudFlags = [], id = "boat-1", ports = "dual", prepare } = options;
     const folder = await Deno.makeTempDir({ prefix: "vbg_lab_" });
+    const { dataDirectory = `${folder}/cloud` } = options;
     const certificates = await makeCertificates(`${folder}/ca`, id);
     await prepare?.(folder);
     const grpcPort = freePort();
@@ -115,14 +123,14 @@ export class ReplicationLab implements AsyncDisposable {
         ...flagsOf(boatFlags),
       ],
       cloud: [
-        ...["-data-dir", `${folder}/cloud`, ...doors],
+        ...["-data-dir", dataDirectory, ...doors],
         ...["-tls-cert", certificates.server.certPath, "-tls-key", certificates.server.keyPath],
         ...["-tls-client-ca", certificates.server.caPath],
         ...flagsOf(cloudFlags),
       ],
     };
     const ca = await Deno.readTextFile(certificates.server.caPath);
-    const lab = new ReplicationLab({ feed, proxy, folder, flags, id, urls, ca });
+    const lab = new ReplicationLab({ feed, proxy, folder, flags, id, dataDirectory, urls, ca });
     try {
       await lab.begin("cloud");
       await lab.begin("boat");
@@ -157,7 +165,13 @@ export class ReplicationLab implements AsyncDisposable {
     const program = this.#programs[side];
     if (!program) return undefined;
     delete this.#programs[side];
-    program.signal(how);
+    try {
+      program.signal(how);
+    } catch {
+      const log = program.log;
+      await program[Symbol.asyncDispose]();
+      throw new Error(`The ${side} has ended by itself:\n${log}`);
+    }
     const code = await program.exitCode();
     this.#logs[side].push(program.log);
     await program[Symbol.asyncDispose]();
@@ -238,7 +252,7 @@ export class ReplicationLab implements AsyncDisposable {
   async audit(): Promise<AuditReport & { text: string }> {
     await this.end("boat", "SIGTERM");
     await this.end("cloud", "SIGTERM");
-    const dirs = { boat: `${this.folder}/journal`, cloud: `${this.folder}/cloud/${this.#id}` };
+    const dirs = { boat: `${this.folder}/journal`, cloud: `${this.#dataDirectory}/${this.#id}` };
     const report = await audit({ ...dirs, truth: this.feed.truthPath });
     return { ...report, text: formatReport(report) };
   }
