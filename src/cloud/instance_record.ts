@@ -219,7 +219,8 @@ export class InstanceRecord {
 
   /**
    * What a boat that has just declared itself is answered: all that is missing below its head is a hole, and live begins
-   * with the head, or behind it where that is here, or cannot come live any more.
+   * with the head, or behind it where that is here, or cannot come live any more. A boat that has less than is here, as
+   * after an old image of it was restored, sees that by it.
    *
    * @param options.lastLive live numbers must be above this one
    */
@@ -229,12 +230,13 @@ export class InstanceRecord {
   ): HandshakeResponse {
     const holes = this.#received.holes(headSeq + 1);
     const last = holes.at(-1);
-    const isHeadLive = last !== undefined && last.end === headSeq + 1 && headSeq > lastLive;
-    if (isHeadLive) {
+    const highest = Math.max(headSeq, this.#received.last);
+    const isHeadLive = last?.end === headSeq + 1 && headSeq > lastLive && headSeq === highest;
+    if (isHeadLive && last) {
       holes.pop();
       if (last.start < headSeq) holes.push({ start: last.start, end: headSeq });
     }
-    this.#liveStartFrom = isHeadLive ? headSeq : headSeq + 1;
+    this.#liveStartFrom = isHeadLive ? headSeq : highest + 1;
     return {
       cursor: this.#received.cursor,
       // Who has more is told the rest when these are filled.
