@@ -250,8 +250,12 @@ export class ReplicationLab implements AsyncDisposable {
 
   /** Ends both in good order, and compares what they have with each other and with what was on the bus. */
   async audit(): Promise<AuditReport & { text: string }> {
-    await this.end("boat", "SIGTERM");
-    await this.end("cloud", "SIGTERM");
+    for (const side of ["boat", "cloud"] as const) {
+      const code = await this.end(side, "SIGTERM");
+      if (code !== undefined && code !== 0) {
+        throw new Error(`The ${side} ended with code ${code}:\n${tailOf(this.log(side))}`);
+      }
+    }
     const dirs = { boat: `${this.folder}/journal`, cloud: `${this.#dataDirectory}/${this.#id}` };
     const report = await audit({ ...dirs, truth: this.feed.truthPath });
     return { ...report, text: formatReport(report) };
