@@ -1,6 +1,7 @@
 import type { Clock, Logger } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import {
+  epochWordOf,
   JournalIndex,
   type JournalState,
   JournalWriter,
@@ -102,6 +103,13 @@ export class InstanceJournal {
   /** Whether live frames are being recorded. */
   get isRecording(): boolean {
     return this.#writer !== undefined;
+  }
+
+  /** Numbers of this run that only a tail had when the journal was opened, and that could not be written then. */
+  get onlyInTails(): Range[] {
+    const word = this.#epoch && epochWordOf(this.#epoch);
+    const ours = this.#recovered.pending.filter(({ epochWord }) => epochWord === word);
+    return ours.map(({ firstSeq, lastSeq }) => ({ start: firstSeq, end: lastSeq + 1 }));
   }
 
   /** Blocks that are not on disk yet, oldest first. */

@@ -1,7 +1,7 @@
 import { type Clock, errorText, type Logger } from "../base/mod.ts";
 import type { DeviceRecord } from "../broker/mod.ts";
 import { type BlockDevice, NO_PRODUCT } from "../journal/mod.ts";
-import { RpcError } from "../replication/mod.ts";
+import { Ranges, RpcError } from "../replication/mod.ts";
 import { InstanceJournal } from "./instance_journal.ts";
 import type { InstanceRecord } from "./instance_record.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
@@ -168,7 +168,8 @@ export class InstanceStores {
     if (epoch === undefined) return;
     journal.use({ epoch: Uint8Array.fromHex(epoch), buses: this.buses });
     const found = await withNewerFrames(received.record(), { journal: journal.index, epoch, accounted });
-    this.#record.found(found, { lastLive: journal.lastLive });
+    const durable = new Ranges([...found.durable, ...journal.onlyInTails]);
+    this.#record.found({ ...found, durable: [...durable] }, { lastLive: journal.lastLive });
   }
 }
 

@@ -2,6 +2,7 @@ import {
   BlockError,
   BlockReader,
   epochWordOf,
+  type JournalFileInfo,
   type JournalIndex,
   MAX_BUSES,
   openBlockFile,
@@ -55,20 +56,36 @@ export async function withNewerFrames(
 ): Promise<ReceivedRecord> {
   const durable = new Ranges(received.durable);
   const epochWord = epochWordOf(Uint8Array.fromHex(epoch));
-  await readInto(durable, { journal, epochWord, fromSeq: accounted.live + 1 });
   const knownMs = accounted.backfill === undefined ? -Infinity : parseFileName(accounted.backfill)?.timeMs ?? -Infinity;
-  for (const { path, epochWord: word } of journal.files) {
-    const name = parseFileName(path.slice(path.lastIndexOf("/") + 1));
-    if (word !== epochWord || name?.prefix !== BACKFILL_PREFIX || name.timeMs <= knownMs) continue;
-    await readFileInto(durable, path);
+  const live: JournalFileInfo[] = [];
+  for (const file of journal.files) {
+    if (file.epochWord !== epochWord) continue;
+    const name = parseFileName(file.path.slice(file.path.lastIndexOf("/") + 1));
+    if (name?.prefix !== BACKFILL_PREFIX) live.push(file);
+    else if (name.timeMs > knownMs) await readFileInto(durable, { path: file.path, fromSeq: 0 });
+  }
+  // Their numbers only go up: where the next begins, those before it end.
+  live.sort((a, b) => (a.firstSeq ?? 0) - (b.firstSeq ?? 0));
+  const fromSeq = accounted.live + 1;
+  for (const [i, { path }] of live.entries()) {
+    if ((live[i + 1]?.firstSeq ?? Infinity) > fromSeq) await readFileInto(durable, { path, fromSeq });
   }
   return { ...received, durable: [...durable] };
 }
 
-/** Adds the numbers of a file's blocks; those that cannot be read are missing, and who reads the journal tells. */
-async function readFileInto(durable: Ranges, path: string): Promise<void> {
+/**
+ * Adds the numbers of a file's blocks; those that cannot be read are missing, and who reads the journal tells.
+ *
+ * @param options.fromSeq blocks that end below this number, as the next one's beginning says, are passed over
+ */
+async function readFileInto(
+  durable: Ranges,
+  { path, fromSeq }: { path: string; fromSeq: number },
+): Promise<void> {
   using reader = new BlockReader();
-  for (const place of (await openBlockFile(path)).blocks) {
+  const { blocks } = await openBlockFile(path);
+  for (const [i, place] of blocks.entries()) {
+    if ((blocks[i + 1]?.seq ?? Infinity) <= fromSeq) continue;
     // To unpack one takes a millisecond.
     await new Promise((resolve) => setTimeout(resolve));
     try {

@@ -12,7 +12,7 @@ import { inFolder } from "../support/folder.ts";
 import { claim } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
 import { wireBlock } from "./block_check_fixture.ts";
-import { batch, CloudFixture, framesIn, request, SETTINGS, wanted } from "./cloud_fixture.ts";
+import { batch, CloudFixture, framesIn, liveFrame, request, SETTINGS, wanted } from "./cloud_fixture.ts";
 
 const DISK = needs({ permissions: ["read", "write"] });
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
@@ -133,6 +133,35 @@ test("when nothing can be written the boat is told, and what it sent is asked fo
   assert.ok(cloud.boat.summary().counters.lostFrames > 0);
   assert.deepEqual([cloud.boat.received.cursor, cloud.boat.received.ack], [20, 20]);
 }, CLOUD);
+
+test("frames that only a tail has are here, also while the disk takes no file", async (folder) => {
+  const before = await open(`${folder}/data`);
+  const boat = await before.ensure("boat");
+  await boat.handshake(request());
+  await boat.enterLive({ end: () => {} });
+  for (let seq = 1; seq <= 20; seq++) boat.take(liveFrame(seq));
+  await eventually("the tail", () => boat.acknowledge() === 20);
+  await Deno.mkdir(`${folder}/second/boat`, { recursive: true });
+  for (const { name } of Deno.readDirSync(boat.directory)) {
+    if (name.startsWith("tail-")) await Deno.copyFile(`${boat.directory}/${name}`, `${folder}/second/boat/${name}`);
+  }
+  await before.stop();
+  const second = await open(`${folder}/second`);
+  const { open: original } = Deno;
+  try {
+    Deno.open = (path, options) =>
+      String(path).endsWith(".lpj") && options?.createNew
+        ? Promise.reject(new Error("No space left on device"))
+        : original(path, options);
+    const again = await second.ensure("boat");
+    const { cursor, durableThrough, liveStartFrom } = await again.handshake(request({ headSeq: 20 }));
+    assert.deepEqual([cursor, durableThrough, liveStartFrom], [20, 20, 21]);
+  } finally {
+    Deno.open = original;
+  }
+  await second.stop();
+  assert.deepEqual(await framesIn(`${folder}/second/boat`), Array.from({ length: 20 }, (_, i) => wanted(i + 1)));
+});
 
 test("a backfill that cannot be written ends, and its blocks are holes", async (folder) => {
   await using cloud = await CloudFixture.start(folder);
