@@ -18,6 +18,7 @@ import {
   compileFor,
   type ComponentHealth,
   countRecordings,
+  DEFAULT_GREETING_LIMITS,
   type Handler,
   judgeCloudHealth,
   ReplicaReaders,
@@ -88,6 +89,10 @@ export interface CloudOptions extends Partial<CloudLimits> {
   maxBodyBytes?: number;
   /** Longest time that a body may take, milliseconds; default 30 s. */
   bodyTimeoutMs?: number;
+  /** Most connections at a time that are not encrypted yet, default 1024. */
+  maxHandshakes?: number;
+  /** Longest time that a connection may take to become encrypted, milliseconds; default 10 s. */
+  handshakeTimeoutMs?: number;
   /** Default silent. */
   log?: Logger;
   /** Default the machine's. */
@@ -110,7 +115,7 @@ const TITLE = "Vessel Bus Gateway: cloud server";
 const HOUSEKEEPING_MS = 1000;
 
 /** What a cloud does when nothing else is said. */
-export const CLOUD_DEFAULTS = { ...INSTANCE_DEFAULTS, maxStreams: 10_000 } as const;
+export const CLOUD_DEFAULTS = { ...INSTANCE_DEFAULTS, ...DEFAULT_GREETING_LIMITS, maxStreams: 10_000 } as const;
 
 /**
  * Starts a cloud server: boats' calls → instances (journal, then replica) → streams; and blocks into files.
@@ -137,7 +142,18 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     limits: () => ({ ...limits, streamBufferBytes: options.streamBufferBytes ?? BOAT_DEFAULTS.streamBufferBytes }),
   });
   const access = new Access(limits, { log });
-  const parts = { ...options, instances, service, readers, access, stall, clock, log };
+  const { maxHandshakes, handshakeTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
+  const parts = {
+    ...options,
+    greetings: { maxHandshakes, handshakeTimeoutMs },
+    instances,
+    service,
+    readers,
+    access,
+    stall,
+    clock,
+    log,
+  };
   let beats = 0;
   const housekeeping = setInterval(() => {
     stall.run("housekeeping", () => instances.keepHouse());

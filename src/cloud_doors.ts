@@ -4,6 +4,7 @@ import { type Clock, errorText, type ListenAddress, type Logger, type StallDetec
 import { ClientAuthorities, type CloudService, type Identifier, identifier, RevocationFile } from "./cloud/mod.ts";
 import {
   type ComponentHealth,
+  type GreetingLimits,
   type Handler,
   listen,
   type Listener,
@@ -52,6 +53,8 @@ export type CloudPorts =
 export interface DoorParts {
   dataDirectory: string;
   service: CloudService;
+  /** Of connections that are not encrypted yet. */
+  greetings: GreetingLimits;
   /** Answers requests; told how the doors do. */
   handler: (health: () => Record<string, ComponentHealth>) => Handler;
   stall: StallDetector;
@@ -110,7 +113,7 @@ async function openSecure(
   ports: Exclude<CloudPorts, { kind: "insecure" }>,
   parts: DoorParts,
 ): Promise<CloudDoors> {
-  const { clock, log, service } = parts;
+  const { clock, log, service, greetings } = parts;
   const opened = new Opened();
   try {
     const trust = await openTrust(ports.trust, { clock, log, opened });
@@ -124,7 +127,7 @@ async function openSecure(
       server.accept(socket);
     };
     const handler = parts.handler(() => ({ tls: tls.health(), client_ca: authorities.health() }));
-    const secure = { ...parts, tls, clientCa: authorities, accept, handler };
+    const secure = { ...parts, tls, clientCa: authorities, accept, handler, limits: greetings };
     const look = () => {
       void tls.check();
       trust.look();

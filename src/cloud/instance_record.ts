@@ -51,7 +51,7 @@ export interface InstanceSummary {
   ackSeq: number;
   /** Highest number that came live; 0: none is known. */
   receivedThrough: number;
-  /** The last number that the boat gave out, so it says. */
+  /** The last number that the boat gave out, as far as it has told, or a frame has shown. */
   boatHeadSeq: number;
   /** Size of the boat's journal, so it says. */
   boatJournalBytes: number;
@@ -260,7 +260,7 @@ export class InstanceRecord {
       cursor,
       ackSeq: ack,
       receivedThrough: this.receivedThrough,
-      boatHeadSeq: this.#headSeq,
+      boatHeadSeq: top,
       boatJournalBytes: this.#journalBytes,
       holes: connected ? this.holes : this.#received.holes(this.#headSeq + 1),
       lost,
