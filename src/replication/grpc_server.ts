@@ -24,8 +24,9 @@ import {
   toBuffer,
 } from "./grpc.ts";
 import type { Caller, ClientCertificate, Credentials } from "./grpc_identity.ts";
+import { withoutGoaway } from "./grpc_goaway.ts";
 import { MessageStream, type StreamCodecs } from "./grpc_stream.ts";
-import { widenWindow } from "./grpc_window.ts";
+import { noteOf, widenWindow } from "./grpc_window.ts";
 import type {
   BackfillStatus,
   BackfillUpstream,
@@ -111,12 +112,7 @@ export class ReplicationServer {
       socket.destroy();
       return;
     }
-    if (socket instanceof TLSSocket) {
-      // The library asks again for each call, and for less than there is.
-      const peer = socket.getPeerCertificate(true);
-      socket.getPeerCertificate = () => peer;
-    }
-    this.#injector.injectConnection(socket);
+    this.#injector.injectConnection(served(socket));
   }
 
   /** Ends all streams with `UNAVAILABLE`, waits for what is being answered, at most `graceMs`, and closes connections. */
@@ -191,7 +187,7 @@ export class ReplicationServer {
   /** Who calls. Every call comes by here first. */
   #callerOf(call: ServerCall, { name, claim }: { name: ServiceName; claim?: string }): Caller {
     widenWindow(call);
-    const certificate = certificateOf(call.getAuthContext().sslPeerCertificate);
+    const certificate = certificateOf(noteOf(call, "peerCertificate"));
     const [header] = call.metadata.get(INSTANCE_HEADER);
     const claimedId = claim ?? (header === undefined ? undefined : String(header));
     const address = call.getPeer();
@@ -204,7 +200,16 @@ export class ReplicationServer {
   }
 }
 
-type ServerCall = Pick<ServerUnaryCall<Buffer, Buffer>, "getAuthContext" | "getPeer" | "metadata">;
+/** The connection as the library gets it, with what it and we ask of it later. */
+function served(socket: Duplex): Duplex {
+  const { remoteAddress, remotePort, localAddress, localPort } = Object(socket);
+  // Only what the TLS server has verified is a certificate.
+  const isVerified = socket instanceof TLSSocket && socket.authorized;
+  const peerCertificate = isVerified ? socket.getPeerCertificate(true) : undefined;
+  return Object.assign(withoutGoaway(socket), { remoteAddress, remotePort, localAddress, localPort, peerCertificate });
+}
+
+type ServerCall = Pick<ServerUnaryCall<Buffer, Buffer>, "getPeer" | "metadata">;
 
 /** What the library wants to know of a call that has failed. */
 interface Status {
@@ -221,8 +226,8 @@ function stopping(): RpcError {
   return new RpcError("UNAVAILABLE", "the server is stopping");
 }
 
-function certificateOf(peer: PeerCertificate | undefined): ClientCertificate | undefined {
-  if (!peer) return undefined;
+function certificateOf(peer: unknown): ClientCertificate | undefined {
+  if (!isCertificate(peer)) return undefined;
   const commonName: unknown = peer.subject?.CN;
   return {
     commonName: typeof commonName === "string" && commonName !== "" ? commonName : undefined,
@@ -230,4 +235,9 @@ function certificateOf(peer: PeerCertificate | undefined): ClientCertificate | u
     fingerprint: peer.fingerprint256,
     peer,
   };
+}
+
+/** A connection without one has an object with nothing in it. */
+function isCertificate(peer: unknown): peer is PeerCertificate {
+  return typeof peer === "object" && peer !== null && "raw" in peer;
 }

@@ -13,11 +13,20 @@ const widened = new WeakSet<object>();
  * connection, so this looks for it inside the call; where it is not found, the connection stays slow and right.
  */
 export function widenWindow(call: object): void {
-  const session = inside(inside(inside(call, "call"), "stream"), "session");
+  const session = sessionOf(call);
   if (!isSession(session) || widened.has(session)) return;
   widened.add(session);
   session.settings({ initialWindowSize: RECEIVE_WINDOW_BYTES });
   session.setLocalWindowSize(RECEIVE_WINDOW_BYTES);
+}
+
+/** A property of the connection of a call that has come in. */
+export function noteOf(call: object, name: string): unknown {
+  return inside(inside(sessionOf(call), "socket"), name);
+}
+
+function sessionOf(call: object): unknown {
+  return inside(inside(inside(call, "call"), "stream"), "session");
 }
 
 function inside(value: unknown, name: string): unknown {

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { GoawayFilter } from "../../src/replication/grpc_goaway.ts";
+import { Random } from "../support/random.ts";
+
+const PREFACE = new TextEncoder().encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+const GOAWAY = 7;
+
+function frame(type: number, payload: Uint8Array): Uint8Array {
+  const length = payload.length;
+  return Uint8Array.of(length >> 16, (length >> 8) & 0xff, length & 0xff, type, 0, 0, 0, 0, 1, ...payload);
+}
+
+function joined(parts: readonly Uint8Array[]): string {
+  return parts.map((part) => part.toHex()).join("");
+}
+
+Deno.test("every frame but GOAWAY passes as it is, wherever the bytes are cut", () => {
+  const random = new Random(7);
+  for (let round = 0; round < 200; round++) {
+    const hasPreface = random.chance(0.5);
+    const types = Array.from({ length: random.int(8) }, () => random.pick([0, 1, 3, 4, 6, GOAWAY, 8]));
+    const frames = types.map((type) => ({ type, bytes: frame(type, random.bytes(random.int(300))) }));
+    const head = hasPreface ? [PREFACE] : [];
+    const all = Uint8Array.fromHex(joined([...head, ...frames.map(({ bytes }) => bytes)]));
+    const filter = new GoawayFilter({ hasPreface });
+    const passed: Uint8Array[] = [];
+    for (let at = 0; at < all.length;) {
+      const next = at + random.between(1, random.pick([1, 12, 400]));
+      passed.push(...filter.push(all.subarray(at, next)));
+      at = next;
+    }
+    const wanted = frames.filter(({ type }) => type !== GOAWAY).map(({ bytes }) => bytes);
+    assert.equal(joined(passed), joined([...head, ...wanted]));
+  }
+});
