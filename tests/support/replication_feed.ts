@@ -24,6 +24,7 @@ export class BusFeed implements AsyncDisposable {
   readonly #truth: Deno.FsFile;
   readonly #truthPath: string;
   readonly #running: Promise<void>;
+  #saying = Promise.resolve();
   #isStopped = false;
   #count = 0;
   #fastSequence = 0;
@@ -60,8 +61,12 @@ export class BusFeed implements AsyncDisposable {
     return this.#peer.open > 0;
   }
 
-  /** Puts so many messages on the bus at once. */
-  async burst(count: number): Promise<void> {
+  /** Puts so many messages on the bus at once, behind those that are on their way. */
+  burst(count: number): Promise<void> {
+    return this.#saying = this.#saying.then(() => this.#burst(count));
+  }
+
+  async #burst(count: number): Promise<void> {
     const lines: string[] = [];
     const truth: string[] = [];
     for (let i = 0; i < count; i++) this.#message({ lines, truth });
