@@ -1,18 +1,14 @@
 import { silentLogger, systemClock } from "../../src/base/mod.ts";
 import { JournalWriter } from "../../src/journal/journal_writer.ts";
-import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
+import { daysFrames, FRAMES_AN_HOUR, HOURS } from "./day.ts";
 import { report } from "./figure.ts";
 import { rssMb, sleep, startProcess } from "./process.ts";
 
-const HOURS = 24;
-const FRAMES_AN_HOUR = 200 * 3600;
-const START_US = Date.UTC(2026, 0, 1) * 1000;
-const PGNS = [129025, 129026, 127250, 127251, 127257, 130306, 128259, 128267, 127488, 127245];
 const ASKED_PGN = 127488;
 const ROUNDS = 5;
 
-/** A day of 200 frames a second, a file an hour; values drift as those of sensors do. */
+/** A day of 200 frames a second, a file an hour. */
 async function writeDay(directory: string): Promise<void> {
   const random = new Random(2);
   const writer = new JournalWriter({
@@ -22,18 +18,10 @@ async function writeDay(directory: string): Promise<void> {
     clock: systemClock,
     log: silentLogger,
   });
-  const sensors = Array.from(
-    { length: 300 },
-    (_, i) => message({ pgn: PGNS[i % PGNS.length] ?? 0, src: i % 30, data: random.bytes(8) }),
-  );
+  const frameOf = daysFrames(random);
   let seq = 1;
   for (let hour = 0; hour < HOURS; hour++) {
-    for (let i = 0; i < FRAMES_AN_HOUR; i++) {
-      const sensor = sensors[i % sensors.length] ?? message();
-      sensor.data[sensor.offset + 1 + random.int(3)] = random.int(256);
-      sensor.timeUs = START_US + seq * 5000;
-      writer.append(seq++, sensor);
-    }
+    for (let i = 0; i < FRAMES_AN_HOUR; i++, seq++) writer.append(seq, frameOf(seq));
     await writer.rotate();
   }
   if (writer.lost > 0) throw new Error(`The journal lacks ${writer.lost} frames`);

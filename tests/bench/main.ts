@@ -1,15 +1,16 @@
-// deno task bench [core|decode|journal|history|streams|send|replicas|soak] [--quick]: one JSON line a figure. `soak` takes ten
-// minutes and runs only when named. `--quick` makes `send` shorter.
+// deno task bench [core|decode|journal|history|streams|send|replicas|replication|outage|soak] [--quick]: one JSON line a
+// figure. `soak` takes ten minutes, `outage` some and root: they run only when named. `--quick` makes `send` shorter.
 import { coreBench } from "./core_bench.ts";
 import { decodeBench } from "./decode_bench.ts";
 import { historyBench } from "./history_bench.ts";
 import { journalBench } from "./journal_bench.ts";
 import { replicasBench } from "./replicas_bench.ts";
+import { outageBench, replicationBench } from "./replication_bench.ts";
 import { sendBench } from "./send_bench.ts";
 import { soakBench, streamBench } from "./stream_bench.ts";
 
-const usual = ["core", "decode", "journal", "history", "streams", "send", "replicas"];
-const parts = [...usual, "soak"];
+const usual = ["core", "decode", "journal", "history", "streams", "send", "replicas", "replication"];
+const parts = [...usual, "outage", "soak"];
 const QUICK = "--quick";
 const quick = Deno.args.includes(QUICK);
 const named = Deno.args.filter((part) => part !== QUICK);
@@ -25,5 +26,7 @@ if (wanted.includes("history")) await historyBench();
 if (wanted.includes("streams")) await streamBench();
 if (wanted.includes("send")) await sendBench({ quick });
 if (wanted.includes("replicas")) await replicasBench();
+if (wanted.includes("replication")) await replicationBench();
+if (wanted.includes("outage")) await outageBench();
 if (wanted.includes("soak")) await soakBench();
 Deno.exit(0);

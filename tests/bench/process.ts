@@ -9,10 +9,19 @@ export interface BenchProcess {
 /** The flags with which the tasks run the servers: a small young generation keeps memory small. */
 const RUN_FLAGS = ["run", "-A", "--no-check", "--v8-flags=--max-semi-space-size=4"];
 
-/** Starts `script` with all permissions and waits for its first line. */
-export async function startProcess(script: string, args: string[]): Promise<BenchProcess> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [...RUN_FLAGS, new URL(script, import.meta.url).pathname, ...args],
+/**
+ * Starts `script` with all permissions and waits for its first line.
+ *
+ * @param options.under a command that runs another one in its own place, such as `taskset -c 1`
+ */
+export async function startProcess(
+  script: string,
+  args: string[],
+  { under = [] }: { under?: readonly string[] } = {},
+): Promise<BenchProcess> {
+  const [program = "", ...rest] = [...under, Deno.execPath(), ...RUN_FLAGS];
+  const child = new Deno.Command(program, {
+    args: [...rest, new URL(script, import.meta.url).pathname, ...args],
     stdout: "piped",
   }).spawn();
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();

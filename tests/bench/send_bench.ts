@@ -19,7 +19,7 @@ export async function sendBench({ quick }: { quick: boolean }): Promise<void> {
   const port = Number(server.line);
   const drains = new Drains();
   for (let i = 1; i < STREAMS; i++) drains.open(port);
-  const careful = await carefulClient(port, "");
+  const careful = await carefulClient(`http://127.0.0.1:${port}/events`);
   const measure = async (name: string, durationMs: number) => {
     await sleep(WARM_UP_MS);
     careful.delaysMs.length = 0;

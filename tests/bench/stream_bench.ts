@@ -11,10 +11,9 @@ const CLIENTS_SOURCE = 254;
 
 /** Reads frames properly; gives the delay of each from the bus to here, and checks that none is missing. */
 export async function carefulClient(
-  port: number,
-  query: string,
+  url: string,
 ): Promise<{ delaysMs: number[]; gaps: () => number; stop: () => Promise<void> }> {
-  const response = await fetch(`http://127.0.0.1:${port}/events${query}`);
+  const response = await fetch(url);
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   const delaysMs: number[] = [];
   const bytes = new DataView(new ArrayBuffer(8));
@@ -57,7 +56,7 @@ async function benchStreams(
   const port = Number(server.line);
   const drains = new Drains();
   for (let i = 1; i < clients; i++) drains.open(port, query);
-  const careful = await carefulClient(port, query);
+  const careful = await carefulClient(`http://127.0.0.1:${port}/events${query}`);
   await sleep(WARM_UP_MS);
   careful.delaysMs.length = 0;
   drains.takeBytes();

@@ -1,0 +1,28 @@
+import type { Message } from "../../src/frame/mod.ts";
+import { message } from "../support/messages.ts";
+import type { Random } from "../support/random.ts";
+
+/** Hours of a day. */
+export const HOURS = 24;
+/** At 200 frames a second. */
+export const FRAMES_AN_HOUR = 200 * 3600;
+/** When the day begins, microseconds since 1970. */
+export const START_US = Date.UTC(2026, 0, 1) * 1000;
+const FRAME_US = 5000;
+const SENSORS = 300;
+const SOURCES = 30;
+const PGNS = [129025, 129026, 127250, 127251, 127257, 130306, 128259, 128267, 127488, 127245];
+
+/** Gives the frame of each number, one object for all of a sensor. Values drift as those of sensors do. */
+export function daysFrames(random: Random): (seq: number) => Message {
+  const sensors = Array.from(
+    { length: SENSORS },
+    (_, i) => message({ pgn: PGNS[i % PGNS.length] ?? 0, src: i % SOURCES, data: random.bytes(8) }),
+  );
+  return (seq) => {
+    const sensor = sensors[(seq - 1) % SENSORS] ?? message();
+    sensor.data[sensor.offset + 1 + random.int(3)] = random.int(256);
+    sensor.timeUs = START_US + seq * FRAME_US;
+    return sensor;
+  };
+}
