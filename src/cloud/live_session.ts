@@ -142,8 +142,9 @@ export class LiveSession implements InstanceSession {
     this.#sinceTurn += frames.length;
     if (this.#frames < this.#checkpointAt) return;
     this.#checkpointAt = this.#frames - this.#frames % CHECKPOINT_FRAMES + CHECKPOINT_FRAMES;
-    const { received, record: { headSeq } } = instance;
-    instance.note("checkpoint", `${this.#frames} frames, cursor ${received.cursor}, boat at ${headSeq}`);
+    const { received, record: { headSeq, receivedThrough } } = instance;
+    const head = Math.max(headSeq, receivedThrough);
+    instance.note("checkpoint", `${this.#frames} frames, cursor ${received.cursor}, boat at ${head}`);
   }
 
   /** How many of the frames count for the rate. */

@@ -369,3 +369,18 @@ test("when it stops, all streams are told, and everything is on disk", async (cl
   await assert.rejects(cloud.greeted(), code("UNAVAILABLE", /stopping/));
   assert.deepEqual(await framesIn(cloud.boat.directory), seqs(1, 50).map(wanted));
 }, { settings: { syncIntervalMs: 3_600_000 } });
+
+test("every 50 000 live frames a checkpoint is noted, and streams say why they ended", async (cloud) => {
+  const { client } = await cloud.greeted();
+  const live = client.live();
+  for (let from = 1; from <= 100_000; from += 4000) await live.send(batch(from, from + 3999));
+  live.end();
+  await eventually("the end", () => cloud.boat.events.list(1)[0]?.type === "live_stop");
+  const details = cloud.boat.events.list().map(({ type, detail }) => `${type}: ${detail}`);
+  assert.deepEqual(details, [
+    "live_stop: 100000 frames: the boat ended the stream",
+    "checkpoint: 100000 frames, cursor 100000, boat at 100000",
+    "checkpoint: 52000 frames, cursor 52000, boat at 52000",
+    "live_start: boat at 0, cursor 0",
+  ]);
+}, { settings: { blockBytes: 262_144 } });
