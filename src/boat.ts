@@ -35,7 +35,7 @@ import {
 } from "./http/mod.ts";
 import { IdentityRequests, type SendRule, type SendSettings } from "./node/mod.ts";
 import type { AlertRules } from "./outlets/mod.ts";
-import { type BoatLink, LINK_LIMITS, type LinkLimits } from "./replication/mod.ts";
+import { BoatLink, LINK_LIMITS, type LinkLimits } from "./replication/mod.ts";
 import { VERSION } from "./version.ts";
 
 /** Settings of a boat server that may change while it runs. */
@@ -208,7 +208,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     await stores.close();
   };
   try {
-    await outlets.start();
+    await Promise.all([outlets.start(), link && BoatLink.prepare()]);
     await openBuses(lines, { identity, voice, log, stall });
     identity?.start();
     voice.start();

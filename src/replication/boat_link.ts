@@ -4,7 +4,7 @@ import { BoatConnection, type BoatPorts, type ConnectionTarget, type Welcome } f
 import { LinkSecurity, type LinkTlsPaths } from "./boat_link_security.ts";
 import type { LinkHealth, ReplicationStatus } from "./boat_link_status.ts";
 import { MissingNumbers, NEVER_USED } from "./boat_missing.ts";
-import { RpcError } from "./grpc.ts";
+import { loadGrpc, RpcError } from "./grpc.ts";
 import {
   DISCONNECTED,
   linkDeadlineMs,
@@ -86,6 +86,11 @@ export class BoatLink {
     this.#security = new LinkSecurity(options.tls, { log: options.log });
     this.#missing = new MissingNumbers();
     this.#known = this.#newRun();
+  }
+
+  /** Loads what connections need. That holds everything else up for a tenth of a second: to be done before frames come. */
+  static async prepare(): Promise<void> {
+    await loadGrpc();
   }
 
   /** Connects, and keeps connected from now on. */
