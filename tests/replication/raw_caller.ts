@@ -24,14 +24,26 @@ export class RawCaller {
     this.#codes = codes;
   }
 
-  /** Over TLS without a certificate when there is an authority, else plain. Every call has the peer's header. */
-  static async start(port: number, { ca }: { ca?: string } = {}): Promise<RawCaller> {
+  /**
+   * Over TLS when there is an authority, else plain; without a certificate unless there is one. Every call has the peer's
+   * header, and messages may be as long as one likes.
+   */
+  static async start(
+    port: number,
+    { ca, pair, instanceId = "boat-001" }: {
+      ca?: string;
+      pair?: { cert: string; key: string };
+      instanceId?: string;
+    } = {},
+  ): Promise<RawCaller> {
     const grpc = await import("@grpc/grpc-js");
     const { createSsl, createInsecure } = grpc.credentials;
-    const security = ca === undefined ? createInsecure() : createSsl(Buffer.from(ca));
+    const own = pair ? [Buffer.from(pair.key), Buffer.from(pair.cert)] : [];
+    const security = ca === undefined ? createInsecure() : createSsl(Buffer.from(ca), ...own);
     const metadata = new grpc.Metadata();
-    metadata.set("x-instance-id", "boat-001");
-    return new RawCaller(new grpc.Client(`localhost:${port}`, security), { metadata, codes: grpc.status });
+    metadata.set("x-instance-id", instanceId);
+    const client = new grpc.Client(`localhost:${port}`, security, { "grpc.max_send_message_length": -1 });
+    return new RawCaller(client, { metadata, codes: grpc.status });
   }
 
   /** Sends these messages, ends, and waits for the status. Sends unary calls, too: on the wire they are the same. */

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { systemClock } from "../../src/base/mod.ts";
+import { Authority, type CertificateFolder } from "../../src/cloud/mod.ts";
 import { type HandshakeRequest, ReplicationClient, type ReplicationStatus } from "../../src/replication/mod.ts";
 import { eventually } from "./eventually.ts";
 import { needs } from "./needs.ts";
@@ -57,6 +59,12 @@ export async function assertAllThere(lab: ReplicationLab): Promise<void> {
 export function certificateOf(folder: string, id: string): { certPath: string; keyPath: string; caPath: string } {
   const path = `${folder}/ca/boats/${id}`;
   return { certPath: `${path}/cert.pem`, keyPath: `${path}/key.pem`, caPath: `${path}/ca.pem` };
+}
+
+/** Has the lab's authority make a certificate for a boat. */
+export async function issueBoat(folder: string, id: string, { isForced = false } = {}): Promise<CertificateFolder> {
+  using authority = await Authority.open(`${folder}/ca`, { clock: systemClock });
+  return await authority.issueBoat(id, { days: 30, isForced });
 }
 
 /** A caller made by hand, with certificate and key (PEM), which trusts the lab's authority. */
