@@ -1,4 +1,4 @@
-import { BOAT_DEFAULTS } from "@vessel/gateway";
+import { BOAT_DEFAULTS, CLOUD_DEFAULTS } from "@vessel/gateway";
 import { authOptions, type AuthSettings, tokenChecks } from "./auth_options.ts";
 import { cloudListenChecks, cloudListenOptions, type CloudListenSettings } from "./cloud_listen_options.ts";
 import {
@@ -169,6 +169,15 @@ export const cloudOptions: Options<CloudSettings> = {
   ...memoryOptions,
   ...sessionsOfEach,
   ...journalOfEach,
+  journalBacklogBytes: size({
+    name: "journal-backlog-size",
+    key: "journal.backlog-size",
+    default: CLOUD_DEFAULTS.maxBacklogBytes,
+    minBytes: 64 * 1024,
+    maxBytes: 2 ** 30,
+    help: "Memory for live frames of one boat that wait while the disk is full or slow. Then the boat is sent away.",
+    group: "Journal",
+  }),
   ...runOptions(),
   ...fileOptions(CLOUD_CONFIG_NAME),
   ...programOptions(),

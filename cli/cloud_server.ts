@@ -68,6 +68,7 @@ function optionsOf(settings: CloudSettings, log: Logger): CloudOptions {
       rotateDurationMs: settings.journalRotateDurationMs,
       rotateBytes: settings.journalRotateBytes,
       syncIntervalMs: settings.journalSyncIntervalMs,
+      maxBacklogBytes: settings.journalBacklogBytes,
       retention: retentionOf(settings),
       ...(archiveCommand !== "" && { archiveCommand }),
     },

@@ -65,6 +65,8 @@ export interface CloudRecordingOptions {
   rotateBytes?: number;
   /** Longest time that a frame is in memory alone, milliseconds; default 1000. */
   syncIntervalMs?: number;
+  /** Live frames of one boat that wait in memory for a disk, bytes; default 2 MiB. */
+  maxBacklogBytes?: number;
   /** Which files of each boat are kept; left out: all. */
   retention?: RetentionSettings;
   /** Program that archives files; see the retention's `archive`. */
@@ -132,8 +134,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const settings = (): InstanceSettings => ({ ...CLOUD_DEFAULTS, ...options.journal, ...options, ...limits });
   const stall = new StallDetector(log);
   const openReplica = replicasOf(options, { limits, clock, log });
-  const instances = await Instances.open({ dataDirectory, settings, openReplica, clock, log });
-  const keepers = keepersOf(options.journal, { instances, log, clock });
+  const late: { keepers?: Keepers | undefined } = {};
+  const onFileEnded = (id: string) => late.keepers?.wake(id);
+  const instances = await Instances.open({ dataDirectory, settings, openReplica, onFileEnded, clock, log });
+  const keepers = late.keepers = keepersOf(options.journal, { instances, log, clock });
   const service = new CloudService({ instances, settings, clock, log });
   const readers = new ReplicaReaders({
     clock,

@@ -18,8 +18,6 @@ import type { Accounted } from "./state_file_rebuild.ts";
 
 /** First part of the names of files with live frames. */
 const LIVE_PREFIX = "nmea2k";
-/** Blocks that wait for a disk; what a boat sends beyond that it sends again later. */
-const MAX_BACKLOG_BLOCKS = 8;
 
 /** A boat's run of numbers and its buses. */
 export interface Numbering {
@@ -200,14 +198,13 @@ export class InstanceJournal {
 
   #openWriter(epoch: Uint8Array<ArrayBuffer>): JournalWriter {
     const { directory, settings, clock, log, devices, productOf, onLiveEnded, onEnded } = this.#options;
-    const { blockBytes, compression, rotateDurationMs, rotateBytes, syncIntervalMs } = settings();
+    const { blockBytes, compression, rotateDurationMs, rotateBytes, syncIntervalMs, maxBacklogBytes } = settings();
     const { newestFile, pending } = this.#recovered;
     const writer = new JournalWriter({
-      ...{ directory, blockBytes, compression, rotateDurationMs, rotateBytes, syncIntervalMs },
+      ...{ directory, blockBytes, compression, rotateDurationMs, rotateBytes, syncIntervalMs, maxBacklogBytes },
       ...{ epoch, newestFile, pending, clock, log },
       prefix: LIVE_PREFIX,
       buses: this.#buses,
-      maxBacklogBytes: MAX_BACKLOG_BLOCKS * blockBytes,
       // Thousands of boats, and each would have a thread.
       slowBlockMs: Infinity,
       ...(devices && { devices }),

@@ -16,6 +16,8 @@ export interface InstanceSettings {
   rotateBytes: number;
   /** Bytes of a block of live frames, a power of two. */
   blockBytes: number;
+  /** Live frames of one boat that wait in memory for a disk, bytes; what comes beyond that the boat sends again later. */
+  maxBacklogBytes: number;
   /** How blocks lie on disk. */
   compression: "none" | "zstd";
   /** What a boat that is away has open is closed after so long without use, milliseconds. */
@@ -39,6 +41,7 @@ export const INSTANCE_DEFAULTS: InstanceSettings = {
   rotateDurationMs: 3_600_000,
   rotateBytes: 0,
   blockBytes: DEFAULT_BLOCK_BYTES,
+  maxBacklogBytes: 2 * 1024 * 1024,
   compression: "zstd",
   brokerIdleTimeoutMs: 300_000,
   ringFrames: 65_536,
