@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { eventually, pause } from "../support/eventually.ts";
+import { environment } from "../support/needs.ts";
+import { sendRaw } from "../support/raw_http.ts";
+import { linkOf, metricOf, PROCESSES } from "../support/replication_faults.ts";
+import { ReplicationLab } from "../support/replication_lab.ts";
+import { SseClient } from "../support/sse_client.ts";
+
+const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? 1);
+/** What the cloud has to fetch while it streams. */
+const OUTAGE_MESSAGES = 40_000 * ROUNDS;
+/** More than all buffers on the way to a client hold, as JSON. */
+const LIVE_MESSAGES = 60_000;
+/** As much as the boat's gateway takes. */
+const RATE = 12_000;
+/** Shared by what is live and what is fetched: neither is done at once. */
+const BYTES_PER_SECOND = 700_000;
+const MAX_GROWTH_BYTES = 200 * 1024 * 1024;
+const DROPPED = `vbg_dropped_deliveries_total{reason="client_slow"}`;
+
+/** Waits for it however long it takes a busy machine. */
+async function patiently(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 120_000;
+  while (!await look()) {
+    if (performance.now() > deadline) throw new Error(`Waited in vain for ${what}`);
+    await pause(20);
+  }
+}
+
+/** Lets so many messages come, and waits until the boat has them. */
+async function flood(lab: ReplicationLab, messages: number): Promise<void> {
+  const until = lab.feed.count + messages;
+  lab.feed.rate = RATE;
+  await patiently("the messages", () => lab.feed.count >= until);
+  lab.feed.rate = 0;
+  let last = -1;
+  await patiently("all of them on the boat", async () => {
+    const before = last;
+    last = (await linkOf(lab))?.local_head_seq ?? -1;
+    return last >= 0 && last === before;
+  });
+}
+
+/** Every number from the first to `head` came, or is in a range that was told. */
+function assertAccounted({ frames, dropped }: SseClient, { first, head }: { first: number; head: number }): void {
+  const seqs = frames.map(({ seq }) => seq);
+  assert.deepEqual(seqs, [...new Set(seqs)].sort((a, b) => a - b), "in order, none twice");
+  const lost = dropped.reduce((sum, { count }) => sum + count, 0);
+  assert.equal(seqs.length + lost, head - first + 1, "what came and what was told is all there was");
+  const told = (seq: number) => dropped.some(({ from_seq, to_seq }) => from_seq <= seq && seq <= to_seq);
+  const came = new Set(seqs);
+  for (let seq = first; seq <= head; seq++) assert.ok(came.has(seq) || told(seq), `frame ${seq}`);
+}
+
+Deno.test({
+  name:
+    "clients of a cloud that read slowly or not at all during a backfill are told what they missed, and hold up nobody",
+  ...PROCESSES,
+  fn: async () => {
+    await using lab = await ReplicationLab.start({ cloudFlags: ["-replication-rate-limit", "0"] });
+    await lab.connected();
+    await lab.end("cloud", "SIGTERM");
+    await flood(lab, OUTAGE_MESSAGES);
+    lab.proxy.bytesPerSecond = BYTES_PER_SECOND;
+    lab.proxy.mode = "hold";
+    await lab.begin("cloud");
+    const events = `${lab.url("cloud")}/instances/boat-1/events`;
+    await using quick = await SseClient.open(events);
+    await using slow = await SseClient.open(events);
+    await using deaf = await SseClient.open(events);
+    deaf.pause();
+    const gone = await sendRaw(events);
+    await eventually("the streams", async () => await metricOf(lab, "cloud", `vbg_streams{kind="sse"}`) === 4);
+    const before = await metricOf(lab, "cloud", "process_resident_memory_bytes");
+
+    lab.proxy.mode = "pass";
+    await lab.connected();
+    assert.ok((await linkOf(lab))!.backfill_remaining_seqs > 0, "the backfill is going on");
+    const slowly = setInterval(() => (slow.resume(), slow.pause()), 40);
+    await flood(lab, LIVE_MESSAGES);
+    const head = (await linkOf(lab))?.local_head_seq ?? 0;
+    await patiently("every frame at the quick one", () => quick.frames.at(-1)?.seq === head);
+    assert.ok(await metricOf(lab, "cloud", DROPPED) > 0, "something was dropped");
+    const grown = await metricOf(lab, "cloud", "process_resident_memory_bytes") - before;
+    assert.ok(grown < MAX_GROWTH_BYTES, `${grown} bytes`);
+
+    clearInterval(slowly);
+    slow.resume();
+    deaf.resume();
+    const first = quick.frames[0]!.seq;
+    assert.deepEqual([quick.events, quick.frames.length], [[], head - first + 1]);
+    for (const client of [slow, deaf]) {
+      await patiently("the end of what it was sent", () => {
+        return Math.max(client.frames.at(-1)?.seq ?? 0, client.dropped.at(-1)?.to_seq ?? 0) === head;
+      });
+      assertAccounted(client, { first, head });
+    }
+    assert.ok(deaf.dropped.length > 0, "who did not read was told");
+    gone.close();
+    assert.equal((await lab.converged()).cursor, head);
+    const { text, isGood, truth } = await lab.audit();
+    assert.ok(isGood && text.includes("missing 0, extra 0, different 0"), text);
+    assert.equal(truth?.found, head, text);
+  },
+});
