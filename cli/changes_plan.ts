@@ -1,0 +1,127 @@
+/** What of a PGN's payload counts as a change, from its definitions. */
+import {
+  describePgn,
+  type FieldDescription,
+  type ItemDescription,
+  type LayoutDescription,
+  type MatchDescription,
+  type PgnDescription,
+} from "@vessel/gateway/pgn";
+
+/** A part of a decoded payload whose change counts. */
+export interface WatchedItem {
+  name: string;
+  /** A change of a number counts only beyond this, in the field's unit; 0: every change. */
+  tolerance: number;
+  /** Numbers come round to themselves after so much: a turn, in the field's unit. */
+  turn?: number;
+  /** Of a list of objects: what counts in each. */
+  fields?: readonly WatchedItem[];
+}
+
+/** What counts in one layout of a PGN. */
+export interface LayoutPlan {
+  /** Its name among the layouts of the PGN. */
+  id: string;
+  /** Fields that tell one thing from another that the same device reports with the same PGN. */
+  keys: readonly string[];
+  items: readonly WatchedItem[];
+  /** Fields that go on by themselves. */
+  running: readonly string[];
+  /** Somebody found out what a part of it is: a change of other bits may mean something, too. */
+  isPartlyKnown: boolean;
+}
+
+/** What counts in a PGN. */
+export interface PgnPlan {
+  /** Milliseconds between two messages, where the standard says. */
+  intervalMs?: number;
+  /** The layout of a payload. */
+  layoutOf(payload: Uint8Array): LayoutPlan | undefined;
+}
+
+/** Names of fields that say of whom or what a message speaks: instance, sensor, reference, vessel, register, alert. */
+const KEY =
+  /^(?:(?:.+_)?instance|(?:.+_)?(?:source|reference)|user_id|source_id|connection_number|connection_id|windlass_id|alert_id|zone_index|fluid_type|register|key)$/;
+/** What such a field is: a code or a number, not a text, and nothing measured. */
+const KEY_TYPES: ReadonlySet<string> = new Set(["number", "enum", "lookup", "key", "hex", "indirect"]);
+
+/**
+ * Fields that go on by themselves and say nothing of the boat: counters of messages, and of AIS when and on which
+ * channel a message was heard.
+ */
+const RUNNING: ReadonlySet<string> = new Set([
+  ...["sid", "next_sid", "sequence_id", "sequence_counter", "sequence"],
+  ...["time_stamp", "communication_state", "ais_comm_state", "ais_communication_state", "ais_transceiver_info"],
+  ...["ais_transceiver_information", "repeat_indicator"],
+]);
+
+const TURNS: Readonly<Record<string, number>> = { rad: 2 * Math.PI, deg: 360 };
+
+const plans = new Map<number, PgnPlan>();
+
+/** What counts in a PGN; undefined when nobody has described it. */
+export function planOf(pgn: number): PgnPlan | undefined {
+  let plan = plans.get(pgn);
+  if (plan === undefined) {
+    const description = describePgn(pgn);
+    if (description !== undefined) plans.set(pgn, plan = makePlan(description));
+  }
+  return plan;
+}
+
+function makePlan({ interval_ms, layouts }: PgnDescription): PgnPlan {
+  const made = layouts.map((layout) => ({ matches: layout.matches ?? [], plan: planOfLayout(layout) }));
+  return {
+    ...(interval_ms !== undefined && { intervalMs: interval_ms }),
+    layoutOf: (payload) => made.find(({ matches }) => matches.every((match) => holds(match, payload)))?.plan,
+  };
+}
+
+/** Whether the bits that tell a layout have its value; beyond the payload's end they are ones. */
+function holds({ bit, bits, value }: MatchDescription, payload: Uint8Array): boolean {
+  for (let index = 0; index < bits; index++) {
+    const at = bit + index;
+    const found = ((payload[at >>> 3] ?? 0xff) >>> (at & 7)) & 1;
+    if (found !== Math.floor(value / 2 ** index) % 2) return false;
+  }
+  return true;
+}
+
+function planOfLayout({ id, fields, complete, matches }: LayoutDescription): LayoutPlan {
+  const keys = new Set(fields.filter(isKey).map(({ name }) => name));
+  const measured = fields.some(isMeasured);
+  const isRunning = (item: ItemDescription) => RUNNING.has(item.name) || (measured && isClock(item));
+  return {
+    id,
+    keys: [...keys],
+    items: fields.filter((item) => !keys.has(item.name) && !isRunning(item)).map(watched),
+    running: fields.filter(isRunning).map(({ name }) => name),
+    isPartlyKnown: matches !== undefined && !complete && !measured,
+  };
+}
+
+function isKey(item: ItemDescription): boolean {
+  return item.type !== "group" && KEY_TYPES.has(item.type) && item.unit === undefined && KEY.test(item.name);
+}
+
+/** True when a tolerance is known somewhere in it. */
+function isMeasured(item: ItemDescription): boolean {
+  return item.type === "group" ? item.fields.some(isMeasured) : item.tolerance !== undefined;
+}
+
+/** A date or a time beside measured values: it goes on while nothing happens. */
+function isClock(item: ItemDescription): boolean {
+  if (item.type === "group" || item.tolerance !== undefined) return false;
+  return item.type === "date" || item.type === "time" || item.unit === "s" || item.unit === "d";
+}
+
+function watched(item: ItemDescription): WatchedItem {
+  if (item.type !== "group") return watchedField(item);
+  return { name: item.name, tolerance: 0, fields: item.fields.map(watchedField) };
+}
+
+function watchedField({ name, tolerance = 0, unit = "" }: FieldDescription): WatchedItem {
+  const turn = TURNS[unit];
+  return { name, tolerance, ...(turn !== undefined && { turn }) };
+}
