@@ -52,6 +52,11 @@ export class BackfillSession implements InstanceSession {
     this.caller = options.caller;
   }
 
+  /** See {@linkcode InstanceSession}. */
+  get connection(): string {
+    return this.caller.address;
+  }
+
   /** Ends it; of what it brings nothing counts any more. */
   end(error: RpcError): void {
     this.#ended ??= error;

@@ -20,12 +20,16 @@ import { type InstanceState, keptState, loadState, stateFile } from "./state_fil
 
 /** A boat's stream, as far as the boat's other streams matter. */
 export interface InstanceSession {
+  /** The connection it came by; left out where there is but one. */
+  readonly connection?: string;
   /** Ends it; of what it brings nothing counts any more. */
   end(error: RpcError): void;
 }
 
 /** While a boat is heard of, what is known of it is written down so often. */
 const STATE_EVERY_MS = 5000;
+/** Connections of one boat whose handshake is remembered: it has one, and perhaps a few that nobody has noticed to be cut. */
+const MAX_GREETED = 16;
 const ID_MASK = 0x1fffffff;
 const BUS_SHIFT = 29;
 
@@ -44,7 +48,8 @@ export class Instance {
   readonly #frame: Message = { ...newStoredFrame(), monoMs: 0 };
   readonly #stores: InstanceStores;
   #bucket: { rateLimit: number; rateBurst: number; tokens: TokenBucket } | undefined;
-  #isGreeted = false;
+  /** Connections that have told this very run of numbers, the newest last: streams do not name theirs. */
+  readonly #greeted = new Set<string>();
   #isStopped = false;
   #live: InstanceSession | undefined;
   #backfill: InstanceSession | undefined;
@@ -123,9 +128,10 @@ export class Instance {
   /**
    * Takes the boat's word on what it has, and answers what is wanted of it. Streams that are open go on.
    *
+   * @param connection the one it came by: streams are taken of no other
    * @throws {RpcError} `FAILED_PRECONDITION`: another machine may be this boat; `UNAVAILABLE`: nothing can be written
    */
-  handshake(request: HandshakeRequest): Promise<HandshakeResponse> {
+  handshake(request: HandshakeRequest, connection = ""): Promise<HandshakeResponse> {
     return this.#inTurn(async () => {
       const journal = await this.#open();
       const { failure } = this.#stores;
@@ -142,7 +148,7 @@ export class Instance {
       else if (busesBefore.join("\n") !== this.#stores.buses.join("\n")) await this.#stores.useBuses();
       const leftOut = this.record.declare(request);
       if (leftOut > 0) this.#options.log.warn("a boat tells of too many gaps", { id: this.id, leftOut });
-      this.#isGreeted = true;
+      this.#greet(connection);
       this.heard();
       this.#save();
       this.#stores.settle();
@@ -153,11 +159,11 @@ export class Instance {
   /**
    * A live stream begins; one that is open has to go.
    *
-   * @throws {RpcError} `FAILED_PRECONDITION`: there was no handshake
+   * @throws {RpcError} `FAILED_PRECONDITION`: its connection has made no handshake, or numbers have begun again since
    */
   enterLive(session: InstanceSession): Promise<void> {
     return this.#inTurn(async () => {
-      this.#requireGreeting();
+      this.#requireGreeting(session);
       const before = this.#live;
       this.#live = session;
       before?.end(takenOver());
@@ -170,7 +176,7 @@ export class Instance {
   /** A backfill begins; one that is open has to go. Gives where its blocks go. @throws as {@linkcode enterLive} */
   enterBackfill(session: InstanceSession): Promise<BackfillFiles> {
     return this.#inTurn(() => {
-      const journal = this.#requireGreeting();
+      const journal = this.#requireGreeting(session);
       const before = this.#backfill;
       this.#backfill = session;
       before?.end(takenOver());
@@ -293,7 +299,8 @@ export class Instance {
   /** Journals a live frame. False when it is too late for that. */
   #keep(seq: number, frame: Message): boolean {
     const { received, record: { counters } } = this;
-    const journal = this.#requireGreeting();
+    const { journal } = this.#stores;
+    if (!journal) throw unavailable("the boat's files are closed");
     counters.liveFrames++;
     if (seq <= journal.lastLive) {
       if (received.has(seq)) counters.duplicateFrames++;
@@ -327,9 +334,16 @@ export class Instance {
     this.#kept.changed();
   }
 
-  #requireGreeting(): InstanceJournal {
+  #greet(connection: string): void {
+    this.#greeted.delete(connection);
+    this.#greeted.add(connection);
+    const [oldest = ""] = this.#greeted;
+    if (this.#greeted.size > MAX_GREETED) this.#greeted.delete(oldest);
+  }
+
+  #requireGreeting({ connection = "" }: InstanceSession): InstanceJournal {
     if (this.#isStopped) throw unavailable("the server is stopping");
-    if (this.#stores.journal && this.#isGreeted) return this.#stores.journal;
+    if (this.#stores.journal && this.#greeted.has(connection)) return this.#stores.journal;
     throw new RpcError("FAILED_PRECONDITION", "a handshake comes first");
   }
 
@@ -346,6 +360,7 @@ export class Instance {
     for (const session of [this.#live, this.#backfill]) {
       session?.end(new RpcError("ABORTED", "the boat's numbers have begun again"));
     }
+    this.#greeted.clear();
     this.record.beginEpoch(request, (count) => crypto.getRandomValues(new Uint8Array(count)));
     this.#options.log.info("a boat's numbers begin", { id: this.id, epoch: this.record.epoch, reason });
     await this.#stores.beginEpoch(busesBefore);
@@ -357,7 +372,7 @@ export class Instance {
 
   async #close(): Promise<void> {
     if (!this.isOpen) return;
-    this.#isGreeted = false;
+    this.#greeted.clear();
     await this.#stores.close();
     this.#save();
   }

@@ -2,6 +2,7 @@ import { type Clock, errorText } from "../base/mod.ts";
 import {
   type BoatStatus,
   type Caller,
+  CATCH_UP_FRAMES,
   type LiveFrame,
   type LiveStatus,
   type LiveUpstream,
@@ -21,14 +22,15 @@ export interface LiveSessionOptions {
   clock: Clock;
 }
 
-/** A boat hears so often what has come, quiet or not. */
-const STATUS_EVERY_MS = 5000;
+/**
+ * A boat hears so often what has come, quiet or not. It is looked at once a second, so every four: what a boat sends just
+ * after it has heard, and the disk takes a second later, is acknowledged within six.
+ */
+const STATUS_EVERY_MS = 3500;
 /** It hears sooner when so much more is on disk. */
 const STATUS_EVERY_FRAMES = 10_000;
 /** Frames between two checkpoints. */
 const CHECKPOINT_FRAMES = 50_000;
-/** Frames that a stream may bring beside the rate: those up to the head that the boat had at its handshake. */
-const CATCH_UP_FRAMES = 10_000;
 /** Frames that introduce devices, beside the rate: two of each address on every bus. */
 const INTRODUCTIONS = 2 * 4 * 254;
 /** Frames that are taken before others get their turn. */
@@ -38,8 +40,8 @@ const FRAMES_A_TURN = 4096;
 export class LiveSession implements InstanceSession {
   readonly caller: Caller;
   readonly #options: LiveSessionOptions;
-  /** What came before is caught up. */
-  readonly #headAtStart: number;
+  /** What came before is caught up: the boat's head at the handshake, or told before the first frame. */
+  #headAtStart: number;
   #ended: RpcError | undefined;
   #frames = 0;
   #checkpointAt = CHECKPOINT_FRAMES;
@@ -54,6 +56,11 @@ export class LiveSession implements InstanceSession {
     this.#options = options;
     this.caller = options.caller;
     this.#headAtStart = options.instance.record.headSeq;
+  }
+
+  /** See {@linkcode InstanceSession}. */
+  get connection(): string {
+    return this.caller.address;
   }
 
   /** Ends it; of what it brings nothing counts any more. */
@@ -162,6 +169,7 @@ export class LiveSession implements InstanceSession {
     const { instance, settings } = this.#options;
     const { record } = instance;
     record.told(status);
+    if (this.#frames === 0) this.#headAtStart = Math.max(this.#headAtStart, status.headSeq);
     const { maxLiveLagFrames } = settings();
     const lag = status.headSeq - record.receivedThrough;
     // Before the first frame there is nothing to compare with.

@@ -46,13 +46,13 @@ export class CloudService implements ReplicationService {
    * @throws {RpcError} `UNAVAILABLE`: nothing can be written; `FAILED_PRECONDITION`: another machine may be this boat;
    * `RESOURCE_EXHAUSTED`: there are too many boats
    */
-  async handshake(request: HandshakeRequest, { instanceId }: Caller): Promise<HandshakeResponse> {
+  async handshake(request: HandshakeRequest, { instanceId, address }: Caller): Promise<HandshakeResponse> {
     this.#requireRunning();
     if (request.headSeq >= Number.MAX_SAFE_INTEGER) {
       throw new RpcError("INVALID_ARGUMENT", `no frame has number ${request.headSeq}`);
     }
     const instance = await this.#options.instances.ensure(instanceId);
-    return await instance.handshake(request);
+    return await instance.handshake(request, address);
   }
 
   /** Takes live frames. @throws {RpcError} why the stream ends; see {@linkcode LiveSession} */
