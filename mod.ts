@@ -32,6 +32,7 @@ export { ACME_CHALLENGES, type AcmeChallenge } from "./src/acme/mod.ts";
 export { isInstanceId, isOwnMachine, type LinkLimits, type LinkTlsPaths } from "./src/replication/mod.ts";
 export { startDemo } from "./src/demo.ts";
 export type { RecordingOptions } from "./src/recorder.ts";
+export * from "./src/client/mod.ts";
 export { type Simulation, SIMULATION_PORT, type SimulationOptions, startSimulation } from "./src/simulate.ts";
 export { journalFilesOf, type PlayerState, ReplayError } from "./src/replay/mod.ts";
 export type { ArchiveTrigger, OverflowPolicy, RetentionSettings } from "./src/journal/mod.ts";

@@ -24,6 +24,8 @@ export interface Said {
 export interface TestBoatOptions extends Partial<Omit<BoatOptions, "buses" | "listen">> {
   /** Names of the buses; default one, `can0`. */
   names?: string[];
+  /** Where it listens; default any free port. */
+  port?: number;
 }
 
 /** A boat server on loopback buses, with the voices of other nodes. */
@@ -43,10 +45,12 @@ export class TestBoat implements AsyncDisposable {
     this.url = `http://127.0.0.1:${boat.address.port}`;
   }
 
-  /** Starts it on any free port. Discovery is off unless asked for: its requests are frames too. */
-  static async start({ names = ["can0"], discovery = false, ...options }: TestBoatOptions = {}): Promise<TestBoat> {
+  /** Starts it. Discovery is off unless asked for: its requests are frames too. */
+  static async start(
+    { names = ["can0"], port = 0, discovery = false, ...options }: TestBoatOptions = {},
+  ): Promise<TestBoat> {
     const buses = names.map((name) => new LoopbackBus(name, options.clock && { clock: options.clock }));
-    const listen = { hostname: "127.0.0.1", port: 0 };
+    const listen = { hostname: "127.0.0.1", port };
     const heard = buses.map(listenTo);
     return new TestBoat(await startBoat({ buses, listen, discovery, ...options }), buses, heard);
   }

@@ -1,0 +1,68 @@
+import { ConnectionError } from "./errors.ts";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const SPACE = 0x20;
+const OPEN = 0x5b;
+const CLOSE = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Takes a list of JSON apart while it comes, so that a long one is never whole in memory. */
+export class JsonArray {
+  /** What has come of the element that is not whole. */
+  #pending = "";
+  /** Brackets and braces that are open. */
+  #depth = 0;
+  #isInText = false;
+  #isEscaped = false;
+  #isEnded = false;
+
+  /** Texts of the elements that are whole now. @throws {ConnectionError} it is no list */
+  feed(text: string): string[] {
+    const elements: string[] = [];
+    let start = 0;
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (this.#isInText) this.#inText(code);
+      else if (code === QUOTE) this.#isInText = true;
+      else if (code === OPEN || code === OPEN_BRACE) {
+        if (this.#depth++ === 0) start = at + 1;
+        if (this.#depth === 1 && (code !== OPEN || this.#isEnded)) throw notAList();
+      } else if (code === CLOSE || code === CLOSE_BRACE) {
+        if (--this.#depth < 0) throw notAList();
+        if (this.#depth === 0) {
+          this.#isEnded = true;
+          this.#element(text.slice(start, at), elements);
+        }
+      } else if (code === COMMA && this.#depth === 1) {
+        this.#element(text.slice(start, at), elements);
+        start = at + 1;
+      } else if (code > SPACE && this.#depth === 0) throw notAList();
+    }
+    if (this.#depth > 0) this.#pending += text.slice(start);
+    return elements;
+  }
+
+  /** Nothing more comes. @throws {ConnectionError} the list has no end */
+  end(): void {
+    if (!this.#isEnded) throw new ConnectionError("The list ended early: the connection was lost");
+  }
+
+  #inText(code: number): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (code === BACKSLASH) this.#isEscaped = true;
+    else if (code === QUOTE) this.#isInText = false;
+  }
+
+  #element(rest: string, elements: string[]): void {
+    const element = (this.#pending + rest).trim();
+    this.#pending = "";
+    if (element !== "") elements.push(element);
+  }
+}
+
+function notAList(): ConnectionError {
+  return new ConnectionError("What came is no list");
+}

@@ -1,0 +1,21 @@
+/**
+ * The client: frames, sessions, devices, values and history of boats, from their own servers and from a cloud. No Deno
+ * API and no `node:` module in it: runs in browsers, Node and Deno.
+ *
+ * @module
+ */
+export type { Fetch } from "./api.ts";
+export { type CallOptions, Client, type SubscribeOptions } from "./client.ts";
+export { CloudClient } from "./cloud_client.ts";
+export { type ClientOptions, connect, connectCloud } from "./connect.ts";
+export * from "./errors.ts";
+export type { Subscription } from "./live_stream.ts";
+export type { Reading } from "./reading.ts";
+export type { RetryOptions } from "./retry.ts";
+export type { Session } from "./session.ts";
+export type { SessionOptions } from "./session_calls.ts";
+export type * from "./types.ts";
+export type * from "./types_cloud.ts";
+export type * from "./types_pgn.ts";
+export type { Device, DeviceEvent, Frame } from "../frame/mod.ts";
+export type { Filter } from "../filter/mod.ts";
