@@ -1,3 +1,4 @@
+import { DeadlineQueue } from "./deadline_queue.ts";
 import { decode, type Decoded, type DecodedValue } from "@vessel/gateway/pgn";
 import { type LayoutPlan, type PgnPlan, planOf, type WatchedItem } from "./changes_plan.ts";
 
@@ -32,17 +33,19 @@ export interface Silence {
 
 /** Limits of a tracker. */
 export interface ChangeTrackerOptions {
-  /** Messages that are remembered, and streams of messages. Default: {@linkcode MAX_TRACKED_MESSAGES}. */
+  /** Messages that are remembered. Default: {@linkcode MAX_TRACKED_MESSAGES}. */
   maxMessages?: number;
 }
 
-/** Most messages that are remembered: a few megabytes. The one not heard for the longest time is forgotten first. */
+/** Most messages that are remembered: some megabytes. Those not heard for the longest time are forgotten first. */
 export const MAX_TRACKED_MESSAGES = 20_000;
 /** A PGN is silent after so many of its intervals … */
 export const SILENT_INTERVALS = 3;
 /** … or after this, where the standard tells none. */
 export const SILENT_MS = 5000;
 
+/** Messages of several buses may come out of order by so much; beyond it a clock was set back. */
+const MAX_DISORDER_MS = 1000;
 /** Rounding noise of decoded numbers is no change. */
 const NOISE = 1e-6;
 
@@ -51,9 +54,12 @@ interface Stream {
   frame: { bus?: string; src: number; pgn: number };
   silentMs: number;
   lastMs: number;
+  /** So it begins, too. */
   isSilent: boolean;
   /** Grows with each silence: what was told before it is no baseline after it. */
   era: number;
+  /** By layout and instance. */
+  baselines: Map<string, Baseline>;
 }
 
 /** What was told last. */
@@ -61,6 +67,15 @@ interface Baseline {
   era: number;
   data: Uint8Array;
   decoded: Decoded | undefined;
+  /** Number of the message that was compared with it last. */
+  heard: number;
+}
+
+/** A message and what its definitions say of it. */
+interface Seen {
+  data: Uint8Array;
+  decoded: Decoded | undefined;
+  layout: LayoutPlan | undefined;
 }
 
 /**
@@ -69,17 +84,19 @@ interface Baseline {
  * A message is compared with what was last told of the same bus, source, PGN, layout and instance. Where its PGN is
  * described, numbers count beyond the tolerance of their field (angles around the circle) and everything else when it
  * differs, null included; counters (SID), reserved bits, and clocks beside measured values do not count. Where it is
- * not, every byte counts, and so it does beside the known fields of a maker's own PGN. What is not told moves nothing, so slow drifts are told once they are large enough.
+ * not, every byte counts, and so it does beside the known fields of a maker's own PGN. What is not told moves nothing,
+ * so slow drifts are told once they are large enough.
  *
  * Time comes with each call: that of the frames for recordings, that of the clock for what is live.
  */
 export class ChangeTracker {
   readonly #maxMessages: number;
-  /** Both in the order in which they were heard last. */
-  readonly #streams = new Map<string, Stream>();
-  readonly #baselines = new Map<string, Baseline>();
-  /** Before this nobody can have fallen silent. */
-  #nextSilenceMs = Infinity;
+  /** By bus, then by PGN and source. */
+  readonly #buses = new Map<string, Map<number, Stream>>();
+  #size = 0;
+  #heard = 0;
+  /** Streams that are not silent, each by a time before which it cannot be. */
+  readonly #due = new DeadlineQueue<Stream>();
   #lastMs = -Infinity;
 
   constructor({ maxMessages = MAX_TRACKED_MESSAGES }: ChangeTrackerOptions = {}) {
@@ -88,90 +105,111 @@ export class ChangeTracker {
 
   /** What is worth telling of this message; nothing when it changes nothing. */
   see(frame: TrackedFrame, timeMs: number): Change | undefined {
-    const { bus = "", src, pgn, data } = frame;
+    const { pgn, data } = frame;
     const plan = planOf(pgn);
-    const streamKey = `${src}/${pgn}/${bus}`;
-    const stream = this.#hear(streamKey, { frame, plan, timeMs });
+    const stream = this.#hear(frame, { plan, timeMs });
     const decoded = plan && decode(pgn, data);
     const layout = decoded && plan?.layoutOf(data);
-    const key = decoded && layout ? streamKey + identityOf(decoded, layout) : streamKey;
-    const before = this.#baselines.get(key);
-    const change = before && before.era === stream.era && before.data.length === data.length
-      ? deltaOf(before, { data, decoded, layout })
-      : { change: "snapshot" as const };
-    keep(this.#baselines, key, {
-      value: change || before === undefined ? { era: stream.era, data: data.slice(), decoded } : before,
-      max: this.#maxMessages,
-    });
+    const seen = { data, decoded, layout };
+    const identity = decoded && layout ? identityOf(decoded, layout) : "";
+    const before = stream.baselines.get(identity);
+    if (before === undefined) {
+      stream.baselines.set(identity, { era: stream.era, data: data.slice(), decoded, heard: ++this.#heard });
+      if (++this.#size > this.#maxMessages) this.#forget();
+      return { change: "snapshot" };
+    }
+    before.heard = ++this.#heard;
+    const comparable = before.era === stream.era && before.data.length === data.length;
+    const change = comparable ? deltaOf(before, seen) : { change: "snapshot" as const };
+    if (change) {
+      before.era = stream.era;
+      before.decoded = decoded;
+      if (before.data.length === data.length) before.data.set(data);
+      else before.data = data.slice();
+    }
     return change;
   }
 
   /** Who has fallen silent by now and was not told yet, in the order in which they did. Cheap when nobody has. */
   silences(nowMs: number): Silence[] {
-    if (nowMs < this.#lastMs) this.#goBack(nowMs);
-    this.#lastMs = nowMs;
-    if (nowMs < this.#nextSilenceMs) return [];
+    if (nowMs < this.#lastMs - MAX_DISORDER_MS) this.#goBack(nowMs);
+    this.#lastMs = Math.max(this.#lastMs, nowMs);
     const silences: Silence[] = [];
-    this.#nextSilenceMs = Infinity;
-    for (const stream of this.#streams.values()) {
-      const sinceMs = stream.lastMs + stream.silentMs;
-      if (stream.isSilent) continue;
-      if (nowMs < sinceMs) {
-        this.#nextSilenceMs = Math.min(this.#nextSilenceMs, sinceMs);
-        continue;
-      }
-      stream.isSilent = true;
-      silences.push({ change: "idle", ...stream.frame, lastMs: stream.lastMs, sinceMs });
+    for (let stream = this.#due.takeDue(nowMs); stream; stream = this.#due.takeDue(nowMs)) {
+      const { frame, lastMs, silentMs } = stream;
+      const sinceMs = lastMs + silentMs;
+      stream.isSilent = sinceMs <= nowMs;
+      if (stream.isSilent) silences.push({ change: "idle", ...frame, lastMs, sinceMs });
+      else this.#due.push(stream, sinceMs);
     }
     return silences.sort((one, other) => one.sinceMs - other.sinceMs);
   }
 
   /** Messages that are remembered now. */
   get size(): number {
-    return this.#baselines.size;
+    return this.#size;
   }
 
-  #hear(key: string, { frame, plan, timeMs }: {
-    frame: TrackedFrame;
-    plan: PgnPlan | undefined;
-    timeMs: number;
-  }): Stream {
+  *#streams(): Generator<Stream, void> {
+    for (const streams of this.#buses.values()) yield* streams.values();
+  }
+
+  #hear(frame: TrackedFrame, { plan, timeMs }: { plan: PgnPlan | undefined; timeMs: number }): Stream {
     const { src, pgn, bus } = frame;
-    let stream = this.#streams.get(key);
+    let streams = this.#buses.get(bus ?? "");
+    if (streams === undefined) this.#buses.set(bus ?? "", streams = new Map());
+    const key = pgn * 256 + src;
+    let stream = streams.get(key);
     if (stream === undefined) {
       const silentMs = plan?.intervalMs === undefined ? SILENT_MS : plan.intervalMs * SILENT_INTERVALS;
       const named = { ...(bus !== undefined && { bus }), src, pgn };
-      stream = { frame: named, silentMs, lastMs: timeMs, isSilent: false, era: 0 };
+      stream = { frame: named, silentMs, lastMs: timeMs, isSilent: true, era: 0, baselines: new Map() };
+      streams.set(key, stream);
     }
-    if (stream.isSilent) stream.era++;
-    stream.isSilent = false;
     stream.lastMs = timeMs;
-    this.#nextSilenceMs = Math.min(this.#nextSilenceMs, timeMs + stream.silentMs);
-    keep(this.#streams, key, { value: stream, max: this.#maxMessages });
+    if (stream.isSilent) {
+      stream.isSilent = false;
+      stream.era++;
+      this.#due.push(stream, timeMs + stream.silentMs);
+    }
     return stream;
+  }
+
+  /** Forgets the quarter that was not heard for the longest time, so that this is seldom necessary. */
+  #forget(): void {
+    const heard = Float64Array.from(
+      [...this.#streams()].flatMap(({ baselines }) => Array.from(baselines.values(), (each) => each.heard)),
+    ).sort();
+    const last = heard[Math.ceil(heard.length / 4) - 1] ?? Infinity;
+    for (const [bus, streams] of this.#buses) {
+      for (const [key, { baselines }] of streams) {
+        for (const [identity, baseline] of baselines) if (baseline.heard <= last) baselines.delete(identity);
+        if (baselines.size === 0) streams.delete(key);
+      }
+      if (streams.size === 0) this.#buses.delete(bus);
+    }
+    this.#size = [...this.#streams()].reduce((sum, { baselines }) => sum + baselines.size, 0);
+    this.#schedule();
   }
 
   /** After a clock was set back, silences are counted from then. */
   #goBack(nowMs: number): void {
-    for (const stream of this.#streams.values()) stream.lastMs = Math.min(stream.lastMs, nowMs);
-    this.#nextSilenceMs = nowMs;
+    this.#lastMs = nowMs;
+    for (const stream of this.#streams()) stream.lastMs = Math.min(stream.lastMs, nowMs);
+    this.#schedule();
   }
-}
 
-/** Puts an entry last, and forgets the first when there are too many. */
-function keep<T>(map: Map<string, T>, key: string, { value, max }: { value: T; max: number }): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= max) return;
-  for (const first of map.keys()) {
-    map.delete(first);
-    return;
+  #schedule(): void {
+    this.#due.clear();
+    for (const stream of this.#streams()) {
+      if (!stream.isSilent) this.#due.push(stream, stream.lastMs + stream.silentMs);
+    }
   }
 }
 
 /** What tells this message from others of the same device and PGN. */
 function identityOf(decoded: Decoded, { id, keys }: LayoutPlan): string {
-  let identity = `/${id}`;
+  let identity = id;
   for (const key of keys) {
     const value = decoded[key];
     identity += `/${typeof value === "object" ? JSON.stringify(value) : value}`;
@@ -179,21 +217,22 @@ function identityOf(decoded: Decoded, { id, keys }: LayoutPlan): string {
   return identity;
 }
 
-function deltaOf(before: Baseline, now: {
-  data: Uint8Array;
-  decoded: Decoded | undefined;
-  layout: LayoutPlan | undefined;
-}): Change | undefined {
-  const { data, decoded, layout } = now;
+function deltaOf(before: Baseline, { data, decoded, layout }: Seen): Change | undefined {
+  if (isSame(before.data, data)) return undefined;
+  const told = before.decoded;
+  const fields: string[] = [];
+  if (decoded && layout && told) {
+    for (const item of layout.items) if (differs(told[item.name], decoded[item.name], item)) fields.push(item.name);
+    if (fields.length === 0 && !othersDiffer(told, decoded, layout)) return undefined;
+  }
   let diffBytes = 0;
   for (let at = 0; at < data.length; at++) if (data[at] !== before.data[at]) diffBytes++;
-  if (diffBytes === 0) return undefined;
-  const told = before.decoded;
-  const fields = decoded && layout && told
-    ? layout.items.filter((item) => differs(told[item.name], decoded[item.name], item)).map(({ name }) => name)
-    : undefined;
-  if (fields?.length === 0 && !(decoded && layout && told && othersDiffer(told, decoded, layout))) return undefined;
-  return { change: "delta", fields: fields ?? [], diff_bytes: diffBytes, full_bytes: data.length };
+  return { change: "delta", fields, diff_bytes: diffBytes, full_bytes: data.length };
+}
+
+function isSame(before: Uint8Array, now: Uint8Array): boolean {
+  for (let at = 0; at < now.length; at++) if (now[at] !== before[at]) return false;
+  return true;
 }
 
 /** Whether it must be bits that nobody knows which differ: every field is the same, counters as well. */

@@ -78,14 +78,12 @@ function makePlan({ interval_ms, layouts }: PgnDescription): PgnPlan {
   };
 }
 
-/** Whether the bits that tell a layout have its value; beyond the payload's end they are ones. */
+/** Whether the bits that tell a layout, all in four bytes, have its value; beyond the payload's end they are ones. */
 function holds({ bit, bits, value }: MatchDescription, payload: Uint8Array): boolean {
-  for (let index = 0; index < bits; index++) {
-    const at = bit + index;
-    const found = ((payload[at >>> 3] ?? 0xff) >>> (at & 7)) & 1;
-    if (found !== Math.floor(value / 2 ** index) % 2) return false;
-  }
-  return true;
+  const at = bit >>> 3;
+  let found = 0;
+  for (let index = 0; index < 4; index++) found |= (payload[at + index] ?? 0xff) << (8 * index);
+  return (found << (32 - bits - (bit & 7))) >>> (32 - bits) === value;
 }
 
 function planOfLayout({ id, fields, complete, matches }: LayoutDescription): LayoutPlan {

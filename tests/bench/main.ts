@@ -1,5 +1,7 @@
-// deno task bench [core|decode|journal|history|streams|send|replicas|replication|outage|soak] [--quick]: one JSON line a
-// figure. `soak` takes ten minutes, `outage` some and root: they run only when named. `--quick` makes `send` shorter.
+// deno task bench [core|decode|where|changes|journal|history|streams|send|replicas|replication|outage|soak] [--quick]: one
+// JSON line a figure. `soak` takes ten minutes, `outage` some and root: they run only when named. `--quick` makes `send`
+// shorter.
+import { changesBench } from "./changes_bench.ts";
 import { coreBench } from "./core_bench.ts";
 import { decodeBench } from "./decode_bench.ts";
 import { historyBench } from "./history_bench.ts";
@@ -8,8 +10,20 @@ import { replicasBench } from "./replicas_bench.ts";
 import { outageBench, replicationBench } from "./replication_bench.ts";
 import { sendBench } from "./send_bench.ts";
 import { soakBench, streamBench } from "./stream_bench.ts";
+import { whereBench } from "./where_bench.ts";
 
-const usual = ["core", "decode", "journal", "history", "streams", "send", "replicas", "replication"];
+const usual = [
+  "core",
+  "decode",
+  "where",
+  "changes",
+  "journal",
+  "history",
+  "streams",
+  "send",
+  "replicas",
+  "replication",
+];
 const parts = [...usual, "outage", "soak"];
 const QUICK = "--quick";
 const quick = Deno.args.includes(QUICK);
@@ -21,6 +35,8 @@ if (!wanted.every((part) => parts.includes(part))) {
 }
 if (wanted.includes("core")) coreBench();
 if (wanted.includes("decode")) await decodeBench();
+if (wanted.includes("where")) await whereBench();
+if (wanted.includes("changes")) await changesBench();
 if (wanted.includes("journal")) await journalBench();
 if (wanted.includes("history")) await historyBench();
 if (wanted.includes("streams")) await streamBench();
