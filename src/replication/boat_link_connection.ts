@@ -8,7 +8,7 @@ import type { MissingNumbers } from "./boat_missing.ts";
 import { type ClientSecurity, ReplicationClient } from "./grpc_client.ts";
 import { SERVICE_NAMES } from "./grpc.ts";
 import { FEATURES, type HandshakeResponse, type LiveFrame } from "./messages.ts";
-import type { LiveRate } from "./pacer.ts";
+import { CATCH_UP_FRAMES, type LiveRate } from "./pacer.ts";
 import { Ranges } from "./ranges.ts";
 
 /** What of the boat is replicated. */
@@ -135,6 +135,7 @@ export class BoatConnection {
       devices: devices(),
       boatStatus: () => ({ headSeq: source.head, journalBytes: this.#options.journalBytes() }),
       rate: isPeer ? PEER_RATE : response,
+      catchUpFrames: isPeer ? 0 : CATCH_UP_FRAMES,
       hasBatches: response.features.includes("batch"),
       hasBuses: response.features.includes("bus"),
       statusEveryMs,

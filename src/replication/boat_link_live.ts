@@ -10,6 +10,8 @@ import type { Range } from "./ranges.ts";
 export const BOAT_STATUS_EVERY_MS = 5000;
 /** While the cloud's limit holds frames back, so many milliseconds' worth go out together. */
 const PACE_MS = 10;
+/** A frame goes out at once; those that come so soon after it go out together. A message costs as much as 30 frames. */
+const TICK_MS = 20;
 /** Payload bytes after which a batch is full: far from the longest message. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 /** Lowest bit of a bus' index in an identifier … */
@@ -39,6 +41,8 @@ export interface LiveSenderOptions {
   boatStatus: () => BoatStatus;
   /** What the cloud takes. */
   rate: LiveRate;
+  /** What it takes beside that of those up to the head that the first status tells. */
+  catchUpFrames: number;
   /** Whether it takes frames together. */
   hasBatches: boolean;
   /** Whether it knows buses. */
@@ -54,8 +58,11 @@ export class LiveSender {
   readonly #options: LiveSenderOptions;
   readonly #cursor: FrameCursor;
   readonly #pacer: LivePacer;
-  readonly #stopped = Promise.withResolvers<void>();
   #isStopped = false;
+  /** Ends a pause. */
+  #goOn: (() => void) | undefined;
+  /** Frames up to this one need not keep to the rate. */
+  #freeThrough = 0;
   /** Since when the stream takes nothing; undefined while it does. */
   #blockedMs: number | undefined;
 
@@ -80,16 +87,19 @@ export class LiveSender {
    * @throws {FallenBehindError} frames to be sent are kept no longer
    */
   async run(): Promise<void> {
-    const status = () => this.#stream.send({ kind: "status", status: this.#options.boatStatus() });
+    const { boatStatus, fromSeq, catchUpFrames } = this.#options;
+    const tell = (status: BoatStatus) => this.#stream.send({ kind: "status", status });
+    const first = boatStatus();
+    this.#freeThrough = Math.min(first.headSeq, fromSeq + catchUpFrames - 1);
     let isTelling = false;
     const timer = setInterval(() => {
       // One that waits for the link is enough; and that a stream is over, whoever sends frames is told.
       if (isTelling) return;
       isTelling = true;
-      status().catch(() => {}).finally(() => isTelling = false);
+      tell(boatStatus()).catch(() => {}).finally(() => isTelling = false);
     }, this.#options.statusEveryMs ?? BOAT_STATUS_EVERY_MS);
     try {
-      await Promise.all([status().then(() => this.#sendAll()), this.#listen()]);
+      await Promise.all([tell(first).then(() => this.#sendAll()), this.#listen()]);
     } finally {
       clearInterval(timer);
       this.stop();
@@ -99,7 +109,7 @@ export class LiveSender {
   /** Sends no more. */
   stop(): void {
     this.#isStopped = true;
-    this.#stopped.resolve();
+    this.#goOn?.();
     this.#cursor.close();
   }
 
@@ -108,7 +118,7 @@ export class LiveSender {
   }
 
   async #sendAll(): Promise<void> {
-    const { devices, hasBuses } = this.#options;
+    const { devices, hasBatches, hasBuses, source } = this.#options;
     await this.#sendPaced(hasBuses ? devices : devices.map((each) => ({ ...each, canId: each.canId & ID_MASK })));
     while (!this.#isStopped) {
       const frames: LiveFrame[] = [];
@@ -117,6 +127,7 @@ export class LiveSender {
         maxBytes: MAX_BATCH_BYTES,
       });
       await this.#sendPaced(frames);
+      if (hasBatches && this.#cursor.nextSeq > source.head) await this.#pause(TICK_MS);
     }
     this.#stream.end();
   }
@@ -129,7 +140,7 @@ export class LiveSender {
   async #sendPaced(frames: readonly LiveFrame[]): Promise<void> {
     const { clock, events } = this.#options;
     for (let at = 0; at < frames.length && !this.#isStopped;) {
-      const count = this.#pacer.take(clock.monoMs(), frames.length - at);
+      const count = this.#freeOf(frames, at) || this.#pacer.take(clock.monoMs(), frames.length - at);
       if (count === 0) {
         await this.#pause(Math.max(PACE_MS, this.#pacer.waitMs));
         continue;
@@ -139,6 +150,13 @@ export class LiveSender {
       const cursor = part.at(-1)?.seq ?? 0;
       if (cursor > 0) events.sent(part.length, cursor);
     }
+  }
+
+  /** How many frames, from one on, need not keep to the rate. */
+  #freeOf(frames: readonly LiveFrame[], from: number): number {
+    let at = from;
+    for (let frame = frames[at]; frame && frame.seq > 0 && frame.seq <= this.#freeThrough; frame = frames[at]) at++;
+    return at - from;
   }
 
   async #write(frames: readonly LiveFrame[]): Promise<void> {
@@ -157,10 +175,13 @@ export class LiveSender {
     return { seq, timestampUs: timeUs, canId, data: data.slice(offset, offset + length) };
   }
 
+  /** Waits, unless it is stopped. */
   async #pause(ms: number): Promise<void> {
+    if (this.#isStopped) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);
-    await Promise.race([promise, this.#stopped.promise]);
+    this.#goOn = resolve;
+    await promise;
     clearTimeout(timer);
   }
 }

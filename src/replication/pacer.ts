@@ -9,6 +9,12 @@ export interface LiveRate {
 }
 
 /**
+ * Frames that a live stream may bring beside the rate: those up to the head that the boat has told before the first one.
+ * So much comes while a boat connects; a bus as full as the rate would never make up for it.
+ */
+export const CATCH_UP_FRAMES = 10_000;
+
+/**
  * Keeps live frames within what the cloud takes; one that sends more is cut off. All frames of a stream share it, those
  * that introduce devices as well. Pure.
  */

@@ -88,7 +88,7 @@ test("live frames are acknowledged when they are on disk, and are there after a 
   assert.deepEqual(await framesIn(second.boat.directory), seqs(1, 501).map(wanted));
 });
 
-test("a status comes at once, and every five seconds although nothing else does", async (cloud) => {
+test("a status comes at once, and every few seconds although nothing else does", async (cloud) => {
   const { client } = await cloud.greeted({ headSeq: 5 });
   const live = client.live();
   assert.deepEqual(await statusWith(live, () => true), { ackSeq: 0, receivedThrough: 0 });
@@ -201,6 +201,19 @@ test("a boat that is too fast is cut off, and another connection brings no fresh
   await assert.rejects(statusWith(again, () => false), code("RESOURCE_EXHAUSTED"));
   assert.equal(cloud.boat.summary().counters.rateLimited, 2);
   assert.equal(cloud.boat.received.cursor, 15);
+}, { settings: { rateLimit: 10, rateBurst: 10 }, clock: new FakeClock() });
+
+test("frames up to the head that a boat tells before its first one come beside the rate", async (cloud) => {
+  const { client } = await cloud.greeted({ headSeq: 5 });
+  const live = client.live();
+  await live.send({ kind: "status", status: { headSeq: 500, journalBytes: 0 } });
+  await live.send(batch(5, 500));
+  // What it tells later makes no room.
+  await live.send({ kind: "status", status: { headSeq: 600, journalBytes: 0 } });
+  await live.send(batch(501, 510));
+  await eventually("the frames", () => cloud.boat.received.liveThrough === 510);
+  await live.send(batch(511, 511));
+  await assert.rejects(statusWith(live, () => false), code("RESOURCE_EXHAUSTED", /rate exceeded \(10\/s/));
 }, { settings: { rateLimit: 10, rateBurst: 10 }, clock: new FakeClock() });
 
 test("a boat too far ahead of its stream is cut off, but not before its first frame", async (cloud) => {

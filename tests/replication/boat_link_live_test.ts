@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { eventually } from "../support/eventually.ts";
+import { eventually, pause } from "../support/eventually.ts";
 import { EPOCH, seenOf } from "../support/journal_run.ts";
 import { assertFrames, LINK, LinkFixture, seqs } from "./boat_link_fixture.ts";
 
@@ -59,5 +59,35 @@ Deno.test("what the cloud missed is filled from the journal, the open block incl
     assert.equal(status.backfill_blocks_sent, cloud.blocks.length);
     assert.equal(cloud.requests.length, 1);
     assert.deepEqual(cloud.frames.get(1), seenOf(1));
+  });
+});
+
+Deno.test("frames that come soon after one another go out together", LINK, async () => {
+  await LinkFixture.run(async (fixture) => {
+    const { cloud } = fixture;
+    await using boat = await fixture.boat();
+    boat.link.start();
+    await eventually("the connection", () => boat.link.status().connected);
+    for (let i = 0; i < 50; i++) {
+      boat.bring(1);
+      await pause();
+    }
+    await eventually("all frames", () => cloud.frames.size === 50);
+    assertFrames(cloud, seqs(1, 50));
+    assert.ok(cloud.batches.length < 50, `${cloud.batches.length} messages`);
+  });
+});
+
+Deno.test("what came while the boat connected is sent beside the rate, and what comes later is not", LINK, async () => {
+  await LinkFixture.run(async (fixture) => {
+    const { cloud } = fixture;
+    cloud.over = () => ({ liveStartFrom: 1, holes: [], rateLimit: 1, rateBurst: 2 });
+    await using boat = await fixture.boat();
+    const head = boat.bring(3000);
+    boat.link.start();
+    await eventually("all frames up to the head", () => cloud.frames.size === head);
+    boat.bring(3000);
+    await eventually("the next frame", () => cloud.frames.size > head);
+    assert.ok(cloud.frames.size < head + 100, `${cloud.frames.size} frames`);
   });
 });
