@@ -31,6 +31,10 @@ export interface BackfillSessionOptions {
 const ANSWER_EVERY_MS = 250;
 /** Bytes of unpacked blocks that wait to be written; then the boat has to wait. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
+/** Blocks of which the boat does not want to hear that they were not taken; then it has to wait. */
+const MAX_REJECTED = 256;
+/** One line in the log tells of all that were not taken for so long. */
+const TELL_EVERY_MS = 1000;
 const NO_ROOM = "There are too many holes: those that are told come first";
 
 /** One stream of blocks, from its first message to its end: they are checked, stored together, and answered. */
@@ -43,6 +47,8 @@ export class BackfillSession implements InstanceSession {
   #pumping: Promise<void> | undefined;
   #filled = new Ranges();
   #rejected: RejectedBlock[] = [];
+  #untold = 0;
+  #toldMs = -Infinity;
   #lastAnswerMs = -Infinity;
   #blocks = 0;
   #frames = 0;
@@ -108,15 +114,24 @@ export class BackfillSession implements InstanceSession {
       this.#reject(message.baseSeq, reason ?? (verdict.ok ? "" : verdict.reason));
     }
     this.#pumping ??= this.#pump(files);
-    while (this.#waitingBytes >= MAX_WAITING_BYTES && !this.#ended) await this.#pumping;
+    while (this.#isFull && !this.#ended) await this.#pumping;
     // To check one takes a millisecond or two.
     await new Promise((resolve) => setTimeout(resolve));
   }
 
+  get #isFull(): boolean {
+    return this.#waitingBytes >= MAX_WAITING_BYTES || this.#rejected.length >= MAX_REJECTED;
+  }
+
   #reject(baseSeq: number, reason: string): void {
-    const { instance: { id }, log } = this.#options;
-    log.warn("a block is not taken", { id, baseSeq, reason });
+    const { instance: { id }, clock, log } = this.#options;
     this.#rejected.push({ baseSeq, reason });
+    this.#untold++;
+    const nowMs = clock.monoMs();
+    if (nowMs - this.#toldMs < TELL_EVERY_MS) return;
+    log.warn("a block is not taken", { id, baseSeq, reason, blocks: this.#untold });
+    this.#toldMs = nowMs;
+    this.#untold = 0;
   }
 
   /** Stores and answers what waits, until nothing does. Never rejects: a fault ends the stream. */

@@ -6,6 +6,8 @@ export const MAX_HELD_RANGES = 16_384;
 export const MAX_VOID_RANGES = 16_384;
 /** Most ranges that are kept of what a boat says it lost. */
 export const MAX_LOST_RANGES = 4096;
+/** Ranges of a boat's words that are left out before the rest is not looked at: each may stand for thousands of holes. */
+const MAX_LEFT_OUT = 16_384;
 
 /** What is known of one boat's numbers after a restart: only what is on disk is still there. */
 export interface ReceivedRecord {
@@ -173,13 +175,15 @@ export class Received {
    * The boat says what it never used, and what it had and cannot send any more. What was said before stays.
    *
    * @param options.end the boat's words count for numbers below this one only: its head plus 1
-   * @returns how many ranges were left out because there are too many; they stay holes
+   * @returns how many ranges were left out because there are too many; they stay holes. Above some thousands it is not
+   * looked how many more there are
    */
   declare(
     { void: never, lost, end }: { void: readonly Range[]; lost: readonly LostRange[]; end: number },
   ): number {
     let leftOut = 0;
     for (const range of this.#notHeld(never, end)) {
+      if (leftOut >= MAX_LEFT_OUT) break;
       const hasRoom = this.#void.size < this.#maxVoidRanges && this.#hasRoomFor(range);
       if (!hasRoom) leftOut++;
       else {
@@ -189,6 +193,7 @@ export class Received {
     }
     const byEnd = new Map(this.#lost.map((range) => [range.end, range]));
     for (const { reason, ...said } of lost) {
+      if (leftOut >= MAX_LEFT_OUT) break;
       for (const range of this.#notHeld([said], end)) {
         if (!this.#hasRoomFor(range) || !this.#addLost({ ...range, reason }, byEnd)) leftOut++;
         else this.#hold(range);

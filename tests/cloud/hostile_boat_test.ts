@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { silentLogger, systemClock } from "../../src/base/mod.ts";
+import { BackfillSession } from "../../src/cloud/backfill_session.ts";
+import { backfillStatusCodec, backfillUpstreamCodec } from "../../src/replication/codec.ts";
+import { loadGrpc } from "../../src/replication/grpc.ts";
+import { type ByteCall, MessageStream } from "../../src/replication/grpc_stream.ts";
+import { RpcError } from "../../src/replication/mod.ts";
 import { code, TIMEOUT } from "../replication/fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { wireBlock } from "./block_check_fixture.ts";
 import { batch, CloudFixture, type CloudInit, request, statusWith } from "./cloud_fixture.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
@@ -37,4 +45,56 @@ test("live frames of a run that another machine has ended meanwhile are not take
     first.handshake(request({ headSeq: 5010 }), TIMEOUT),
     code("FAILED_PRECONDITION", /two machines/),
   );
+});
+
+/** A call on which the same message comes for ever, and what is sent is never read. */
+class UnheardCall implements ByteCall {
+  readonly writableNeedDrain = true;
+  reads = 0;
+  readonly #message: Buffer;
+
+  constructor(message: Buffer) {
+    this.#message = message;
+  }
+
+  read(): Buffer {
+    this.reads++;
+    return this.#message;
+  }
+
+  write(): boolean {
+    return false;
+  }
+
+  end(): void {}
+
+  on(): void {}
+}
+
+test("who sends blocks that are none and does not hear it has to wait", async (cloud) => {
+  await cloud.greeted({ headSeq: 5000 });
+  const lie = { ...wireBlock({ frames: 10, blockBytes: 4096 }), baseSeq: 2 };
+  const call = new UnheardCall(Buffer.from(backfillUpstreamCodec.encode({ block: lie })));
+  const ofCall = {
+    incoming: backfillUpstreamCodec,
+    outgoing: backfillStatusCodec,
+    grpc: await loadGrpc(),
+    toError: (error: unknown) => new RpcError("UNKNOWN", String(error)),
+  };
+  const session = new BackfillSession({
+    instance: cloud.boat,
+    stream: new MessageStream(call, ofCall),
+    caller: cloud.server.callers.at(-1)!,
+    settings: () => cloud.settings,
+    clock: systemClock,
+    log: silentLogger,
+  });
+  const running = session.run();
+  const told = 256;
+  await eventually("as many as are remembered", () => call.reads >= told);
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setTimeout(resolve));
+  // Those of the answer that is under way, and the one that waits.
+  assert.ok(call.reads <= told + 3, `${call.reads}`);
+  session.end(new RpcError("CANCELLED", "enough"));
+  await assert.rejects(running, code("CANCELLED", /enough/));
 });

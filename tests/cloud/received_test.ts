@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type BlockDecision, Received } from "../../src/cloud/mod.ts";
+import { type BlockDecision, MAX_VOID_RANGES, Received } from "../../src/cloud/mod.ts";
 import { type Range, RangesFullError } from "../../src/replication/mod.ts";
 import { Random } from "../support/random.ts";
 
@@ -232,4 +232,16 @@ Deno.test("words of a boat above their limits are left out, and counted", () => 
   const lost = [{ start: 10, end: 11, reason: "a" }, { start: 20, end: 21, reason: "b" }];
   assert.equal(received.declare({ void: voids, lost, end: 100 }), 2);
   assert.deepEqual(received.holes(30).map(({ start }) => start), [2, 11]);
+});
+
+Deno.test("words without room for them are not looked at for ever, however often a boat repeats them", () => {
+  const received = new Received();
+  const scattered = Array.from({ length: MAX_VOID_RANGES }, (_, i) => ({ start: 2 + 4 * i, end: 3 + 4 * i }));
+  const end = 8 * MAX_VOID_RANGES;
+  assert.equal(received.declare({ void: scattered, lost: [], end }), 0);
+  // All of a message's ranges over all of the holes: thousands of millions.
+  const all = Array.from({ length: 100_000 }, () => ({ start: 1, end, reason: "why" }));
+  for (const words of [{ void: all, lost: [] }, { void: [], lost: all }]) {
+    assert.ok(received.declare({ ...words, end }) < 3 * MAX_VOID_RANGES);
+  }
 });
