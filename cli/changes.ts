@@ -41,8 +41,12 @@ export interface ChangeTrackerOptions {
 export const MAX_TRACKED_MESSAGES = 20_000;
 /** A PGN is silent after so many of its intervals … */
 export const SILENT_INTERVALS = 3;
-/** … or after this, where the standard tells none. */
+/** … or after this, where the standard tells none … */
 export const SILENT_MS = 5000;
+/** … but devices have a pace of their own, and may also be slower. Longer gaps than this are no pace. */
+const MAX_PACE_MS = 300_000;
+/** What is left, after each message, of the longest gap that is remembered: a gap between two bursts outlasts them. */
+const PACE_DECAY = 0.95;
 
 /** Messages of several buses may come out of order by so much; beyond it a clock was set back. */
 const MAX_DISORDER_MS = 1000;
@@ -54,6 +58,8 @@ interface Stream {
   frame: { bus?: string; src: number; pgn: number };
   silentMs: number;
   lastMs: number;
+  /** Time between its messages, milliseconds: of the longest gaps of late. */
+  paceMs: number;
   /** So it begins, too. */
   isSilent: boolean;
   /** Grows with each silence: what was told before it is no baseline after it. */
@@ -136,8 +142,8 @@ export class ChangeTracker {
     this.#lastMs = Math.max(this.#lastMs, nowMs);
     const silences: Silence[] = [];
     for (let stream = this.#due.takeDue(nowMs); stream; stream = this.#due.takeDue(nowMs)) {
-      const { frame, lastMs, silentMs } = stream;
-      const sinceMs = lastMs + silentMs;
+      const { frame, lastMs } = stream;
+      const sinceMs = silentSince(stream);
       stream.isSilent = sinceMs <= nowMs;
       if (stream.isSilent) silences.push({ change: "idle", ...frame, lastMs, sinceMs });
       else this.#due.push(stream, sinceMs);
@@ -163,9 +169,10 @@ export class ChangeTracker {
     if (stream === undefined) {
       const silentMs = plan?.intervalMs === undefined ? SILENT_MS : plan.intervalMs * SILENT_INTERVALS;
       const named = { ...(bus !== undefined && { bus }), src, pgn };
-      stream = { frame: named, silentMs, lastMs: timeMs, isSilent: true, era: 0, baselines: new Map() };
+      stream = { frame: named, silentMs, lastMs: timeMs, paceMs: 0, isSilent: true, era: 0, baselines: new Map() };
       streams.set(key, stream);
     }
+    stream.paceMs = Math.max(stream.paceMs * PACE_DECAY, Math.min(timeMs - stream.lastMs, MAX_PACE_MS));
     stream.lastMs = timeMs;
     if (stream.isSilent) {
       stream.isSilent = false;
@@ -202,9 +209,14 @@ export class ChangeTracker {
   #schedule(): void {
     this.#due.clear();
     for (const stream of this.#streams()) {
-      if (!stream.isSilent) this.#due.push(stream, stream.lastMs + stream.silentMs);
+      if (!stream.isSilent) this.#due.push(stream, silentSince(stream));
     }
   }
+}
+
+/** When a stream is silent unless it is heard. */
+function silentSince({ lastMs, silentMs, paceMs }: Stream): number {
+  return lastMs + Math.max(silentMs, paceMs * SILENT_INTERVALS);
 }
 
 /** What tells this message from others of the same device and PGN. */

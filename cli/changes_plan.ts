@@ -56,6 +56,24 @@ const RUNNING: ReadonlySet<string> = new Set([
   ...["ais_transceiver_information", "repeat_indicator"],
 ]);
 
+/** Tolerances of measured numbers to which the definitions give none, by unit: like those that they give others. */
+const TOLERANCES: Readonly<Record<string, number>> = {
+  rad: 0.01,
+  "rad/s": 0.005,
+  "m/s": 0.1,
+  K: 0.1,
+  Pa: 100,
+  V: 0.1,
+  A: 0.5,
+  Hz: 0.05,
+  W: 10,
+  VA: 10,
+  VAR: 10,
+  "Cos Phi": 0.02,
+  rpm: 20,
+  deg: 0.00001,
+};
+
 const TURNS: Readonly<Record<string, number>> = { rad: 2 * Math.PI, deg: 360 };
 
 const plans = new Map<number, PgnPlan>();
@@ -103,14 +121,14 @@ function isKey(item: ItemDescription): boolean {
   return item.type !== "group" && KEY_TYPES.has(item.type) && item.unit === undefined && KEY.test(item.name);
 }
 
-/** True when a tolerance is known somewhere in it. */
+/** True when it holds a number that has a tolerance. */
 function isMeasured(item: ItemDescription): boolean {
-  return item.type === "group" ? item.fields.some(isMeasured) : item.tolerance !== undefined;
+  return item.type === "group" ? item.fields.some(isMeasured) : toleranceOf(item) > 0;
 }
 
 /** A date or a time beside measured values: it goes on while nothing happens. */
 function isClock(item: ItemDescription): boolean {
-  if (item.type === "group" || item.tolerance !== undefined) return false;
+  if (item.type === "group" || toleranceOf(item) > 0) return false;
   return item.type === "date" || item.type === "time" || item.unit === "s" || item.unit === "d";
 }
 
@@ -119,7 +137,11 @@ function watched(item: ItemDescription): WatchedItem {
   return { name: item.name, tolerance: 0, fields: item.fields.map(watchedField) };
 }
 
-function watchedField({ name, tolerance = 0, unit = "" }: FieldDescription): WatchedItem {
-  const turn = TURNS[unit];
-  return { name, tolerance, ...(turn !== undefined && { turn }) };
+function watchedField(field: FieldDescription): WatchedItem {
+  const turn = TURNS[field.unit ?? ""];
+  return { name: field.name, tolerance: toleranceOf(field), ...(turn !== undefined && { turn }) };
+}
+
+function toleranceOf({ tolerance, unit = "" }: FieldDescription): number {
+  return tolerance ?? TOLERANCES[unit] ?? 0;
 }

@@ -205,7 +205,35 @@ Deno.test("changes: after a silence the next message is a snapshot, and the next
   assert.equal(tracker.silences(SECOND_MS).length, 1);
   assert.deepEqual(see(SECOND_MS), SNAPSHOT);
   assert.equal(see(SECOND_MS + 100), undefined);
-  assert.equal(tracker.silences(2 * SECOND_MS).length, 1);
+  assert.equal(tracker.silences(9 * SECOND_MS).length, 1);
+});
+
+Deno.test("changes: a device that is slower than the standard is silent after three intervals of its own", () => {
+  const tracker = new ChangeTracker();
+  const silences: number[] = [];
+  const live = (atMs: number, gapMs: number, count: number) => {
+    for (let index = 0; index < count; index++) {
+      const timeMs = atMs + index * gapMs;
+      silences.push(...tracker.silences(timeMs).map(({ sinceMs }) => sinceMs));
+      tracker.see({ src: 1, pgn: 127250, data: encode(127250, { heading: 1 }) }, timeMs);
+    }
+  };
+  live(0, SECOND_MS, 10);
+  assert.deepEqual(silences, [SILENT_INTERVALS * INTERVAL_127250_MS], "the first gap, when its pace is not known yet");
+  live(10 * SECOND_MS, INTERVAL_127250_MS, 200);
+  silences.push(...tracker.silences(31 * SECOND_MS).map(({ sinceMs }) => sinceMs));
+  assert.deepEqual(silences.slice(1), [29_900 + SILENT_INTERVALS * INTERVAL_127250_MS], "after it was fast again");
+});
+
+Deno.test("changes: a measured number without a tolerance in the definitions has that of its unit", () => {
+  const bench = new Bench();
+  const pilot = (heading: number) => {
+    const data = Uint8Array.of(0x3b, 0x9f, 0xff, 0xff, 0xff, heading & 0xff, heading >> 8, 0xff);
+    return bench.see(65359, {}, { data });
+  };
+  pilot(10_000);
+  assert.equal(pilot(10_090), undefined);
+  assert.equal(pilot(10_110)?.change, "delta");
 });
 
 Deno.test("changes: silences come in the order in which they began", () => {
