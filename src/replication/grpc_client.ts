@@ -26,6 +26,7 @@ import {
   toBuffer,
   toRpcError,
 } from "./grpc.ts";
+import { withoutGoaways } from "./grpc_goaway.ts";
 import { isOwnMachine } from "./grpc_identity.ts";
 import { MessageStream, type StreamCodecs } from "./grpc_stream.ts";
 import type {
@@ -90,6 +91,8 @@ export class ReplicationClient {
   readonly #client: Client;
   readonly #instanceId: string;
   #service: ServiceName | undefined;
+  /** The other side has said that the connection will end. */
+  #isEnding = false;
 
   private constructor(grpc: Grpc, options: ReplicationClientOptions & { address: ListenAddress }) {
     const { address, instanceId, security, keepalive = CLIENT_KEEPALIVE } = options;
@@ -97,7 +100,7 @@ export class ReplicationClient {
     this.#instanceId = instanceId;
     this.#client = new grpc.Client(
       `dns:${formatAddress(address)}`,
-      credentialsOf(grpc, { hostname: address.hostname, security }),
+      withoutGoaways(credentialsOf(grpc, { hostname: address.hostname, security }), () => this.#isEnding = true),
       {
         ...sharedOptions(keepalive),
         ...isIP(address.hostname) ? NAME_FOR_ADDRESS : {},
@@ -177,7 +180,7 @@ export class ReplicationClient {
         bytes,
         this.#metadata(),
         { deadline },
-        (error, answer) => error || !answer ? reject(toRpcError(this.#grpc, error)) : resolve(answer),
+        (error, answer) => error || !answer ? reject(this.#errorOf(error)) : resolve(answer),
       );
       cancelOn(signal, call);
     });
@@ -195,7 +198,14 @@ export class ReplicationClient {
       this.#metadata(),
     );
     cancelOn(signal, call);
-    return new MessageStream(call, { ...codecs, grpc: this.#grpc });
+    return new MessageStream(call, { ...codecs, toError: (error) => this.#errorOf(error) });
+  }
+
+  /** A connection that the other side has ended is no fault of the network. */
+  #errorOf(error: unknown): RpcError {
+    const found = toRpcError(this.#grpc, error);
+    const isOver = this.#isEnding && found.code === "UNAVAILABLE";
+    return isOver ? new RpcError(found.code, "the other side is closing the connection") : found;
   }
 
   #metadata(): Metadata {

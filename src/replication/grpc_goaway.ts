@@ -1,5 +1,7 @@
-import { Duplex } from "node:stream";
 import type { Buffer } from "node:buffer";
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import type { ChannelCredentials } from "@grpc/grpc-js";
 
 /** Bytes with which a client begins: `PRI * HTTP/2.0` and what follows. */
 const PREFACE_BYTES = 24;
@@ -15,10 +17,16 @@ export class GoawayFilter {
   /** A header that has not come whole. */
   readonly #header = new Uint8Array(FRAME_HEADER_BYTES);
   #headerBytes = 0;
+  #found = 0;
 
   /** @param options.hasPreface whether it comes from a client */
   constructor({ hasPreface }: { hasPreface: boolean }) {
     this.#passing = hasPreface ? PREFACE_BYTES : 0;
+  }
+
+  /** Frames that were taken out. */
+  get found(): number {
+    return this.#found;
   }
 
   /** What of these bytes is to be passed on; views of them but for headers that came in pieces. */
@@ -49,6 +57,7 @@ export class GoawayFilter {
     this.#headerBytes = 0;
     if (type === GOAWAY) {
       this.#dropping = length;
+      this.#found++;
       return;
     }
     passed.push(this.#header.slice());
@@ -56,13 +65,21 @@ export class GoawayFilter {
   }
 }
 
+/** Which end of a connection a socket is, and what is to be done when the other one wants to end it. */
+export interface GoawayOptions {
+  side: "client" | "server";
+  /** The other side has sent a GOAWAY. */
+  onGoaway?: () => void;
+}
+
 /**
- * A client's connection on which no GOAWAY goes either way. The runtime's HTTP/2 ends the whole process when one comes on
- * a connection that has had streams (denoland/deno#36788), here or at a boat; that the other side has gone, the end of
- * the connection says as well.
+ * A connection on which no GOAWAY goes either way. The runtime's HTTP/2 ends the whole process when one comes on a
+ * connection that has had streams (denoland/deno#36788), here or at the other side; that this has gone, the end of the
+ * connection says as well.
  */
-export function withoutGoaway(socket: Duplex): Duplex {
-  const [incoming, outgoing] = [new GoawayFilter({ hasPreface: true }), new GoawayFilter({ hasPreface: false })];
+export function withoutGoaway(socket: Duplex, { side, onGoaway }: GoawayOptions): Duplex {
+  const incoming = new GoawayFilter({ hasPreface: side === "server" });
+  const outgoing = new GoawayFilter({ hasPreface: side === "client" });
   const duplex = new Duplex({
     read: () => void socket.resume(),
     write: (chunk: Buffer, _encoding, done) => {
@@ -81,12 +98,48 @@ export function withoutGoaway(socket: Duplex): Duplex {
     },
   });
   socket.on("data", (bytes: Uint8Array) => {
+    const before = incoming.found;
     let hasRoom = true;
     for (const piece of incoming.push(bytes)) hasRoom = duplex.push(piece);
     if (!hasRoom) socket.pause();
+    if (incoming.found > before) onGoaway?.();
   });
   socket.on("end", () => duplex.push(null));
   socket.on("error", (error) => duplex.destroy(error));
   socket.on("close", () => duplex.destroy());
   return duplex;
+}
+
+/** What a server has said before its GOAWAY may take so long to be read, milliseconds. */
+const GRACE_MS = 100;
+
+/**
+ * The same credentials, whose connections get no GOAWAY: `onGoaway` is told instead, and the connection ends soon after.
+ */
+export function withoutGoaways(credentials: ChannelCredentials, onGoaway: () => void): ChannelCredentials {
+  const createConnector = credentials._createSecureConnector.bind(credentials);
+  const guard = (socket: Socket) => {
+    const guarded = withoutGoaway(socket, {
+      side: "client",
+      onGoaway: () => {
+        onGoaway();
+        const timer = setTimeout(() => guarded.destroy(), GRACE_MS);
+        guarded.once("close", () => clearTimeout(timer));
+      },
+    });
+    // The library decides whether a connection keeps the process alive.
+    return Object.assign(guarded, { ref: () => socket.ref(), unref: () => socket.unref() });
+  };
+  return Object.assign(credentials, {
+    _createSecureConnector: (...args: Parameters<typeof createConnector>) => {
+      const connector = createConnector(...args);
+      const connect = connector.connect.bind(connector);
+      return Object.assign(connector, {
+        connect: async (plain: Socket) => {
+          const { socket, ...rest } = await connect(plain);
+          return { ...rest, socket: guard(socket) };
+        },
+      });
+    },
+  });
 }

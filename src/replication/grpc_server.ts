@@ -22,6 +22,7 @@ import {
   type ServiceName,
   sharedOptions,
   toBuffer,
+  toRpcError,
 } from "./grpc.ts";
 import type { Caller, ClientCertificate, Credentials } from "./grpc_identity.ts";
 import { withoutGoaway } from "./grpc_goaway.ts";
@@ -153,7 +154,7 @@ export class ReplicationServer {
     codecs: StreamCodecs<In, Out>;
     answer: (stream: MessageStream<In, Out>, caller: Caller) => Promise<void>;
   }): void {
-    const stream = new MessageStream(call, { ...codecs, grpc: this.#grpc });
+    const stream = new MessageStream(call, { ...codecs, toError: (error) => toRpcError(this.#grpc, error) });
     this.#streams.add(stream);
     this.#run(async () => {
       await answer(stream, this.#callerOf(call, { name }));
@@ -206,7 +207,13 @@ function served(socket: Duplex): Duplex {
   // Only what the TLS server has verified is a certificate.
   const isVerified = socket instanceof TLSSocket && socket.authorized;
   const peerCertificate = isVerified ? socket.getPeerCertificate(true) : undefined;
-  return Object.assign(withoutGoaway(socket), { remoteAddress, remotePort, localAddress, localPort, peerCertificate });
+  return Object.assign(withoutGoaway(socket, { side: "server" }), {
+    remoteAddress,
+    remotePort,
+    localAddress,
+    localPort,
+    peerCertificate,
+  });
 }
 
 type ServerCall = Pick<ServerUnaryCall<Buffer, Buffer>, "getPeer" | "metadata">;

@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 import type { Codec } from "./codec.ts";
-import { type Grpc, RpcError, toBuffer, toRpcError } from "./grpc.ts";
+import { RpcError, toBuffer } from "./grpc.ts";
 
 /** How messages of both directions become bytes and back. */
 export interface StreamCodecs<In, Out> {
@@ -32,15 +32,18 @@ export class MessageStream<In, Out> implements AsyncIterable<In> {
   #ended = false;
   #wake: PromiseWithResolvers<void> | undefined;
 
-  /** Takes over a call of the library. */
-  constructor(call: ByteCall, { grpc, ...codecs }: StreamCodecs<In, Out> & { grpc: Grpc }) {
+  /** Takes over a call of the library. `toError` says what its errors are to us. */
+  constructor(
+    call: ByteCall,
+    { toError, ...codecs }: StreamCodecs<In, Out> & { toError: (error: unknown) => RpcError },
+  ) {
     this.#call = call;
     this.#codecs = codecs;
     const wake = () => this.#wakeUp();
     call.on("readable", wake);
     call.on("drain", wake);
     call.on("end", () => this.#endReading());
-    call.on("error", (error) => this.fail(toRpcError(grpc, error)));
+    call.on("error", (error) => this.fail(toError(error)));
     // Also heard after a regular end; then nobody is there to be told.
     call.on("cancelled", () => this.fail(new RpcError("CANCELLED", "the other side has gone")));
     call.on("close", () => this.fail(new RpcError("CANCELLED", "the stream is over")));

@@ -16,6 +16,9 @@ import {
 } from "../../src/replication/mod.ts";
 import type { CertificateFiles, TestAuthority } from "../support/certificates.ts";
 
+/** Type of the HTTP/2 frame that announces the end of a connection. */
+const GOAWAY = 7;
+
 /** What the simplest boat asks. */
 export const REQUEST: HandshakeRequest = {
   instanceId: "boat-001",
@@ -143,6 +146,18 @@ export class ServerFixture implements AsyncDisposable {
   /** Cuts all connections. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Tells all clients that their connections end: a GOAWAY frame for streams after `lastStream`, with a code and a word. */
+  goaway({ lastStream = 2 ** 31 - 1, code = 0, word = "" } = {}): void {
+    const text = new TextEncoder().encode(word);
+    const frame = new Uint8Array(17 + text.length);
+    const view = new DataView(frame.buffer);
+    view.setUint32(0, (8 + text.length) << 8 | GOAWAY);
+    view.setUint32(9, lastStream);
+    view.setUint32(13, code);
+    frame.set(text, 17);
+    for (const socket of this.#sockets) socket.write(frame);
   }
 
   /** A client of this server, or of what is on another port. */
