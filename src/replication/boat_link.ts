@@ -14,6 +14,7 @@ import {
   type LinkState,
   stepLink,
 } from "./link_state.ts";
+import type { HandshakeResponse } from "./messages.ts";
 import { type Range, Ranges } from "./ranges.ts";
 
 /** The run of numbers that a boat counts in. */
@@ -80,12 +81,15 @@ export class BoatLink {
   #nextTryUs = 0;
   /** Epochs begun without a handshake that was accepted since. */
   #renewals = 0;
+  /** What the cloud has of this run can come from here up to this number; higher ones are somebody else's. */
+  #ownThrough: number;
 
   constructor(options: BoatLinkOptions) {
     this.#options = options;
     this.#security = new LinkSecurity(options.tls, { log: options.log });
     this.#missing = new MissingNumbers();
     this.#known = this.#newRun();
+    this.#ownThrough = options.source.head;
   }
 
   /** Loads what connections need. That holds everything else up for a tenth of a second: to be done before frames come. */
@@ -95,6 +99,7 @@ export class BoatLink {
 
   /** Connects, and keeps connected from now on. */
   start(): void {
+    if (this.#looking === undefined) this.#ownThrough = this.#options.source.head;
     this.#looking ??= setInterval(() => void this.#look(), this.#options.lookEveryMs ?? LOOK_EVERY_MS);
     this.#on({ kind: "start" });
   }
@@ -112,6 +117,7 @@ export class BoatLink {
   newEpoch(): void {
     this.#missing = new MissingNumbers();
     this.#known = this.#newRun();
+    this.#ownThrough = this.#options.source.head;
     this.#reconnect();
   }
 
@@ -207,6 +213,7 @@ export class BoatLink {
     const connection = this.#connection;
     if (!connection) return;
     this.#keepHoles(connection);
+    if (connection.fromSeq > 0) this.#ownThrough = this.#options.source.head;
     this.#connection = undefined;
     const closing = connection.close(how).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
@@ -273,14 +280,14 @@ export class BoatLink {
   }
 
   #welcomed(connection: BoatConnection, { response, isPeer, missingFrames }: Welcome): void {
-    const { numbers, source, log, target } = this.#options;
-    const { cursor, durableThrough, liveStartFrom, holes, features } = response;
-    const highest = Math.max(cursor, durableThrough, liveStartFrom - 1, new Ranges(holes).last ?? 0);
+    const { numbers, log, target } = this.#options;
+    const { cursor, features } = response;
+    const highest = highestHeld(response, this.#missing.all);
     // A peer counts in one run for ever, whatever the boat says.
-    if (!isPeer && highest > source.head) {
+    if (!isPeer && highest > this.#ownThrough) {
       if (this.#renewals > 0) throw new Error(`the cloud has ${highest} in a run of numbers that was just begun`);
       this.#renewals++;
-      numbers.renew(`the cloud has ${highest} of this run, and here the newest is ${source.head}`);
+      numbers.renew(this.#whyRenewed(highest));
       return;
     }
     this.#renewals = 0;
@@ -288,6 +295,13 @@ export class BoatLink {
     this.#known = { ...this.#known, holes: [], backfillFrames: 0, sentThrough: connection.fromSeq - 1 };
     log.info("replication connected", { target, cursor, missing: missingFrames, features: features.join(" ") });
     this.#on({ kind: "welcomed", missingFrames, speaksWhenQuiet: features.includes("quiet-status") });
+  }
+
+  /** An old image of this boat was restored, or another machine has its identity. */
+  #whyRenewed(highest: number): string {
+    const unsent = this.#options.source.head - this.#ownThrough;
+    const kept = unsent === 0 ? "" : `; the ${unsent} frames since then stay on the boat alone`;
+    return `the cloud has ${highest} of this run, and from here it can have ${this.#ownThrough}${kept}`;
   }
 
   #failed(connection: BoatConnection, error: unknown): void {
@@ -317,4 +331,11 @@ export class BoatLink {
     this.#on({ kind: "stop" });
     this.#on({ kind: "start" });
   }
+}
+
+/** The highest number that a cloud has a frame of, by what it asks for. @param missing what it was told it cannot have */
+function highestHeld({ cursor, durableThrough, liveStartFrom, holes }: HandshakeResponse, missing: Ranges): number {
+  const held = new Ranges();
+  held.add(1, Math.max(cursor + 1, durableThrough + 1, liveStartFrom));
+  return held.subtract(new Ranges(holes)).subtract(missing).last ?? 0;
 }

@@ -117,7 +117,7 @@ Deno.test("a cloud that knows higher numbers of a run makes the boat begin anoth
     boat.bring(100);
     boat.link.start();
     await connected(boat);
-    assert.deepEqual(boat.renewals, ["the cloud has 5000 of this run, and here the newest is 100"]);
+    assert.deepEqual(boat.renewals, ["the cloud has 5000 of this run, and from here it can have 100"]);
     assert.deepEqual(cloud.requests.map(({ epoch, headSeq }) => [epoch?.toHex(), headSeq]), [
       [EPOCH.toHex(), 100],
       [boat.epoch.toHex(), 0],
