@@ -57,6 +57,9 @@ async function attacked(
   const epoch = Uint8Array.fromHex((await statusOf(lab, "boat-1")).epoch ?? "");
   const client = await impostorOf(lab, "boat-1");
   try {
+    // Without a word on what it has nobody may send anything; with it, the boat's own streams go on.
+    const headSeq = (await lab.boatStatus())?.local_head_seq ?? 0;
+    await client.handshake(greeting({ instanceId: "boat-1", headSeq, epoch }), TIMEOUT);
     const talk = new BlockTalk(client.backfill());
     await run(lab, { talk, blocks, epoch });
     await talk.end();
