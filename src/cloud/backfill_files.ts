@@ -1,6 +1,7 @@
 import { errorText, type Logger } from "../base/mod.ts";
 import { epochWordOf, JournalFile, type JournalIndex, nextFileName, parseFileName } from "../journal/mod.ts";
 import { type CheckedBlock, storedForm } from "./block_check.ts";
+import { findConflict } from "./block_conflict.ts";
 
 /** First part of the names of files with blocks that boats have sent. */
 export const BACKFILL_PREFIX = "backfill";
@@ -64,6 +65,11 @@ export class BackfillFiles {
    */
   write(blocks: readonly CheckedBlock[], epoch: Uint8Array<ArrayBuffer>): Promise<number> {
     return this.#inTurn(() => this.#write(blocks, epoch));
+  }
+
+  /** See {@linkcode findConflict}. */
+  conflict(block: CheckedBlock, epoch: Uint8Array<ArrayBuffer>): Promise<number | undefined> {
+    return findConflict(block, { index: this.#options.index, epoch });
   }
 
   /** Ends all files, and takes no more blocks. What fails here is mended when the boat's journal is opened. */

@@ -155,7 +155,9 @@ export class BackfillSession implements InstanceSession {
     const { epoch } = record;
     // What waits was checked for the numbers that were the boat's when it came.
     if (this.#ended) throw this.#ended;
-    const blocks = this.#nextBlocks();
+    const blocks = await this.#withoutConflicts(this.#nextBlocks(), files);
+    // Another machine may have come while we looked.
+    if (this.#ended) throw this.#ended;
     if (blocks.length === 0 || epoch === undefined) return;
     const bytes = await files.write(blocks, Uint8Array.fromHex(epoch));
     // A handshake may have begun other numbers meanwhile.
@@ -163,6 +165,29 @@ export class BackfillSession implements InstanceSession {
     for (const block of blocks) this.#count(block);
     record.counters.backfillBytes += bytes;
     this.#blocks += blocks.length;
+  }
+
+  /** Leaves out blocks with numbers that are here with other frames: to go on would mix two machines' frames. */
+  async #withoutConflicts(blocks: CheckedBlock[], files: BackfillFiles): Promise<CheckedBlock[]> {
+    const { instance } = this.#options;
+    const { received, record } = instance;
+    const { blockEpoch } = record;
+    // Peers' boats may count anew without telling.
+    if (blockEpoch === undefined) return blocks;
+    const good: CheckedBlock[] = [];
+    for (const block of blocks) {
+      const { seqs } = block;
+      const isOverlapping = received.decide(seqs).kind === "overlapping";
+      const conflict = isOverlapping ? await files.conflict(block, blockEpoch) : undefined;
+      if (conflict === undefined) good.push(block);
+      else {
+        record.counters.verifyFailures++;
+        const reason = `Frame ${conflict} is here with other content: two machines may be this boat`;
+        instance.note("block_received", `refused: ${reason}`);
+        this.#reject(seqs.start, reason);
+      }
+    }
+    return good;
   }
 
   /** A block is on disk. */

@@ -5,13 +5,14 @@ import { BackfillSession } from "../../src/cloud/backfill_session.ts";
 import { backfillStatusCodec, backfillUpstreamCodec } from "../../src/replication/codec.ts";
 import { loadGrpc } from "../../src/replication/grpc.ts";
 import { type ByteCall, MessageStream } from "../../src/replication/grpc_stream.ts";
-import { RpcError } from "../../src/replication/mod.ts";
+import { type RejectedBlock, RpcError } from "../../src/replication/mod.ts";
 import { code, TIMEOUT } from "../replication/fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
+import { START_US } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
 import { wireBlock } from "./block_check_fixture.ts";
-import { batch, CloudFixture, type CloudInit, request, statusWith } from "./cloud_fixture.ts";
+import { batch, CloudFixture, type CloudInit, framesIn, request, statusWith, wanted } from "./cloud_fixture.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
 
@@ -46,6 +47,38 @@ test("live frames of a run that another machine has ended meanwhile are not take
     code("FAILED_PRECONDITION", /two machines/),
   );
 });
+
+for (const isOnDisk of [true, false]) {
+  const where = isOnDisk ? "on disk" : "about to be";
+  test(`a block of numbers that are ${where} with other frames is refused, and not a frame is mixed`, async (cloud) => {
+    cloud.settings.syncIntervalMs = isOnDisk ? 20 : 3_600_000;
+    const { client } = await cloud.greeted();
+    const live = client.live();
+    await live.send(batch(1, 100));
+    await eventually("frames", () => cloud.boat.received.cursor === 100);
+    if (isOnDisk) await eventually("disk", () => cloud.boat.acknowledge() === 100);
+    const { client: clone, response } = await cloud.greeted({ headSeq: 301 });
+    assert.deepEqual(response.holes, [{ start: 101, end: 301 }]);
+    const backfill = clone.backfill();
+    const good = wireBlock({ firstSeq: 51, frames: 100 });
+    await backfill.send({ block: wireBlock({ firstSeq: 91, frames: 100, startUs: START_US + 1 }) });
+    await backfill.send({ block: good });
+    const rejected: RejectedBlock[] = [];
+    for await (const answer of backfill) {
+      rejected.push(...answer.rejected);
+      if (cloud.boat.received.cursor === 150) break;
+    }
+    assert.deepEqual(rejected, [{
+      baseSeq: 91,
+      reason: "Frame 91 is here with other content: two machines may be this boat",
+    }]);
+    const { counters, holes } = cloud.boat.summary();
+    assert.deepEqual([counters.verifyFailures, counters.backfillFrames, holes[0]?.start], [1, 50, 151]);
+    assert.match(cloud.boat.events.list().map(({ detail }) => detail).join(), /refused: Frame 91/);
+    await cloud.instances.stop();
+    assert.deepEqual(await framesIn(cloud.boat.directory), Array.from({ length: 150 }, (_, i) => wanted(i + 1)));
+  });
+}
 
 /** A call on which the same message comes for ever, and what is sent is never read. */
 class UnheardCall implements ByteCall {
