@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { audit } from "../../scripts/audit/audit.ts";
+import { eventually } from "../support/eventually.ts";
+import { inFolder } from "../support/folder.ts";
+import { mayMount, mount, unmount } from "../support/mounts.ts";
+import { needs } from "../support/needs.ts";
+import { assertAllThere, healthOf, linkOf, traffic } from "../support/replication_faults.ts";
+import { ReplicationLab } from "../support/replication_lab.ts";
+
+const MOUNTS = needs({
+  permissions: ["run", "read", "write", "net", "env", "sys"],
+  others: { "the right to mount": mayMount() },
+});
+/** So that new files are wanted soon; those that are open can be written all the same. */
+const SMALL_FILES = ["-journal-block-size", "4096", "-journal-rotate-size", "8KB"];
+
+/** What the boat has been told is safe is in the cloud's files. */
+async function assertAcknowledged(lab: ReplicationLab, dataDirectory: string): Promise<void> {
+  const acknowledged = (await linkOf(lab))?.cloud_durable_seq ?? 0;
+  assert.ok(acknowledged > 0);
+  const { epochs } = await audit({ boat: `${lab.folder}/journal`, cloud: `${dataDirectory}/boat-1` });
+  const [{ missing, extra, different }] = epochs as [typeof epochs[0]];
+  assert.deepEqual([extra.count, different.count], [0, 0]);
+  const first = missing.first[0]?.start ?? Infinity;
+  assert.ok(first > acknowledged, `${acknowledged} is said to be safe, and ${first} is missing`);
+}
+
+Deno.test({
+  name:
+    "a cloud whose disk turns read-only says so, acknowledges nothing more, and has every frame once when it is over",
+  ...MOUNTS,
+  fn: () =>
+    inFolder(async (folder) => {
+      const dataDirectory = `${folder}/data`;
+      await Deno.mkdir(dataDirectory);
+      await using lab = await ReplicationLab.start({ rate: 800, dataDirectory, cloudFlags: SMALL_FILES });
+      await lab.connected();
+      await eventually("something safe", async () => ((await linkOf(lab))?.cloud_durable_seq ?? 0) > 0);
+      mount(["--bind", dataDirectory, dataDirectory]);
+      try {
+        mount(["-o", "remount,bind,ro", dataDirectory]);
+        await eventually("the cloud to say so", async () => {
+          return (await lab.cloudStatus())?.recording.state === "failing";
+        });
+        const { status, components } = await healthOf(lab, "cloud");
+        assert.deepEqual([status, components["recording"]?.status], ["unhealthy", "unhealthy"]);
+        assert.match(components["recording"]?.message ?? "", /1 of 1 boats cannot be recorded/);
+        // Frames wait in memory; a boat that comes is told.
+        lab.proxy.cut("rst");
+        await eventually("the boat to be told", async () => {
+          const { status, message = "" } = (await healthOf(lab, "boat")).components["replication"] ?? {};
+          return status === "degraded" && /UNAVAILABLE: .*nothing can be recorded/.test(message);
+        });
+        await traffic(lab, 500);
+        await assertAcknowledged(lab, dataDirectory);
+        assert.notEqual(await lab.text("cloud", "/livez"), undefined);
+      } finally {
+        unmount(dataDirectory);
+      }
+      await assertAllThere(lab);
+    }),
+});
