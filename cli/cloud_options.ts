@@ -31,6 +31,7 @@ export interface CloudSettings
   maxLiveLagFrames: number;
   maxInstances: number;
   brokerIdleTimeoutMs: number;
+  maxIdleBrokers: number;
   ringFrames: number;
   maxValues: number;
   deviceIdleTimeoutMs: number;
@@ -98,7 +99,7 @@ const boatOptions: Options<
 };
 
 const memoryOptions: Options<
-  Pick<CloudSettings, "brokerIdleTimeoutMs" | "ringFrames" | "maxValues" | "deviceIdleTimeoutMs">
+  Pick<CloudSettings, "brokerIdleTimeoutMs" | "maxIdleBrokers" | "ringFrames" | "maxValues" | "deviceIdleTimeoutMs">
 > = {
   brokerIdleTimeoutMs: duration({
     name: "broker-idle-timeout",
@@ -106,6 +107,16 @@ const memoryOptions: Options<
     default: 5 * 60_000,
     minMs: 1000,
     help: "A boat that neither sends nor is asked about for so long leaves the memory.",
+    group: MEMORY,
+    reloadable: true,
+  }),
+  maxIdleBrokers: integer({
+    name: "max-idle-brokers",
+    key: "broker.max-idle",
+    default: CLOUD_DEFAULTS.maxIdleBrokers,
+    max: 1_000_000,
+    help:
+      "Most boats in memory that neither send nor are asked about; those that were longest ago leave it before their time.",
     group: MEMORY,
     reloadable: true,
   }),

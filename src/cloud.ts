@@ -39,6 +39,8 @@ export interface CloudLimits {
   maxInstances: number;
   /** A boat that neither sends nor is asked about leaves the memory after so long, milliseconds; default 5 minutes. */
   brokerIdleTimeoutMs: number;
+  /** Most boats in memory that neither send nor are asked about, default 500. */
+  maxIdleBrokers: number;
   /** A device that says nothing for so long while its boat sends is removed, milliseconds; 0: never. Default 5 minutes. */
   deviceIdleTimeoutMs: number;
   /** Who may ask; none (the default): everybody. */
@@ -195,9 +197,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
 function limitsOf(options: CloudOptions): CloudLimits {
   const { maxHistory, maxSessions, maxBufferDurationMs, tokens } = { ...BOAT_DEFAULTS, ...options };
   const { maxStreams, rateLimit, rateBurst, maxLiveLagFrames, maxInstances } = { ...CLOUD_DEFAULTS, ...options };
-  const { brokerIdleTimeoutMs, deviceIdleTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
-  const boats = { rateLimit, rateBurst, maxLiveLagFrames, maxInstances, brokerIdleTimeoutMs, deviceIdleTimeoutMs };
-  return { ...boats, tokens, maxStreams, maxHistory, maxSessions, maxBufferDurationMs };
+  const { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
+  const boats = { rateLimit, rateBurst, maxLiveLagFrames, maxInstances };
+  const memory = { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs };
+  return { ...boats, ...memory, tokens, maxStreams, maxHistory, maxSessions, maxBufferDurationMs };
 }
 
 /** Makes the replicas of boats. */

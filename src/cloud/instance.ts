@@ -259,17 +259,23 @@ export class Instance {
     return this.received.ack;
   }
 
-  /** Closes what is idle, and writes down what is known. Once a second. */
-  keepHouse(): void {
+  /** For how long nobody has used what is open, milliseconds; 0: somebody does, or nothing is open. */
+  idleMs(nowMs: number): number {
+    if (!this.isOpen || this.#live || this.#backfill) return 0;
+    return Math.min(nowMs - this.#usedMs, this.#stores.replica?.idleMs(nowMs) ?? Infinity);
+  }
+
+  /** Closes what is idle for so long, and writes down what is known. Once a second. */
+  keepHouse(timeoutMs: number): void {
     if (!this.isOpen) return;
-    const { clock, settings } = this.#options;
+    const { clock } = this.#options;
     const nowMs = clock.monoMs();
     this.#stores.settle();
     this.#stores.replica?.keepHouse();
     if (this.#isNews && nowMs - this.#savedMs >= STATE_EVERY_MS) this.#save();
-    if (!this.#isIdle(nowMs, settings().brokerIdleTimeoutMs)) return;
+    if (this.idleMs(nowMs) < timeoutMs) return;
     void this.#inTurn(async () => {
-      if (this.#isIdle(clock.monoMs(), settings().brokerIdleTimeoutMs)) await this.#close();
+      if (this.idleMs(clock.monoMs()) >= timeoutMs) await this.#close();
     });
   }
 
@@ -315,11 +321,6 @@ export class Instance {
     received.forget({ start: seq, end: seq + 1 });
     counters.refusedFrames++;
     throw unavailable(`frame ${seq} cannot be kept: ${this.#stores.failure ?? "the disk is too slow"}`);
-  }
-
-  #isIdle(nowMs: number, timeoutMs: number): boolean {
-    if (!this.isOpen || this.#live || this.#backfill) return false;
-    return nowMs - this.#usedMs >= timeoutMs && (this.#stores.replica?.idleMs(nowMs) ?? Infinity) >= timeoutMs;
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

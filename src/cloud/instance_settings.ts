@@ -22,6 +22,8 @@ export interface InstanceSettings {
   compression: "none" | "zstd";
   /** What a boat that is away has open is closed after so long without use, milliseconds. */
   brokerIdleTimeoutMs: number;
+  /** Most boats that are open although nobody uses them: those that were used longest ago are closed before their time. */
+  maxIdleBrokers: number;
   /** Frames in the ring of a boat that is here. */
   ringFrames: number;
   /** A device that was silent for so long, by the boat's newest frame, is forgotten; milliseconds, 0: never. */
@@ -44,6 +46,7 @@ export const INSTANCE_DEFAULTS: InstanceSettings = {
   maxBacklogBytes: 2 * 1024 * 1024,
   compression: "zstd",
   brokerIdleTimeoutMs: 300_000,
+  maxIdleBrokers: 500,
   ringFrames: 65_536,
   deviceIdleTimeoutMs: 300_000,
   maxInstances: 10_000,

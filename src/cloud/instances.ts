@@ -21,6 +21,8 @@ export interface InstancesOptions {
 /** States that are read at a time when a cloud starts. */
 const READ_AT_ONCE = 32;
 const DIRECTORY_MODE = 0o700;
+/** Where too many boats are open, one that nobody uses goes after so long: its boat may be between two calls. */
+const SURPLUS_AFTER_MS = 2000;
 
 /** All boats that a cloud knows, in the order of their ids. */
 export class Instances implements Iterable<Instance> {
@@ -100,9 +102,21 @@ export class Instances implements Iterable<Instance> {
     return await coming;
   }
 
-  /** Closes what is idle, and writes down what is known. Once a second. */
+  /** Closes what is idle, or too much, and writes down what is known. Once a second. */
   keepHouse(): void {
-    for (const instance of this.#byId.values()) instance.keepHouse();
+    const { clock, settings } = this.#options;
+    const { brokerIdleTimeoutMs, maxIdleBrokers } = settings();
+    const nowMs = clock.monoMs();
+    const idle: { instance: Instance; idleMs: number }[] = [];
+    for (const instance of this.#byId.values()) {
+      const idleMs = instance.idleMs(nowMs);
+      if (idleMs >= SURPLUS_AFTER_MS) idle.push({ instance, idleMs });
+    }
+    idle.sort((a, b) => b.idleMs - a.idleMs);
+    const surplus = new Set(idle.slice(0, Math.max(0, idle.length - maxIdleBrokers)).map(({ instance }) => instance));
+    for (const instance of this.#byId.values()) {
+      instance.keepHouse(surplus.has(instance) ? SURPLUS_AFTER_MS : brokerIdleTimeoutMs);
+    }
   }
 
   /** Ends all streams, writes everything down, and lets the directory go. */

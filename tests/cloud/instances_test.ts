@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { FileError, silentLogger } from "../../src/base/mod.ts";
 import { RingPool } from "../../src/broker/mod.ts";
-import { Instances, type InstanceSettings, type OpenReplica, Replica } from "../../src/cloud/mod.ts";
+import { type Instance, Instances, type InstanceSettings, type OpenReplica, Replica } from "../../src/cloud/mod.ts";
 import { compileFilter } from "../../src/filter/mod.ts";
 import { manufacturerCode } from "../../src/pgn/mod.ts";
 import { RpcError } from "../../src/replication/mod.ts";
@@ -236,4 +236,26 @@ test("a boat's new run of numbers begins in its replica, too, and other buses ma
   await cloud.greeted({ epoch, busNames: ["can0", "can1"] });
   assert.equal(cloud.boat.runningReplica, undefined);
   assert.deepEqual((await cloud.boat.replica()).broker.buses, ["can0", "can1"]);
+}, CLOUD);
+
+test("boats that many readers have opened and nobody uses leave the memory before their time", async (folder) => {
+  const clock = new FakeClock();
+  const settings = { brokerIdleTimeoutMs: 300_000, maxIdleBrokers: 2 };
+  await using cloud = await CloudFixture.start(folder, { clock, settings });
+  const boats: Instance[] = [];
+  for (const id of ["boat-1", "boat-2", "boat-3", "boat-4"]) {
+    const boat = await cloud.instances.ensure(id);
+    await boat.handshake(request({ instanceId: id }));
+    boats.push(boat);
+    clock.advance(10);
+  }
+  const [first] = boats;
+  await first!.enterLive({ end: () => {} });
+  const open = () => boats.filter(({ isOpen }) => isOpen).map(({ id }) => id);
+  cloud.instances.keepHouse();
+  assert.equal(open().length, 4, "they may be between two calls");
+  clock.advance(2000);
+  cloud.instances.keepHouse();
+  await eventually("the one that was used longest ago to go", () => open().length === 3);
+  assert.deepEqual(open(), ["boat-1", "boat-3", "boat-4"]);
 }, CLOUD);
