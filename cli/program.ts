@@ -2,10 +2,12 @@ import { growing, readNotifySettings, SystemdNotifier } from "@vessel/gateway";
 import { errorText, Logger } from "@vessel/gateway/settings";
 import type { FileSettings, ProgramSettings, RunSettings } from "./common_options.ts";
 import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
+import { Interrupted, interruption } from "./interrupt.ts";
 import { describeProblem, type Environment, parseCommandLine } from "./options.ts";
 import { runInstead, tracedCommand } from "./otel.ts";
 import { type Reload, reloadSettings } from "./reload.ts";
 import { loadSettings, type SettingsSubject } from "./settings.ts";
+import { type Output, OutputClosed, processErrors, processOutput } from "./terminal.ts";
 import { formatReport } from "./validate.ts";
 
 /** A program: its name, words for help, table and rules. */
@@ -25,6 +27,14 @@ export interface Surroundings {
   print(text: string): void;
   /** Prints a line on standard error. */
   complain(text: string): void;
+  /** Where much is written; default standard output. Get it by {@linkcode outputOf}. */
+  output?: Output;
+  /** For what is not the answer; default standard error. Get it by {@linkcode errorsOf}. */
+  errors?: Output;
+  /** What is read; default standard input. */
+  input?: ReadableStream<Uint8Array>;
+  /** Ends what runs until it is stopped; default Ctrl-C and SIGTERM. Get it by {@linkcode stoppedBy}. */
+  stopping?: AbortSignal;
 }
 
 /** A program with its settings read, or one that is done already (help, version, wrong settings). */
@@ -113,7 +123,10 @@ export async function runOnce<S extends ProgramSettings>(
   program: Program<S>,
   { around, run }: {
     around: Surroundings;
-    /** Answers the exit code; what it throws is one line on standard error and exit code 1. */
+    /**
+     * Answers the exit code. What it throws is one line on standard error and exit code 1, or 2 of a SettingsError; a
+     * reader of its output that has gone, and Ctrl-C, are exit code 0.
+     */
     run: (settings: S, positionals: readonly string[]) => Promise<number>;
   },
 ): Promise<number> {
@@ -122,9 +135,25 @@ export async function runOnce<S extends ProgramSettings>(
   try {
     return await run(prepared.settings, prepared.positionals);
   } catch (error) {
+    if (error instanceof OutputClosed || error instanceof Interrupted) return EXIT.ok;
     around.complain(`${program.name}: ${errorText(error)}`);
-    return EXIT.failure;
+    return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
   }
+}
+
+/** Where a command writes its answer. */
+export function outputOf({ output, environment }: Surroundings): Output {
+  return output ?? processOutput(environment);
+}
+
+/** Where a command writes what is not the answer. */
+export function errorsOf({ errors, environment }: Surroundings): Output {
+  return errors ?? processErrors(environment);
+}
+
+/** Ends what runs until it is stopped: aborted with {@linkcode Interrupted}, which `runOnce` takes for a good end. */
+export function stoppedBy({ stopping }: Surroundings): AbortSignal {
+  return stopping ?? interruption();
 }
 
 /**

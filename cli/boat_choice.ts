@@ -1,0 +1,151 @@
+import {
+  type Client,
+  type ClientOptions,
+  connect,
+  type Filter,
+  type FindBoatsOptions,
+  type FoundBoat,
+} from "@vessel/gateway";
+import { errorText } from "@vessel/gateway/settings";
+import { BoatPlaces, placeOf, type ServerPlace } from "./boat_places.ts";
+import type { ClientConfig, ConfiguredBoat, Exclusions } from "./client_config.ts";
+import type { ServerChoice } from "./client_options.ts";
+import type { Environment } from "./options.ts";
+
+/** A server, and what is known of it beside. */
+export interface ChosenServer {
+  client: Client;
+  /** For people: the boat's name, or the address. */
+  label: string;
+  /** What the configuration never wants to see. */
+  exclusions: Filter;
+  /** Where requests go now, for people: `aurora (http://192.168.1.5:8089)`. */
+  place(): string;
+}
+
+/** Looks for boat servers on the network, as `findBoats` does. */
+export type Discover = (options: FindBoatsOptions) => Promise<FoundBoat[]>;
+
+/** What a choice is made by. */
+export interface ChoiceParts {
+  config: ClientConfig;
+  discover: Discover;
+  /** `VBG_BOAT` is looked at; default: nothing. */
+  environment?: Environment;
+  /** Ends the looking, and everything that the client does. */
+  signal?: AbortSignal;
+  /** How the client talks to the server. */
+  options?: Omit<ClientOptions, "token" | "signal">;
+}
+
+/** No server can be asked: none is there, or it is not clear which. */
+export class NoServerError extends Error {
+  override readonly name = "NoServerError";
+}
+
+const MDNS_TIMEOUT_MS = 2000;
+
+/**
+ * Chooses the server: `-server`, else the boat of `-boat`, `VBG_BOAT`, `default-boat`, or the only boat of the
+ * configuration, else the only server on the network. A boat is looked for on the network, then in its cloud; and so again
+ * by the client when a connection was lost.
+ *
+ * @throws {NoServerError} there is none, or there are several and none was named
+ */
+export async function chooseServer(settings: ServerChoice, parts: ChoiceParts): Promise<ChosenServer> {
+  const { config, signal, options, environment = {} } = parts;
+  if (settings.server !== undefined) {
+    const token = settings.token;
+    const client = connect(settings.server, { ...options, ...(token && { token }), ...(signal && { signal }) });
+    const { server } = settings;
+    return { client, label: server, exclusions: filterOfExclusions(config.exclude), place: () => server };
+  }
+  const name = settings.boat ?? (environment.VBG_BOAT || config.defaultBoat || onlyBoat(config));
+  const boat = name === undefined ? undefined : config.boats.get(name);
+  if (settings.cloud && !boat?.cloud) throw new NoServerError(noCloud(name, config));
+  const find = () => findPlace({ name, boat, settings, parts });
+  const places = new BoatPlaces(find, { first: await find(), fetch: options?.fetch });
+  const { label } = places.current;
+  return {
+    client: connect(places.base, { ...options, fetch: places.fetch, ...(signal && { signal }) }),
+    label: name ?? label,
+    exclusions: filterOfExclusions(config.exclude, boat?.exclude),
+    place: () => `${places.current.label} (${places.current.url})`,
+  };
+}
+
+interface Wanted {
+  name: string | undefined;
+  boat: ConfiguredBoat | undefined;
+  settings: ServerChoice;
+  parts: ChoiceParts;
+}
+
+async function findPlace(wanted: Wanted): Promise<ServerPlace> {
+  const { name, boat, settings } = wanted;
+  const token = settings.token ?? boat?.token;
+  const found = settings.cloud || (boat && boat.mdns === undefined) ? { boats: [] } : await lookFor(wanted);
+  const [first, ...others] = found.boats;
+  if (first && (name !== undefined || others.length === 0)) {
+    return { label: name ?? first.name, url: first.url, root: first.url, token };
+  }
+  if (name !== undefined && boat?.cloud !== undefined) return placeOf(boat.cloud, { name, token });
+  if (first) {
+    const names = found.boats.map((each) => `"${each.name}"`).join(", ");
+    throw new NoServerError(`There are several boats on the network, ${names}: -boat names one`);
+  }
+  throw new NoServerError(notFound(wanted, found.failure));
+}
+
+async function lookFor({ name, boat, settings, parts }: Wanted): Promise<{ boats: FoundBoat[]; failure?: string }> {
+  const wantedName = boat?.mdns ?? name;
+  const timeoutMs = timeoutOf(settings, parts.config);
+  const { signal } = parts;
+  signal?.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const give = () => aborted.reject(signal?.reason);
+  signal?.addEventListener("abort", give);
+  try {
+    const looking = parts.discover({ timeoutMs, ...(wantedName !== undefined && { name: wantedName }) });
+    return { boats: await Promise.race([looking, aborted.promise]) };
+  } catch (error) {
+    signal?.throwIfAborted();
+    return { boats: [], failure: errorText(error) };
+  } finally {
+    signal?.removeEventListener("abort", give);
+  }
+}
+
+function notFound({ name, boat, settings, parts: { config } }: Wanted, failure: string | undefined): string {
+  const within = `within ${timeoutOf(settings, config) / 1000} s`;
+  const why = failure === undefined ? "" : ` (${failure})`;
+  if (name === undefined) return `No boat server was found on the network ${within}${why}: -server names one`;
+  const asked = boat?.mdns === undefined || boat.mdns === name ? `"${name}"` : `"${name}" (mdns "${boat.mdns}")`;
+  const known = [...config.boats.keys()].map((each) => `"${each}"`).join(", ");
+  const cloud = boat
+    ? "the configuration names no cloud for it"
+    : `the configuration does not know it${known && `, but ${known}`}`;
+  return `Boat ${asked} was not found on the network ${within}${why}, and ${cloud}`;
+}
+
+function noCloud(name: string | undefined, { path }: ClientConfig): string {
+  const where = path ?? "the configuration, which is not there";
+  if (name === undefined) return `No boat was chosen whose cloud could be asked: -boat names one of ${where}`;
+  return `Boat "${name}" has no cloud in ${where}`;
+}
+
+function timeoutOf({ mdnsTimeoutMs }: ServerChoice, config: ClientConfig): number {
+  return mdnsTimeoutMs ?? config.mdnsTimeoutMs ?? MDNS_TIMEOUT_MS;
+}
+
+function onlyBoat({ boats }: ClientConfig): string | undefined {
+  const [name] = boats.keys();
+  return boats.size === 1 ? name : undefined;
+}
+
+/** The exclusions of several places together. */
+function filterOfExclusions(...several: readonly (Exclusions | undefined)[]): Filter {
+  const pgns = several.flatMap((each) => each?.pgns ?? []);
+  const names = several.flatMap((each) => each?.names ?? []);
+  return { ...(pgns.length > 0 && { exclude_pgn: pgns }), ...(names.length > 0 && { exclude_name: names }) };
+}

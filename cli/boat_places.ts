@@ -1,0 +1,80 @@
+import type { Fetch } from "@vessel/gateway";
+
+/** Where a boat can be asked now. */
+export interface ServerPlace {
+  /** For people. */
+  label: string;
+  /** Base address of the boat's paths, without a slash at its end. */
+  url: string;
+  /** The server's own paths: the same, or of a cloud its root. */
+  root: string;
+  token: string | undefined;
+}
+
+/** Paths that a cloud has once, not for each boat. */
+const ROOT_PATHS = /^\/pgns(?:[/?]|$)/;
+/** Requests whose answer goes on for ever: after the first, each means that the one before was lost. */
+const STREAM_PATHS = /\/events(?:\?|$)/;
+
+/** Address of a boat in a cloud as a place. */
+export function placeOf(cloud: string, { name, token }: { name: string; token: string | undefined }): ServerPlace {
+  const address = cloud.replace(/\/+$/, "");
+  const [, root] = /^(.*)\/instances\/[^/]+$/.exec(address) ?? [];
+  const label = `${name} in the cloud`;
+  if (root !== undefined) return { label, url: address, root, token };
+  return { label, url: `${address}/instances/${encodeURIComponent(name)}`, root: address, token };
+}
+
+/**
+ * The requests of one client, sent to wherever its boat is: it is looked for again when it could not be reached, and
+ * when a stream is begun again. So a client keeps its place while the boat's address changes or its cloud stands in.
+ */
+export class BoatPlaces {
+  /** What the client takes for the server's address. */
+  readonly base: string;
+  readonly #find: () => Promise<ServerPlace>;
+  readonly #fetch: Fetch;
+  #place: ServerPlace;
+  #isLost = false;
+  #looking: Promise<ServerPlace> | undefined;
+  #streams = 0;
+
+  /** @param find looks for the boat; what it throws is a request that fails */
+  constructor(
+    find: () => Promise<ServerPlace>,
+    { first, fetch: given }: { first: ServerPlace; fetch?: Fetch | undefined },
+  ) {
+    this.#find = find;
+    this.#place = first;
+    this.base = first.url;
+    this.#fetch = given ?? ((...request) => fetch(...request));
+  }
+
+  /** Where requests go. */
+  get current(): ServerPlace {
+    return this.#place;
+  }
+
+  /** Sends a request of the client. */
+  readonly fetch: Fetch = async (address, init) => {
+    const path = address.slice(this.base.length);
+    const isAgain = STREAM_PATHS.test(path) && this.#streams++ > 0;
+    if (this.#isLost || isAgain) await this.#lookAgain();
+    const { url, root, token } = this.#place;
+    const headers = new Headers(init.headers);
+    if (token !== undefined) headers.set("Authorization", `Bearer ${token}`);
+    try {
+      return await this.#fetch((ROOT_PATHS.test(path) ? root : url) + path, { ...init, headers });
+    } catch (error) {
+      this.#isLost = true;
+      throw error;
+    }
+  };
+
+  /** One search at a time, whoever asks. */
+  async #lookAgain(): Promise<void> {
+    this.#looking ??= this.#find().finally(() => this.#looking = undefined);
+    this.#place = await this.#looking;
+    this.#isLost = false;
+  }
+}

@@ -1,0 +1,77 @@
+import { paint, printable } from "./terminal.ts";
+
+/** A column of a table. */
+export interface Column {
+  title: string;
+  /** Default `left`. */
+  align?: "left" | "right";
+  /** Most characters of a cell, whatever the width. */
+  max?: number;
+}
+
+/** How a table is printed. */
+export interface TableOptions {
+  columns: readonly Column[];
+  /** Characters of a line. */
+  width: number;
+  /** Whether the titles are bold; as the output says. */
+  color: boolean;
+}
+
+const GAP = "  ";
+/** A column is made no narrower than this. */
+const MIN_COLUMN = 4;
+
+/**
+ * A table as lines, without an end of line behind the last. It fits the width: the widest columns lose, and what is cut
+ * ends with `…`. Control characters in cells are escaped.
+ */
+export function formatTable(
+  rows: readonly (readonly string[])[],
+  { columns, width, color }: TableOptions,
+): string {
+  const cells = rows.map((row) => columns.map((_, index) => printable(row[index] ?? "")));
+  const widths = columns.map(({ title, max = Infinity }, index) =>
+    Math.min(max, Math.max(lengthOf(title), ...cells.map((row) => lengthOf(row[index] ?? ""))))
+  );
+  fit(widths, width - GAP.length * (columns.length - 1));
+  const line = (row: readonly string[]) =>
+    row.map((cell, index) => padded(cell, { width: widths[index] ?? 0, align: columns[index]?.align }))
+      .join(GAP).trimEnd();
+  const titles = line(columns.map(({ title }) => title));
+  return [paint({ hasColor: color }, "bold", titles), ...cells.map(line)].join("\n");
+}
+
+/** The text cut to so many characters, with `…` for what is missing. */
+export function cut(text: string, width: number): string {
+  if (text.length <= width) return text;
+  const characters = Array.from(text);
+  return characters.length <= width ? text : characters.slice(0, Math.max(0, width - 1)).join("") + "…";
+}
+
+/** The text cut or filled to so many characters. */
+export function padded(
+  text: string,
+  { width, align = "left" }: { width: number; align?: "left" | "right" | undefined },
+): string {
+  const short = cut(text, width);
+  const spaces = " ".repeat(Math.max(0, width - lengthOf(short)));
+  return align === "right" ? spaces + short : short + spaces;
+}
+
+/** Takes characters from the widest columns until all fit, or none can give any more. */
+function fit(widths: number[], room: number): void {
+  let excess = widths.reduce((sum, each) => sum + each, 0) - room;
+  while (excess > 0) {
+    const widest = widths.indexOf(Math.max(...widths));
+    const now = widths[widest] ?? 0;
+    if (now <= MIN_COLUMN) return;
+    widths[widest] = now - 1;
+    excess--;
+  }
+}
+
+function lengthOf(text: string): number {
+  // deno-lint-ignore no-control-regex -- ASCII has a character for each unit
+  return /^[\u0000-\u007f]*$/.test(text) ? text.length : Array.from(text).length;
+}

@@ -1,0 +1,143 @@
+import type { Environment } from "./options.ts";
+
+/** Where a command writes what it has to say. */
+export interface Output {
+  /** Whether a person reads it. */
+  readonly isTerminal: boolean;
+  /** Characters of a line; 80 where nobody knows. */
+  readonly columns: number;
+  /** Whether it shows colours: a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`. */
+  readonly hasColor: boolean;
+  /**
+   * Takes text. It goes out soon, or at once when much has come together: then there is a promise to wait for.
+   *
+   * @throws {OutputClosed} whoever read it has gone, also as a rejection
+   */
+  write(text: string): Promise<void> | void;
+  /** Everything that was written is out. Rejects as `write` throws. */
+  flush(): Promise<void>;
+}
+
+/** Whoever read the output has gone, as `head` does: the command is done. */
+export class OutputClosed extends Error {
+  override readonly name = "OutputClosed";
+}
+
+/** Bytes go here: standard output, standard error. */
+export interface ByteSink {
+  write(bytes: Uint8Array): Promise<number>;
+}
+
+/** What an output knows of itself. */
+export type OutputForm = Pick<Output, "isTerminal" | "hasColor"> & {
+  /** Characters of a line, asked for each time: windows change. */
+  columns: () => number;
+};
+
+const DEFAULT_COLUMNS = 80;
+/** So many characters go out at once … */
+const FULL_CHARACTERS = 65_536;
+/** … and fewer after so long. */
+const DELAY_MS = 15;
+const ESCAPE = "\u001b[";
+const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
+const encoder = new TextEncoder();
+
+/** Styles of text. */
+export type Style = keyof typeof CODES;
+
+/** An output that gathers what is written. */
+export class BufferedOutput implements Output {
+  readonly isTerminal: boolean;
+  readonly hasColor: boolean;
+  readonly #columns: () => number;
+  readonly #sink: ByteSink;
+  #text = "";
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failure: unknown;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(sink: ByteSink, { isTerminal, hasColor, columns }: OutputForm) {
+    this.#sink = sink;
+    this.isTerminal = isTerminal;
+    this.hasColor = hasColor;
+    this.#columns = columns;
+  }
+
+  get columns(): number {
+    return this.#columns();
+  }
+
+  write(text: string): Promise<void> | void {
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#text += text;
+    if (this.#text.length >= FULL_CHARACTERS) return this.flush();
+    // What fails here is told by the next call.
+    this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), DELAY_MS);
+  }
+
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const text = this.#text;
+    this.#text = "";
+    const before = this.#writing;
+    this.#writing = this.#send(text, before);
+    return this.#writing;
+  }
+
+  async #send(text: string, before: Promise<void>): Promise<void> {
+    await before;
+    try {
+      let bytes = encoder.encode(text);
+      while (bytes.length > 0) bytes = bytes.subarray(await this.#sink.write(bytes));
+    } catch (error) {
+      const isGone = error instanceof Deno.errors.BrokenPipe || error instanceof Deno.errors.ConnectionReset;
+      this.#failure = isGone ? new OutputClosed("Nobody reads the output any more", { cause: error }) : error;
+      throw this.#failure;
+    }
+  }
+}
+
+/** This process's standard output. */
+export function processOutput(environment: Environment): Output {
+  return outputOf(Deno.stdout, environment);
+}
+
+/** This process's standard error, for what is not the answer: tables of devices, progress, notes. */
+export function processErrors(environment: Environment): Output {
+  return outputOf(Deno.stderr, environment);
+}
+
+/** The text in a style where the output shows colours; as it is where not. */
+export function paint({ hasColor }: Pick<Output, "hasColor">, style: Style, text: string): string {
+  return hasColor ? `${ESCAPE}${CODES[style]}m${text}${ESCAPE}0m` : text;
+}
+
+/** Text of others for a terminal, which would obey its control characters: they are shown as `\u001b`. */
+export function printable(text: string): string {
+  // deno-lint-ignore no-control-regex -- those are the ones
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
+}
+
+function outputOf(file: typeof Deno.stdout, environment: Environment): Output {
+  const isTerminal = file.isTerminal();
+  const hasColor = isTerminal && !environment.NO_COLOR && environment.TERM !== "dumb";
+  return new BufferedOutput(file, { isTerminal, hasColor, columns: () => columnsOf(isTerminal, environment) });
+}
+
+function columnsOf(isTerminal: boolean, { COLUMNS }: Environment): number {
+  const told = Number(COLUMNS);
+  if (Number.isInteger(told) && told > 0) return told;
+  if (!isTerminal) return DEFAULT_COLUMNS;
+  try {
+    return Deno.consoleSize().columns || DEFAULT_COLUMNS;
+  } catch {
+    // Neither input nor output is a terminal that tells its size.
+    return DEFAULT_COLUMNS;
+  }
+}
