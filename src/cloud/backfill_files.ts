@@ -14,6 +14,8 @@ export interface BackfillFilesOptions {
   directory: string;
   /** Told of every block that is safe. */
   index: JournalIndex;
+  /** Whether there is no room for more now. */
+  isPaused: () => boolean;
   compression: "none" | "zstd";
   log: Logger;
 }
@@ -88,6 +90,7 @@ export class BackfillFiles {
 
   async #write(blocks: readonly CheckedBlock[], epoch: Uint8Array<ArrayBuffer>): Promise<number> {
     if (this.#isEnded) throw new Error("the session of these blocks has ended");
+    if (this.#options.isPaused()) throw new Error("recording is paused: there is no room");
     this.#before = this.#before.filter(({ name }) => this.#names.has(name));
     let bytes = 0;
     for (const [blockBytes, group] of Map.groupBy(blocks, (each) => each.bytes.length)) {

@@ -289,7 +289,7 @@ export class Instance {
     this.#stores.journal?.index.noteRemoved(`${this.directory}/${name}`);
   }
 
-  /** Pauses recording of live frames, or goes on; a boat that comes meanwhile is told to come again. */
+  /** Pauses recording, or goes on; a boat that comes meanwhile is told to come again. */
   pause(isPaused: boolean): void {
     this.#stores.pause(isPaused);
   }

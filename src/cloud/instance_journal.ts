@@ -166,7 +166,10 @@ export class InstanceJournal {
   beginBackfill(): BackfillFiles {
     const { directory, settings, log } = this.#options;
     const { compression } = settings();
-    const files = new BackfillFiles({ directory, index: this.index, compression, log });
+    const files = new BackfillFiles({
+      ...{ directory, index: this.index, compression, log },
+      isPaused: () => this.#isPaused,
+    });
     this.#sessions.add(files);
     return files;
   }
@@ -184,7 +187,7 @@ export class InstanceJournal {
     return this.#writer?.openName === name || this.#sessions.values().some((files) => files.isOpen(name));
   }
 
-  /** Pauses recording of live frames, or goes on: what comes meanwhile is not taken. */
+  /** Pauses recording, or goes on: what comes meanwhile, live or in blocks, is not taken. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused;
     this.#writer?.pause(isPaused);

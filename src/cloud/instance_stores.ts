@@ -135,7 +135,7 @@ export class InstanceStores {
     await replica?.stop();
   }
 
-  /** Pauses recording of live frames, or goes on. */
+  /** Pauses recording, or goes on. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused;
     this.#journal?.pause(isPaused);

@@ -3,7 +3,6 @@ import { Buffer } from "node:buffer";
 import { silentLogger, systemClock } from "../../src/base/mod.ts";
 import { BackfillSession } from "../../src/cloud/backfill_session.ts";
 import { backfillStatusCodec, backfillUpstreamCodec } from "../../src/replication/codec.ts";
-import { loadGrpc } from "../../src/replication/grpc.ts";
 import { type ByteCall, MessageStream } from "../../src/replication/grpc_stream.ts";
 import { type RejectedBlock, RpcError } from "../../src/replication/mod.ts";
 import { code, TIMEOUT } from "../replication/fixture.ts";
@@ -111,7 +110,6 @@ test("who sends blocks that are none and does not hear it has to wait", async (c
   const ofCall = {
     incoming: backfillUpstreamCodec,
     outgoing: backfillStatusCodec,
-    grpc: await loadGrpc(),
     toError: (error: unknown) => new RpcError("UNKNOWN", String(error)),
   };
   const session = new BackfillSession({

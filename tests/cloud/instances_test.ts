@@ -186,6 +186,21 @@ test("a paused boat is told to come again", async (folder) => {
   await cloud.greeted();
 }, CLOUD);
 
+test("blocks of a paused boat are not stored: it is told to come again, and they are holes", async (folder) => {
+  await using cloud = await CloudFixture.start(folder);
+  const backfill = (await cloud.greeted({ headSeq: 200 })).client.backfill();
+  await backfill.send({ block: wireBlock({ firstSeq: 1, frames: 100 }) });
+  await eventually("a block", () => cloud.boat.received.cursor === 100);
+  cloud.boat.pause(true);
+  await backfill.send({ block: wireBlock({ firstSeq: 101, frames: 99 }) });
+  await assert.rejects(async () => {
+    for await (const _ of backfill);
+  }, code("UNAVAILABLE", /there is no room/));
+  cloud.boat.pause(false);
+  const { response } = await cloud.greeted({ headSeq: 200 });
+  assert.deepEqual([response.cursor, response.holes], [100, [{ start: 101, end: 200 }]]);
+}, CLOUD);
+
 test("a replica has what comes live, goes when it is idle, and knows the devices again", async (folder) => {
   const clock = new FakeClock();
   const openReplica = openReplicas(clock);
