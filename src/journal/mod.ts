@@ -16,8 +16,16 @@ export * from "./compression.ts";
 export * from "./crc32c.ts";
 export { type DeviceProduct, NO_PRODUCT } from "./device_table.ts";
 export * from "./errors.ts";
+export {
+  type FileIndex,
+  type IndexedBlock,
+  readFileAt,
+  readFileIndex,
+  readingAhead,
+  storedBytes,
+} from "./file_index.ts";
 export * from "./file_layout.ts";
-export { nextFileName, parseFileName } from "./file_name.ts";
+export { JOURNAL_EXTENSION, nextFileName, parseFileName } from "./file_name.ts";
 export * from "./journal.ts";
 export { JournalFile, type JournalFileOptions, type SealedBlock } from "./journal_file.ts";
 export * from "./journal_index.ts";
@@ -29,4 +37,6 @@ export type { ArchiveTrigger, OverflowPolicy, RetentionSettings, StrangeFile } f
 export { mendNewest, recover, type Recovered, type RecoveryOptions } from "./recovery.ts";
 export * from "./sequence_start.ts";
 export * from "./sequence_store.ts";
+export { readTails } from "./tail_files.ts";
+export { decodeOpening } from "./tail_opening.ts";
 export * from "./types.ts";
