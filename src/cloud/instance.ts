@@ -1,4 +1,4 @@
-import { errorText, KeptFile, TokenBucket } from "../base/mod.ts";
+import { errorText, KeptFile } from "../base/mod.ts";
 import { type Message, newStoredFrame, pgnOfId } from "../frame/mod.ts";
 import { JournalIndex, MAX_BUSES } from "../journal/mod.ts";
 import {
@@ -14,6 +14,7 @@ import { DiagnosticEvents, type DiagnosticEventType } from "./diagnostic_events.
 import type { InstanceJournal } from "./instance_journal.ts";
 import { InstanceRecord, type InstanceSummary } from "./instance_record.ts";
 import { InstanceStores, type InstanceStoresOptions } from "./instance_stores.ts";
+import { LiveRateMeter } from "./live_rate.ts";
 import type { Received } from "./received.ts";
 import type { Replica } from "./replica.ts";
 import { type InstanceState, keptState, loadState, stateFile } from "./state_file.ts";
@@ -47,7 +48,7 @@ export class Instance {
   readonly #kept: KeptFile;
   readonly #frame: Message = { ...newStoredFrame(), monoMs: 0 };
   readonly #stores: InstanceStores;
-  #bucket: { rateLimit: number; rateBurst: number; tokens: TokenBucket } | undefined;
+  #rate: LiveRateMeter | undefined;
   /** Connections that have told this very run of numbers, the newest last: streams do not name theirs. */
   readonly #greeted = new Set<string>();
   #isStopped = false;
@@ -167,6 +168,7 @@ export class Instance {
       const before = this.#live;
       this.#live = session;
       before?.end(takenOver());
+      this.rate.reconnected(this.#options.clock.monoMs());
       this.record.counters.liveStreams++;
       // Without it the boat's frames are safe all the same.
       if (this.#options.openReplica) await this.#stores.startReplica().catch((error) => this.#tellReplica(error));
@@ -203,6 +205,7 @@ export class Instance {
     this.#isNews = true;
     this.record.seen(Math.floor(this.#options.clock.wallUs() / 1000));
     this.#usedMs = this.#options.clock.monoMs();
+    this.rate.heard(this.#usedMs);
   }
 
   /** Notes what happened. */
@@ -231,15 +234,11 @@ export class Instance {
     else if (this.#keep(seq, frame)) this.#stores.replica?.take(seq, frame);
   }
 
-  /** Whether so many live frames may come now. All streams of the boat share the rate: another one brings no more. */
-  takeTokens(
-    frames: number,
-    { nowMs, rateLimit, rateBurst }: { nowMs: number; rateLimit: number; rateBurst: number },
-  ): boolean {
-    if (this.#bucket?.rateLimit !== rateLimit || this.#bucket.rateBurst !== rateBurst) {
-      this.#bucket = { rateLimit, rateBurst, tokens: new TokenBucket({ perSecond: rateLimit, burst: rateBurst }) };
-    }
-    return this.#bucket.tokens.take(nowMs, frames);
+  /** The rate of the boat's live frames. All its streams share it: another one brings no more. */
+  get rate(): LiveRateMeter {
+    const { rateLimit, rateBurst } = this.#options.settings();
+    if (!this.#rate?.isFor({ rateLimit, rateBurst })) this.#rate = new LiveRateMeter({ rateLimit, rateBurst });
+    return this.#rate;
   }
 
   /** A block is on disk. Gives how many of its frames are new. */

@@ -134,13 +134,11 @@ export class LiveSession implements InstanceSession {
   }
 
   #takeFrames(frames: readonly LiveFrame[]): void {
-    const { instance, clock, settings } = this.#options;
+    const { instance, settings } = this.#options;
     const { record: { counters } } = instance;
-    const { rateLimit, rateBurst } = settings();
-    const counted = this.#counted(frames);
-    if (counted > 0 && !instance.takeTokens(counted, { nowMs: clock.monoMs(), rateLimit, rateBurst })) {
+    if (!instance.rate.take(this.#counted(frames))) {
       counters.rateLimited++;
-      throw new RpcError("RESOURCE_EXHAUSTED", `live frame rate exceeded (${rateLimit}/s max)`);
+      throw new RpcError("RESOURCE_EXHAUSTED", `live frame rate exceeded (${settings().rateLimit}/s max)`);
     }
     for (const frame of frames) {
       instance.take(frame);
