@@ -29,7 +29,15 @@ export {
 } from "./src/cloud.ts";
 export type { AcmeSettings, BoatTrust, CloudPorts } from "./src/cloud_doors.ts";
 export { ACME_CHALLENGES, type AcmeChallenge } from "./src/acme/mod.ts";
-export { isInstanceId, isOwnMachine, type LinkLimits, type LinkTlsPaths } from "./src/replication/mod.ts";
+export {
+  FIRST_RECONNECT_MS,
+  isInstanceId,
+  isOwnMachine,
+  type LinkLimits,
+  type LinkTlsPaths,
+  type Range,
+  Ranges,
+} from "./src/replication/mod.ts";
 export { startDemo } from "./src/demo.ts";
 export type { RecordingOptions } from "./src/recorder.ts";
 export * from "./src/client/mod.ts";

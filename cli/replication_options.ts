@@ -1,5 +1,12 @@
 import { X509Certificate } from "node:crypto";
-import { BOAT_DEFAULTS, type BoatLimits, isInstanceId, isOwnMachine, type ReplicationOptions } from "@vessel/gateway";
+import {
+  BOAT_DEFAULTS,
+  type BoatLimits,
+  FIRST_RECONNECT_MS,
+  isInstanceId,
+  isOwnMachine,
+  type ReplicationOptions,
+} from "@vessel/gateway";
 import { parseAddress } from "@vessel/gateway/settings";
 import { boolean, duration, integer, text } from "./option_types.ts";
 import type { Check, Options } from "./options.ts";
@@ -19,6 +26,7 @@ export interface ReplicationSettings {
   /** Frames. */
   replicationLagCheckInterval: number;
   replicationMinLagReconnectMs: number;
+  replicationMaxReconnectMs: number;
   replicationInsecure: boolean;
 }
 
@@ -132,6 +140,15 @@ export const replicationOptions: Options<ReplicationSettings> = {
     group: REPLICATION,
     reloadable: true,
   }),
+  replicationMaxReconnectMs: duration({
+    name: "replication-max-reconnect-delay",
+    key: "replication.max-reconnect-delay",
+    default: DEFAULTS.maxReconnectMs,
+    minMs: FIRST_RECONNECT_MS,
+    help: "Longest wait for the next try when the cloud is away. Waits begin at 1 s and double.",
+    group: REPLICATION,
+    reloadable: true,
+  }),
 };
 
 /** What settings of replication must satisfy together. */
@@ -210,6 +227,7 @@ export function replicationLimitsOf(settings: ReplicationSettings): BoatLimits["
     maxLiveLagFrames: settings.replicationMaxLiveLag,
     lagCheckFrames: settings.replicationLagCheckInterval,
     minLagReconnectMs: settings.replicationMinLagReconnectMs,
+    maxReconnectMs: settings.replicationMaxReconnectMs,
   };
 }
 

@@ -50,6 +50,9 @@ const LOOK_EVERY_MS = 10_000;
 /** Clocks of timers stand still while a machine sleeps. */
 const TICK_EVERY_MS = 1000;
 
+/** A first try that takes no longer than this is no reason for an alert, milliseconds. */
+const FIRST_TRY_MS = 5000;
+
 /** What is known of the cloud, in this run of numbers. */
 interface Known {
   cursor: number;
@@ -160,7 +163,7 @@ export class BoatLink {
     return this.#lastAckUs;
   }
 
-  /** Degraded while there is no connection, or certificates cannot be used. */
+  /** Degraded while there is no connection, or certificates cannot be used; a first try gets its time. */
   health(): LinkHealth {
     const { phase } = this.#state;
     const { fault } = this.#security;
@@ -170,8 +173,12 @@ export class BoatLink {
         return fault === undefined ? { status: "ok" } : { status: "degraded", message: `${fault}; the old ones stay` };
       case "reconnecting":
         return { status: "degraded", message: `disconnected${why}; next try ${formatTimeUs(this.#nextTryUs)}` };
-      case "handshaking":
+      case "handshaking": {
+        const sinceMs = this.#options.clock.monoMs() - phase.sinceMs;
+        const isFirst = this.#reason === undefined && fault === undefined && this.#counters.connects === 0;
+        if (isFirst && sinceMs < FIRST_TRY_MS) return { status: "ok" };
         return { status: "degraded", message: `connecting${why && ` again${why}`}` };
+      }
       case "disconnected":
         return { status: "degraded", message: "stopped" };
     }

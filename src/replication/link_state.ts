@@ -8,6 +8,8 @@ export interface LinkLimits {
   lagCheckFrames: number;
   /** Least time from one lag reconnect to the next, milliseconds. */
   minLagReconnectMs: number;
+  /** Longest wait from one try to the next, milliseconds; at least that of the first, 1 s. */
+  maxReconnectMs: number;
 }
 
 /** What the specification gives. */
@@ -15,11 +17,12 @@ export const LINK_LIMITS: Readonly<LinkLimits> = {
   maxLiveLagFrames: 10_000,
   lagCheckFrames: 1000,
   minLagReconnectMs: 30_000,
+  maxReconnectMs: 60_000,
 };
 
-/** Waits between tries, before jitter. */
-const BACKOFF = { firstMs: 1000, capMs: 60_000 };
-/** A wait is this much shorter or longer, so that boats do not all come back at once; never longer than the cap. */
+/** Wait before the second try, before jitter; the least that {@linkcode LinkLimits.maxReconnectMs} may be. */
+export const FIRST_RECONNECT_MS = 1000;
+/** A wait is this much shorter or longer, so that boats do not all come back at once; never longer than the limit. */
 const JITTER = 0.2;
 /** A connection that lasted this long makes waits begin anew. */
 const HEALTHY_MS = 30_000;
@@ -253,11 +256,12 @@ function connect(state: LinkState, { nowMs }: LinkContext): LinkStep {
   return { state: { ...state, phase: { kind: "handshaking", sinceMs: nowMs } }, effects: [{ kind: "connect" }] };
 }
 
-function reconnectLater(state: LinkState, reason: string, { nowMs, random }: LinkContext): LinkStep {
+function reconnectLater(state: LinkState, reason: string, { nowMs, random, limits }: LinkContext): LinkStep {
   const failures = state.failures + 1;
-  const waitMs = backoffMs(failures, BACKOFF);
+  const capMs = limits.maxReconnectMs;
+  const waitMs = backoffMs(failures, { firstMs: FIRST_RECONNECT_MS, capMs });
   const shortestMs = waitMs * (1 - JITTER);
-  const longestMs = Math.min(BACKOFF.capMs, waitMs * (1 + JITTER));
+  const longestMs = Math.min(capMs, waitMs * (1 + JITTER));
   const atMs = nowMs + shortestMs + random * (longestMs - shortestMs);
   return {
     state: { ...state, failures, phase: { kind: "reconnecting", atMs, reason } },

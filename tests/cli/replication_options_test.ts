@@ -108,6 +108,7 @@ Deno.test("the file has a block of replication", HOCON, async () => {
   const text = `replication {
     target = "localhost:9443", instance-id = aurora, insecure = true
     max-live-lag = 5000, lag-check-interval = 100, min-lag-reconnect-interval = PT10S
+    max-reconnect-delay = PT5S
   }`;
   const { values, unknown } = flattenConfig(await parseHocon(text), replicationOptions);
   assert.deepEqual(unknown, []);
@@ -118,5 +119,7 @@ Deno.test("the file has a block of replication", HOCON, async () => {
     maxLiveLagFrames: 5000,
     lagCheckFrames: 100,
     minLagReconnectMs: 10_000,
+    maxReconnectMs: 5000,
   });
+  assert.match(problemsOf([...HERE, "-replication-max-reconnect-delay", "PT0.9S"])[0] ?? "", /expected PT1S or longer/);
 });

@@ -4,6 +4,7 @@ import type { Health } from "../../src/http/mod.ts";
 import type { ReplicationStatus } from "../../src/replication/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { LINK, LinkFixture } from "./boat_link_fixture.ts";
 
 /** What a boat server needs of a link. */
@@ -67,6 +68,20 @@ Deno.test("a boat server replicates what its buses bring, and tells how that doe
     assert.deepEqual([claim?.pgn, claim?.src, claim?.bus, product?.pgn], [60928, 7, 1, 126996]);
     assert.equal(new DataView(Uint8Array.fromHex(claim!.data).buffer).getBigUint64(0, true), name);
     assert.match(new TextDecoder().decode(Uint8Array.fromHex(product!.data)), /GPS 19x/);
+  });
+});
+
+Deno.test("a boat that connects for the first time is not degraded while that takes a moment", LINK, async () => {
+  await LinkFixture.run(async (fixture) => {
+    // It lets connections in, and never answers.
+    using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const clock = new FakeClock();
+    await using boat = await fixture.boat({ port: silent.addr.port, clock });
+    boat.link.start();
+    assert.deepEqual(boat.link.health(), { status: "ok" });
+    assert.equal(boat.link.status().connected, false);
+    clock.advance(6000);
+    assert.deepEqual(boat.link.health(), { status: "degraded", message: "connecting" });
   });
 });
 

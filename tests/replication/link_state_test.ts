@@ -16,7 +16,7 @@ class DrivenLink {
   state = DISCONNECTED;
   nowMs = 1000;
   random = 0.5;
-  readonly limits: LinkLimits = LINK_LIMITS;
+  limits: LinkLimits = LINK_LIMITS;
 
   /** The kinds of the effects, in order. */
   on(event: LinkEvent): LinkEffect["kind"][] {
@@ -139,6 +139,19 @@ Deno.test("waits double from 1 s to 60 s", () => {
   }
   // At the cap jitter only shortens.
   assert.deepEqual(waitsMs, [1000, 2000, 4000, 8000, 16_000, 32_000, 54_000, 54_000, 54_000]);
+});
+
+Deno.test("no wait is longer than the limit, from the next one on when that changes", () => {
+  const link = DrivenLink.connected();
+  const waitsMs = [3000, 3000, 3000, 1000, 60_000].map((maxReconnectMs) => {
+    link.limits = { ...LINK_LIMITS, maxReconnectMs };
+    link.random = 1;
+    link.on(LOST);
+    const { waitMs } = link;
+    link.tickAtDeadline();
+    return Math.round(waitMs);
+  });
+  assert.deepEqual(waitsMs, [1200, 2400, 3000, 1000, 19_200]);
 });
 
 Deno.test("jitter takes a fifth off or adds it", () => {
