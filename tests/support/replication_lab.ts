@@ -51,8 +51,10 @@ export interface LinkStatus {
   backfill_remaining_seqs: number;
 }
 
-/** Longest time for boat and cloud to agree; backing off takes up to a minute. */
+/** Longest time for boat and cloud to agree. */
 const PATIENCE_MS = 150_000;
+/** Boats wait no longer for the next try, so that many rounds take no hour. */
+const MAX_RECONNECT_DELAY = "PT2S";
 const LOOK_EVERY_MS = 50;
 
 type Side = "boat" | "cloud";
@@ -119,7 +121,7 @@ export class ReplicationLab implements AsyncDisposable {
         ...["-state-dir", `${folder}/state`, "-journal-dir", `${folder}/journal`],
         ...["-replication-target", `127.0.0.1:${proxy.port}`, "-replication-instance-id", id],
         ...["-replication-tls-cert", certificates.boat.certPath, "-replication-tls-key", certificates.boat.keyPath],
-        ...["-replication-tls-ca", certificates.boat.caPath],
+        ...["-replication-tls-ca", certificates.boat.caPath, "-replication-max-reconnect-delay", MAX_RECONNECT_DELAY],
         ...flagsOf(boatFlags),
       ],
       cloud: [
@@ -211,7 +213,7 @@ export class ReplicationLab implements AsyncDisposable {
     return this.get("boat", "/replication/status");
   }
 
-  /** Waits until the boat streams live frames to the cloud, which it tries again after up to a minute. */
+  /** Waits until the boat streams live frames to the cloud. */
   connected(): Promise<InstanceStatus> {
     return this.#until("The boat is not connected", (_boat, cloud) => cloud.connected);
   }
