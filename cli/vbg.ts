@@ -12,6 +12,7 @@ export const vbg: CommandSet = {
   summary: "the client of the Vessel Bus Gateway",
   commands: {
     "archive-s3": { summary: "sends journal files to an S3-compatible store", load: () => import("./archive_s3.ts") },
+    audit: { summary: "compares a boat's journal with what a cloud holds of it", load: () => import("./audit.ts") },
     convert: { summary: "makes a journal of recordings of other programs", load: () => import("./convert.ts") },
     simulate: { summary: "plays a recording through the server of a boat", load: () => import("./simulate.ts") },
   },

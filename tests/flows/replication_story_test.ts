@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { audit } from "../../scripts/audit/audit.ts";
+import { audit } from "../../cli/audit_compare.ts";
 import { systemClock } from "../../src/base/mod.ts";
 import { Authority, initAuthority } from "../../src/cloud/mod.ts";
 import { type Cloud, startCloud } from "../../src/cloud.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { audit } from "../../scripts/audit/audit.ts";
+import { audit } from "../../cli/audit_compare.ts";
 import { eventually } from "./eventually.ts";
 import { inFolder } from "./folder.ts";
 import { needs } from "./needs.ts";

@@ -1,5 +1,5 @@
-import { audit, type AuditReport } from "../../scripts/audit/audit.ts";
-import { formatReport } from "../../scripts/audit.ts";
+import { audit, type AuditReport } from "../../cli/audit_compare.ts";
+import { formatReport } from "../../cli/audit_report.ts";
 import { systemClock } from "../../src/base/mod.ts";
 import { Authority, initAuthority } from "../../src/cloud/mod.ts";
 import { eventually, pause } from "./eventually.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { audit, type AuditOptions, type EpochReport } from "../../scripts/audit/audit.ts";
-import { truthLine } from "../../scripts/audit/truth.ts";
+import { audit, type AuditOptions, type EpochReport } from "../../cli/audit_compare.ts";
+import { truthLine } from "../../cli/audit_truth.ts";
 import { keptState, STATE_FILE } from "../../src/cloud/mod.ts";
 import type { JournalWriterOptions } from "../../src/journal/journal_writer.ts";
 import type { LostRange, Range } from "../../src/replication/mod.ts";
@@ -217,17 +217,22 @@ Deno.test(
       await write(boat, [[1, 100]]);
       await write(cloud, [[1, 100]]);
       const run = async (...args: string[]) => {
-        const script = new URL("../../scripts/audit.ts", import.meta.url).pathname;
-        const command = new Deno.Command(Deno.execPath(), { args: ["run", "-A", "--no-check", script, ...args] });
+        const script = new URL("../../cli/vbg.ts", import.meta.url).pathname;
+        const command = new Deno.Command(Deno.execPath(), {
+          args: ["run", "-A", "--no-check", script, "audit", ...args],
+        });
         const { code, stdout, stderr } = await command.output();
         return { code, text: new TextDecoder().decode(code === 2 ? stderr : stdout) };
       };
-      const good = await run("--boat", boat, "--cloud", cloud);
+      const good = await run("-json=false", "--boat", boat, "--cloud", cloud);
       assert.equal(good.code, 0);
       assert.match(good.text, /\nmissing 0, extra 0, different 0\nrecovered 0, lost 0\n$/);
-      const bad = await run("--boat", cloud, "--cloud", folder);
+      const bad = await run("-json=false", "--boat", cloud, "--cloud", folder);
       assert.equal(bad.code, 1);
       assert.match(bad.text, /missing 100 \(1-100\), extra 0, different 0\n/);
+      const { code, text } = await run("--boat", cloud, "--cloud", folder);
+      const { ok, epochs: [epoch] } = JSON.parse(text);
+      assert.deepEqual([code, ok, epoch.missing], [1, false, { count: 100, first: [[1, 100]] }]);
       assert.equal((await run("--boat", boat)).code, 2);
     }),
 );

@@ -1,9 +1,15 @@
-import { errorText } from "../../src/base/mod.ts";
-import type { Message } from "../../src/frame/mod.ts";
-import { epochWordOf, type Gap } from "../../src/journal/mod.ts";
-import { readFileAt, readFileIndex, readingAhead, storedBytes } from "../../src/journal/file_index.ts";
-import { readTails } from "../../src/journal/tail_files.ts";
-import { decodeOpening } from "../../src/journal/tail_opening.ts";
+import { errorText } from "@vessel/gateway/settings";
+import type { Message } from "@vessel/gateway/frame";
+import {
+  decodeOpening,
+  epochWordOf,
+  type Gap,
+  readFileAt,
+  readFileIndex,
+  readingAhead,
+  readTails,
+  storedBytes,
+} from "@vessel/gateway/journal";
 
 /** Frames whose numbers follow each other: a block of a file that is not read yet, or what a tail holds. */
 export type Part =

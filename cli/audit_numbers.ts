@@ -1,4 +1,4 @@
-import type { Range } from "../../src/replication/mod.ts";
+import type { Range } from "@vessel/gateway";
 
 /** Ranges that are told, the first ones. */
 const TOLD_RANGES = 5;

@@ -1,9 +1,9 @@
-import { type InstanceState, parseState, STATE_FILE } from "../../src/cloud/mod.ts";
-import { Ranges } from "../../src/replication/mod.ts";
-import { isSame, MergedFrames } from "./merged_frames.ts";
-import { Numbers } from "./numbers.ts";
-import { findParts, type Part } from "./parts.ts";
-import { Truth, type TruthReport } from "./truth.ts";
+import { type InstanceState, parseState, STATE_FILE } from "@vessel/gateway/cloud";
+import { Ranges } from "@vessel/gateway";
+import { isSame, MergedFrames } from "./audit_frames.ts";
+import { Numbers } from "./audit_numbers.ts";
+import { findParts, type Part } from "./audit_parts.ts";
+import { Truth, type TruthReport } from "./audit_truth.ts";
 
 /** What is compared. */
 export interface AuditOptions {

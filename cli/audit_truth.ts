@@ -1,4 +1,4 @@
-import type { StoredFrame } from "../../src/frame/mod.ts";
+import type { StoredFrame } from "@vessel/gateway/frame";
 
 /** What a comparison with the truth gave. */
 export interface TruthReport {

@@ -1,7 +1,7 @@
-import { errorText } from "../../src/base/mod.ts";
-import { newStoredFrame, type StoredFrame } from "../../src/frame/mod.ts";
-import { BlockReader, type Gap } from "../../src/journal/mod.ts";
-import type { Part } from "./parts.ts";
+import { errorText } from "@vessel/gateway/settings";
+import { newStoredFrame, type StoredFrame } from "@vessel/gateway/frame";
+import { BlockReader, type Gap } from "@vessel/gateway/journal";
+import type { Part } from "./audit_parts.ts";
 
 /** Frames of one part, one after the other. */
 interface Cursor {
