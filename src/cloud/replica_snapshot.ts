@@ -1,11 +1,15 @@
 import { AtomicFile, type DurableFile } from "../base/mod.ts";
-import type { Broker, DeviceRecord, RestoredDevice } from "../broker/mod.ts";
+import type { Broker, DeviceRecord, RestoredDevice, Value } from "../broker/mod.ts";
 import { formatHex, formatName, MAX_DEVICE_ADDRESS, type Message, pgnOfId, readHex, readName } from "../frame/mod.ts";
 
 /** Name of the file in a boat's directory. */
 export const SNAPSHOT_FILE = "snapshot.json";
-/** Largest file that is read: 65536 values, each of full length, have less. */
-export const MAX_SNAPSHOT_BYTES: number = 256 * 1024 * 1024;
+/** Largest file that is read: the devices of four buses, and as many values as are kept, have half of it. */
+export const MAX_SNAPSHOT_BYTES: number = 32 * 1024 * 1024;
+/** Values that are written down take about so much: 65 536 of 8 bytes each. To write one holds up everybody. */
+const MAX_VALUES_BYTES = 8 * 1024 * 1024;
+/** What a value takes beside its payload. */
+const VALUE_ROOM_BYTES = 100;
 
 const VERSION = 1;
 
@@ -29,7 +33,7 @@ export function snapshotFile(directory: string): DurableFile {
 }
 
 /**
- * What a broker knows, as it is written down.
+ * What a broker knows, as it is written down. Of values that are too much the newest are kept.
  *
  * @param options.nowMs in the time that the broker's messages come with as `monoMs`
  */
@@ -45,16 +49,26 @@ export function keptSnapshot(
     time_ms: timeMs ?? null,
     buses,
     devices: devices.map((device) => keptDevice(device, nowMs)),
-    values: devices.flatMap(({ bus, src }) =>
-      values.of(bus, src).map(({ seq, timeUs, id, data, length }) => ({
+    values: newestOf(devices.flatMap(({ bus, src }) => values.of(bus, src).map((value) => ({ bus, value }))))
+      .map(({ bus, value: { seq, timeUs, id, data, length } }) => ({
         bus,
         id,
         seq,
         time_us: timeUs,
         data: formatHex(data, { start: 0, length }),
-      }))
-    ),
+      })),
   };
+}
+
+/** The newest values, as many as there is room for, in the order in which they came. */
+function newestOf<V extends { value: Value }>(values: readonly V[]): readonly V[] {
+  let room = MAX_VALUES_BYTES;
+  const bytesOf = ({ value: { length } }: V) => VALUE_ROOM_BYTES + 2 * length;
+  if (values.reduce((sum, each) => sum + bytesOf(each), 0) <= room) return values;
+  const kept = new Set(
+    values.toSorted((a, b) => b.value.seq - a.value.seq).filter((each) => (room -= bytesOf(each)) >= 0),
+  );
+  return values.filter((each) => kept.has(each));
 }
 
 function keptDevice({ name, fields: _, firstUs, lastUs, lastMonoMs, ...device }: DeviceRecord, nowMs: number): unknown {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { Broker } from "../../src/broker/mod.ts";
 import { keptSnapshot, parseSnapshot } from "../../src/cloud/mod.ts";
+import { buildCanId, pgnOfId } from "../../src/frame/mod.ts";
+import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
 import { anyMessage } from "./replica_fixture.ts";
 
@@ -95,5 +97,24 @@ Deno.test("a device twice, a NAME twice, and a value of later are refused", () =
   ];
   for (const part of wrong) {
     assert.throws(() => parseSnapshot(JSON.stringify({ ...good, ...part }), BUSES), TypeError, JSON.stringify(part));
+  }
+});
+
+Deno.test("a boat that fills all values with long payloads has the newest written down, and short ones all", () => {
+  for (const [length, most] of [[1785, 8 * 2 ** 20 / (2 * 1785)], [8, Infinity]] as const) {
+    const broker = new Broker({ buses: ["can0"], ringFrames: 64 });
+    for (let seq = 1; seq <= 5000; seq++) {
+      const id = buildCanId({ prio: 6, pgn: 0x1f000 + seq % 250, src: Math.floor(seq / 250), dst: 255 });
+      broker.publish({ ...message({ monoMs: seq, data: new Uint8Array(length) }), id, pgn: pgnOfId(id) });
+    }
+    const text = textOf(broker);
+    const seqs = parseSnapshot(text, ["can0"]).values.map(({ seq }) => seq).sort((a, b) => a - b);
+    assert.equal(seqs.at(-1), 5000);
+    assert.equal(seqs.length, 5000 - (seqs[0] ?? 0) + 1, "the newest");
+    assert.ok(
+      most === Infinity ? seqs.length === 5000 : seqs.length <= most && seqs.length > 0.9 * most,
+      `${seqs.length}`,
+    );
+    assert.ok(text.length < 12 * 2 ** 20);
   }
 });
