@@ -36,7 +36,7 @@ export function linkOf(
     numbers: run,
     archive: journal,
     devices: () => introductions(broker, clock.wallUs()),
-    journalBytes: () => journal?.files?.bytes ?? 0,
+    journalBytes: () => journal?.index.bytes ?? 0,
     busNames: broker.buses,
     limits,
     clock,

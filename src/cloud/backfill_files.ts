@@ -110,9 +110,9 @@ export class BackfillFiles {
     const stored = blocks.map((block) => storedForm(block, { epoch, compression }));
     try {
       const offsets = await file.appendAll(stored);
-      const { path, header } = file;
+      const { path, header, bytes: fileBytes } = file;
       for (const [i, { sealed: { bytes: _, epochWord: __, ...place } }] of stored.entries()) {
-        index.noteWritten({ ...place, path, header, offset: offsets[i] ?? 0 });
+        index.noteWritten({ ...place, path, header, fileBytes, offset: offsets[i] ?? 0 });
       }
     } catch (error) {
       // Where it failed nobody knows: what comes next goes into another file.

@@ -9,6 +9,8 @@ export interface FileEntry {
   /** Time and number of its first block; the number is NaN in version 1. */
   readonly firstTimeUs: number;
   readonly firstSeq: number;
+  /** Its size; an index that ends it later may be missing. */
+  bytes: number;
   /** Undefined until it is needed, and again when it has not been for long. */
   table: BlockTable | undefined;
   /** What a table said that is there no more. */

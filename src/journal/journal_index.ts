@@ -79,6 +79,11 @@ export class JournalIndex {
     }));
   }
 
+  /** Size of all files. */
+  get bytes(): number {
+    return this.#files.values().reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
   /** Whether a file, by its name, is one of the journal's; of those that could not be read it was warned. */
   has(name: string): boolean {
     return this.#files.has(name);
@@ -114,13 +119,14 @@ export class JournalIndex {
     const file = this.#files.get(name);
     if (file) {
       file.isWritten = true;
+      file.bytes = block.fileBytes;
       file.table?.addWritten(block);
       this.#loading.get(file)?.written.push(block);
       return;
     }
     const isFirst = block.offset === FILE_HEADER_BYTES;
     const first = { timeUs: block.firstTimeUs, seq: block.firstSeq };
-    const added = this.#add(block.path, { header: block.header, first, isWritten: true });
+    const added = this.#add(block.path, { header: block.header, bytes: block.fileBytes, first, isWritten: true });
     if (!isFirst) return;
     added.table = new BlockTable();
     added.table.addWritten(block);
@@ -265,11 +271,11 @@ export class JournalIndex {
 
   #add(
     path: string,
-    { header, first, isWritten }: Pick<FileEntry, "header" | "isWritten"> & { first: { timeUs: number; seq: number } },
+    { first, ...given }: Pick<FileEntry, "header" | "bytes" | "isWritten"> & { first: { timeUs: number; seq: number } },
   ): FileEntry {
     const rest = { table: undefined, bounds: undefined, isGone: false };
     const name = nameOf(path);
-    const file = { path, name, header, firstTimeUs: first.timeUs, firstSeq: first.seq, isWritten, ...rest };
+    const file = { path, name, ...given, firstTimeUs: first.timeUs, firstSeq: first.seq, ...rest };
     this.#files.set(name, file);
     this.#order = undefined;
     return file;

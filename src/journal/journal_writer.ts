@@ -339,7 +339,7 @@ export class JournalWriter {
     const { bytes: _, tail: __, epochWord, endsFile = false, ...place } = block;
     this.#durable.note({ epochWord, seq: block.lastSeq });
     this.#blocks++;
-    this.#options.onWritten?.({ ...place, path: file.path, offset, header: file.header });
+    this.#options.onWritten?.({ ...place, path: file.path, offset, fileBytes: file.bytes, header: file.header });
     const { rotateBytes = 0 } = this.#options;
     const isFull = rotateBytes > 0 && file.bytes >= rotateBytes;
     // Whoever rotates has reset the time already; it may be the next file's by now.

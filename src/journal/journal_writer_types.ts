@@ -15,6 +15,8 @@ export type JournalState =
 export interface WrittenBlock extends Omit<SealedBlock, "bytes" | "epochWord"> {
   path: string;
   offset: number;
+  /** Size of the file, with this block. */
+  fileBytes: number;
   /** Header of the file. */
   header: FileHeader;
 }

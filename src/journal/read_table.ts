@@ -17,6 +17,8 @@ const HEAD_BYTES = FILE_HEADER_BYTES + 24;
 /** What a look at the beginning of a file tells. */
 export interface FileHead {
   header: FileHeader;
+  /** Size of the file. */
+  bytes: number;
   /** Undefined where the first block is damaged, and others have to be looked at. */
   first: { timeUs: number; seq: number } | undefined;
 }
@@ -31,9 +33,9 @@ export async function readHead(read: ReadAt, fileBytes: number): Promise<FileHea
   const bytes = await read(0, HEAD_BYTES);
   const header = parseFileHeader(bytes);
   const found = parseBlockHeader(bytes.subarray(FILE_HEADER_BYTES), header);
-  if (found.kind === "damaged") return { header, first: undefined };
+  if (found.kind === "damaged") return { header, bytes: fileBytes, first: undefined };
   if (found.kind === "end" || FILE_HEADER_BYTES + storedBytes(found.header) > fileBytes) return undefined;
-  return { header, first: { timeUs: found.header.baseTimeUs, seq: found.header.baseSeq ?? NaN } };
+  return { header, bytes: fileBytes, first: { timeUs: found.header.baseTimeUs, seq: found.header.baseSeq ?? NaN } };
 }
 
 /** What is wrong with a file. */

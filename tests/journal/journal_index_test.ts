@@ -344,6 +344,32 @@ Deno.test(
     }),
 );
 
+Deno.test(
+  "the sizes of all files are known, of those that are written and those that were there",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const sizes = () =>
+        [...Deno.readDirSync(folder)].filter(({ name }) => name.endsWith(".lpj"))
+          .reduce((sum, { name }) => sum + Deno.statSync(`${folder}/${name}`).size, 0);
+      await using journal = await TestJournal.open(folder);
+      let seq = 1;
+      for (let i = 0; i < 3; i++) {
+        seq = journal.append(seq, messages(500, { startMs: i * 500 }));
+        await journal.writer.rotate();
+      }
+      const blocks = (await Array.fromAsync(journal.index.blocks({}))).length;
+      // What ends a file is written when nobody needs it: eight bytes for each block, and eight more.
+      assert.equal(journal.index.bytes, sizes() - 8 * blocks - 3 * 8);
+      const index = await JournalIndex.open(folder, { log: silentLogger });
+      assert.equal(index.bytes, sizes());
+      const { path } = index.files[0]!;
+      Deno.removeSync(path);
+      index.noteRemoved(path);
+      assert.equal(index.bytes, sizes());
+    }),
+);
+
 Deno.test("blocks fetched newest hole first are found by number", DISK, () =>
   inFolder(async (folder) => {
     const at = (seq: number) => ({ seq, frames: messages(100, { startMs: seq }) });
