@@ -1,3 +1,4 @@
+import { type OpenBody, readTexts } from "./body.ts";
 import { Cancel } from "./cancel.ts";
 import { ApiError, ConnectionError } from "./errors.ts";
 import type { Problem } from "./types.ts";
@@ -37,11 +38,8 @@ export interface ApiRequest {
 export type QueryValue = string | number | boolean | readonly (string | number)[] | undefined;
 
 /** A reply whose body is read while it comes. */
-export interface OpenReply {
-  body: ReadableStream<Uint8Array>;
+export interface OpenReply extends OpenBody {
   contentType: string;
-  /** Ends the reading. */
-  cancel: Cancel;
   /** Ends it, and gives the connection back. To be called in any case. */
   close(): void;
 }
@@ -85,8 +83,7 @@ export class Api {
     try {
       const response = await this.#send(path, request, cancel);
       cancel.inTime();
-      const body: ReadableStream<Uint8Array> = response.body ?? new Blob([]).stream();
-      return { body, contentType: response.headers.get("Content-Type") ?? "", cancel, close };
+      return { body: bodyOf(response), contentType: response.headers.get("Content-Type") ?? "", cancel, close };
     } catch (error) {
       close();
       throw error;
@@ -97,7 +94,7 @@ export class Api {
     const cancel = this.#cancelOf(path, request);
     try {
       const response = await this.#send(path, request, cancel);
-      return await readText(response, { cancel, name: this.#name(path, request) });
+      return await readText(response, cancel);
     } finally {
       cancel.release();
     }
@@ -121,7 +118,7 @@ export class Api {
     }
     const isJson = response.headers.get("Content-Type")?.startsWith("application/json") ?? false;
     if (response.ok || (response.status === alsoGood && isJson)) return response;
-    const problem = problemOf(response, await readText(response, { cancel, name }));
+    const problem = problemOf(response, await readText(response, cancel));
     throw new ApiError(name, { problem, retryAfterMs: retryAfterOf(response) });
   }
 
@@ -154,13 +151,14 @@ export function pathPart(text: string | number): string {
   return encodeURIComponent(text);
 }
 
-async function readText(response: Response, { cancel, name }: { cancel: Cancel; name: string }): Promise<string> {
-  try {
-    return await response.text();
-  } catch (error) {
-    cancel.signal.throwIfAborted();
-    throw new ConnectionError(`${name}: the connection was lost`, { cause: error });
-  }
+function bodyOf(response: Response): ReadableStream<Uint8Array> {
+  return response.body ?? new Blob([]).stream();
+}
+
+async function readText(response: Response, cancel: Cancel): Promise<string> {
+  let whole = "";
+  for await (const text of readTexts({ body: bodyOf(response), cancel })) whole += text;
+  return whole;
 }
 
 function queryText(query: Record<string, QueryValue>): string {

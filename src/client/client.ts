@@ -1,5 +1,5 @@
 import { type Api, parseJson, pathPart } from "./api.ts";
-import { readTexts } from "./event_stream.ts";
+import { readTexts } from "./body.ts";
 import { JsonArray } from "./json_array.ts";
 import { type StreamSettings, Subscription } from "./live_stream.ts";
 import { Session } from "./session.ts";

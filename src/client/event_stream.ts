@@ -1,5 +1,6 @@
-import { createParser } from "eventsource-parser";
+import { createParser, type EventSourceParser } from "eventsource-parser";
 import type { OpenReply } from "./api.ts";
+import { readTexts } from "./body.ts";
 import { ConnectionError } from "./errors.ts";
 
 /** An event of a server: without a name it is a frame. */
@@ -33,7 +34,7 @@ export async function* readEvents(
       throw new ConnectionError(`Expected ${EVENT_STREAM}, got "${reply.contentType}"`);
     }
     for await (const text of readTexts(reply, { silenceMs })) {
-      parser.feed(text);
+      feed(parser, text);
       yield events;
       events = [];
     }
@@ -42,32 +43,10 @@ export async function* readEvents(
   }
 }
 
-/**
- * Reads the text of a reply as it comes.
- *
- * @param options.silenceMs as above; 0: any silence is borne
- * @throws {ConnectionError} the connection was lost, or is dead
- */
-export async function* readTexts(
-  { body, cancel }: OpenReply,
-  { silenceMs = 0 }: { silenceMs?: number } = {},
-): AsyncGenerator<string, void, undefined> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  const isDead = () => new ConnectionError(`Nothing came for ${silenceMs / 1000} s`);
+function feed(parser: EventSourceParser, text: string): void {
   try {
-    for (;;) {
-      if (silenceMs > 0) cancel.within(silenceMs, isDead);
-      const { value, done } = await reader.read();
-      cancel.inTime();
-      if (done) return;
-      yield decoder.decode(value, { stream: true });
-    }
+    parser.feed(text);
   } catch (error) {
-    cancel.signal.throwIfAborted();
-    throw error instanceof ConnectionError ? error : new ConnectionError("The connection was lost", { cause: error });
-  } finally {
-    cancel.inTime();
-    await reader.cancel().catch(() => {});
+    throw new ConnectionError("What came is no event of such a server", { cause: error });
   }
 }

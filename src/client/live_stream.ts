@@ -92,7 +92,7 @@ export class Subscription implements AsyncIterable<ClientFrame> {
           const told = eventOf(event);
           if (told?.type === "frame") {
             const { seq } = told.frame;
-            if (isNew) yield* sinceThen(place, seq);
+            yield* between(place.last, seq, { isNew });
             isNew = false;
             place.last = seq;
           }
@@ -133,9 +133,16 @@ export function eventOf({ name, data }: ServerEvent): StreamEvent | undefined {
   }
 }
 
-/** What lies between the last frame of a connection and the first of the next one. */
-function* sinceThen({ last }: Place, seq: number): Generator<StreamEvent, void, undefined> {
+/**
+ * What lies between two frames. Of those that came over one connection nothing is missing: the filter did not want what is
+ * between them, or the server has told.
+ */
+function* between(
+  last: number | undefined,
+  seq: number,
+  { isNew }: { isNew: boolean },
+): Generator<StreamEvent, void, undefined> {
   if (last === undefined) return;
   if (seq <= last) yield { type: "new_epoch" };
-  else if (seq > last + 1) yield { type: "missed", fromSeq: last + 1, toSeq: seq - 1, why: "away" };
+  else if (isNew && seq > last + 1) yield { type: "missed", fromSeq: last + 1, toSeq: seq - 1, why: "away" };
 }
