@@ -4,7 +4,7 @@ import { readRaw } from "../../src/pgn/field.ts";
 import { interpretBy, matchesPayload } from "../../src/pgn/interpret.ts";
 import { type Definition, definitionsOf, type Field, isGroup, knownPgns, widthOf } from "../../src/pgn/model.ts";
 import type { Decoded } from "../../src/pgn/mod.ts";
-import { needs } from "../support/needs.ts";
+import { needs, rounds } from "../support/needs.ts";
 import { recordedPayloads, vectorPayloads } from "../support/payloads.ts";
 import { Random } from "../support/random.ts";
 import { WholePayloads } from "../support/whole_payload.ts";
@@ -312,7 +312,7 @@ function junk(random: Random, depth = 0): unknown {
 Deno.test("whatever is given is encoded or refused with the field's path and a message of one line", () => {
   const random = new Random(12);
   const refusals = new Set<string>();
-  for (let round = 0; round < 30_000; round++) {
+  for (let round = 0; round < rounds(30_000); round++) {
     const definition = random.pick(DEFINITIONS);
     const names = definition.items.map((item) => (isGroup(item) ? item.group : item.name) ?? "reserved");
     const given = Object.fromEntries(random.some([...names, "nonsense"], 0.2).map((name) => [name, junk(random)]));

@@ -84,3 +84,8 @@ function findMissing({ permissions, programs }: { permissions: NeededPermission[
   if (!allowed("read")) return missing;
   return [...missing, ...programs.filter((name) => !findProgram(name)).map((name) => `program "${name}"`)];
 }
+
+/** How many rounds of a long test to run: all of them, or a tenth where only the network is allowed, where it runs again. */
+export function rounds(all: number): number {
+  return allowed("read") ? all : Math.ceil(all / 10);
+}
