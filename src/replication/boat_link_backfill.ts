@@ -1,4 +1,4 @@
-import { type Clock, errorText, type Logger } from "../base/mod.ts";
+import { backoffMs, type Clock, errorText, type Logger } from "../base/mod.ts";
 import { BackfillPlan } from "./backfill_plan.ts";
 import type { ArchivedBlock, BoatArchive } from "./boat_archive.ts";
 import type { MessageStream } from "./grpc_stream.ts";
@@ -8,6 +8,8 @@ import type { Range, Ranges } from "./ranges.ts";
 
 /** A block that has to wait for the link is looked at again after so long, milliseconds, whatever the cloud says. */
 const LOOK_EVERY_MS = 200;
+/** Waits until a block is read again that the disk did not give. */
+const READ_BACKOFF = { firstMs: 1000, capMs: 60_000 };
 
 /** What a backfill tells. */
 export interface BackfillEvents {
@@ -34,6 +36,8 @@ export class BackfillSender {
   readonly #pacer = new BackfillPacer();
   /** In the order of sending. */
   readonly #underWay: ArchivedBlock[] = [];
+  /** What the disk did not give, in the order of trying. */
+  readonly #unread = new Map<ArchivedBlock, { tries: number; dueMs: number }>();
   #plan: BackfillPlan<ArchivedBlock> | undefined;
   #stream: MessageStream<BackfillStatus, BackfillUpstream> | undefined;
   #listening: Promise<void> | undefined;
@@ -63,12 +67,14 @@ export class BackfillSender {
    */
   async run(holes: Ranges, archive: BoatArchive): Promise<LostRange[]> {
     const plan = this.#plan = new BackfillPlan({ holes, index: archive });
+    this.#unread.clear();
     for (;;) {
       this.#throwFailure();
       const step = plan.next();
       if (step.kind === "finished") return plan.lost;
-      if (step.kind === "send") await this.#send(step.block, { plan, archive });
-      else await this.#news();
+      const block = step.kind === "send" ? step.block : this.#dueAgain();
+      if (block) await this.#send(block, { plan, archive });
+      else await this.#news(this.#unread.size > 0 ? { timeoutMs: LOOK_EVERY_MS } : {});
     }
   }
 
@@ -96,10 +102,14 @@ export class BackfillSender {
     try {
       read = await archive.read(block);
     } catch (error) {
-      // It stays a hole that waits for its answer: the next connection tries again.
-      log.error("a block cannot be read for replication", { seq: block.baseSeq, error: errorText(error) });
+      // It stays a hole that waits for its answer.
+      const tries = (this.#unread.get(block)?.tries ?? 0) + 1;
+      this.#unread.delete(block);
+      this.#unread.set(block, { tries, dueMs: clock.monoMs() + backoffMs(tries, READ_BACKOFF) });
+      log.error("a block cannot be read for replication", { seq: block.baseSeq, tries, error: errorText(error) });
       return;
     }
+    this.#unread.delete(block);
     if (read.kind === "gone") return plan.lose(seqs, read.reason);
     for (const { reason, ...range } of read.missing) plan.lose(range, reason);
     const { message } = read;
@@ -117,6 +127,13 @@ export class BackfillSender {
     this.#pacer.sent(clock.monoMs(), bytes);
     await stream.send({ block: message });
     events.sent(bytes);
+  }
+
+  /** A block that is to be read once more, now that others were. */
+  #dueAgain(): ArchivedBlock | undefined {
+    const nowMs = this.#options.clock.monoMs();
+    for (const [block, { dueMs }] of this.#unread) if (dueMs <= nowMs) return block;
+    return undefined;
   }
 
   #open(): MessageStream<BackfillStatus, BackfillUpstream> {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { LOST_DAMAGED, LOST_PRUNED, LOST_UNRECORDED, Ranges } from "../../src/replication/mod.ts";
 import { eventually } from "../support/eventually.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { journalFiles } from "../support/journal_run.ts";
 import { assertFrames, type KeepingCloud, LINK, type LinkedBoat, LinkFixture, seqs } from "./boat_link_fixture.ts";
 
@@ -152,6 +153,42 @@ Deno.test("a block that is damaged on the boat is told as lost, and the others c
     assertFrames(cloud, [...seqs(1, start - 1), ...seqs(end, 3000)]);
   });
 });
+
+Deno.test(
+  "a block that the disk does not give is read again on the same connection, and the others come",
+  LINK,
+  async () => {
+    await LinkFixture.run(async (fixture) => {
+      const { cloud } = fixture;
+      const clock = new FakeClock();
+      const journal = await fixture.journalFolder();
+      await using boat = await fixture.boat({ journal, ringFrames: 16, clock });
+      for (let file = 0; file < 3; file++) {
+        boat.bring(1000);
+        await boat.journal!.writer.rotate();
+      }
+      // What a folder says to who reads it is an error of the disk as any other.
+      const path = `${journal}/${journalFiles(journal)[1]}`;
+      await Deno.rename(path, `${path}.away`);
+      await Deno.mkdir(path);
+      boat.link.start();
+      await eventually("the other files", () => boat.link.status().backfill_remaining_seqs === 1000);
+      const complaints = () => boat.lines.filter((line) => line.includes("cannot be read for replication"));
+      await eventually("an error", () => complaints().length > 0);
+      assert.deepEqual(boat.link.status().holes, [{ start: 1001, end: 2001 }]);
+      assert.ok(!complaints().some((line) => line.includes("tries=2")), "it waits before it tries again");
+      clock.advance(1500);
+      await eventually("the next try", () => complaints().some((line) => line.includes("tries=2")));
+      await Deno.remove(path);
+      await Deno.rename(`${path}.away`, path);
+      clock.advance(3000);
+      await eventually("all frames", () => cloud.held.covers(1, 3001));
+      assertFrames(cloud, seqs(1, 3000));
+      assert.equal(cloud.requests.length, 1);
+      assert.deepEqual(boat.link.status().lost, []);
+    });
+  },
+);
 
 Deno.test("frames that could not be recorded are told as lost", LINK, async () => {
   await LinkFixture.run(async (fixture) => {
