@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually, pause } from "../support/eventually.ts";
 import { EPOCH, seenOf } from "../support/journal_run.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
 import { assertFrames, LINK, LinkFixture, seqs } from "./boat_link_fixture.ts";
 
 Deno.test("a boat introduces itself, and every frame comes to the cloud as the bus brought it", LINK, async () => {
@@ -89,5 +90,35 @@ Deno.test("what came while the boat connected is sent beside the rate, and what 
     boat.bring(3000);
     await eventually("the next frame", () => cloud.frames.size > head);
     assert.ok(cloud.frames.size < head + 100, `${cloud.frames.size} frames`);
+  });
+});
+
+/** A link that takes some seconds for the blocks below. */
+const SLOW_BYTES_PER_SECOND = 60_000;
+
+Deno.test("on a slow link live frames overtake the blocks of a large backfill, again and again", LINK, async () => {
+  await LinkFixture.run(async (fixture) => {
+    const { cloud, server } = fixture;
+    await using proxy = await TcpProxy.start(server.port);
+    await using boat = await fixture.boat({
+      journal: await fixture.journalFolder(),
+      ringFrames: 1024,
+      port: proxy.port,
+    });
+    const missing = boat.bring(40_000);
+    proxy.bytesPerSecond = SLOW_BYTES_PER_SECOND;
+    boat.link.start();
+    await eventually("a block", () => cloud.blocks.length > 0);
+    let rounds = 0;
+    while (boat.link.status().backfill_remaining_seqs > 0) {
+      const newest = boat.bring(5);
+      await eventually("live frames", () => cloud.frames.has(newest));
+      // Blocks that were to be sent are still to come: these frames were let past.
+      if (!cloud.held.covers(1, missing + 1)) rounds++;
+    }
+    assert.ok(rounds >= 5, `live frames came through ${rounds} times while blocks waited`);
+    await eventually("everything", () => cloud.held.covers(1, boat.broker.head + 1));
+    assertFrames(cloud, seqs(1, boat.broker.head));
+    assert.equal(cloud.requests.length, 1);
   });
 });
