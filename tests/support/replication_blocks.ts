@@ -19,7 +19,10 @@ export async function blocksOf(journal: string): Promise<BackfillBlock[]> {
   return blocks;
 }
 
-/** Frames `from` up to but without `to` of a boat's files in one block, wherever the boat's own blocks begin. */
+/**
+ * Frames `from` up to but without `to` of a boat's files in one block, wherever the boat's own blocks begin; fewer where the
+ * boat's clock went back, over which no block goes.
+ */
 export async function reblocked(
   journal: string,
   { from, to, epoch }: { from: number; to: number; epoch: Uint8Array<ArrayBuffer> },
@@ -29,12 +32,14 @@ export async function reblocked(
   builder.begin({ notes: { buses: ["can0"], epoch } });
   const frame = newStoredFrame();
   let baseTimeUs = 0;
+  let end = from;
   for (const part of (await findParts(journal)).parts) {
     if (part.kind !== "block") continue;
     for (const frames = (await reader.read(part.path, part)).frames(); frames.next(frame);) {
-      if (frame.seq < from || frame.seq >= to) continue;
+      if (frame.seq !== end || frame.seq >= to) continue;
       if (frame.seq === from) baseTimeUs = frame.timeUs;
-      if (builder.append(frame.seq, frame) !== "added") throw new Error(`no room for frame ${frame.seq}`);
+      if (builder.append(frame.seq, frame) !== "added") continue;
+      end++;
     }
   }
   const bytes = builder.finish();
@@ -42,7 +47,7 @@ export async function reblocked(
   return {
     baseSeq: from,
     baseTimeUs,
-    frameCount: to - from,
+    frameCount: end - from,
     data: compress(bytes, "zstd"),
     compressed: true,
     ...place,
