@@ -1,4 +1,4 @@
-import { VERSION } from "@vessel/gateway";
+import { VERSION } from "@vessel/gateway/version";
 import type { HelpSubject } from "./help.ts";
 import { nearest } from "./nearest.ts";
 import { EXIT, type Surroundings } from "./program.ts";

@@ -1,4 +1,4 @@
-import { growing, readNotifySettings, SystemdNotifier } from "@vessel/gateway";
+import type { SystemdNotifier } from "@vessel/gateway";
 import { errorText, Logger } from "@vessel/gateway/settings";
 import type { FileSettings, ProgramSettings, RunSettings } from "./common_options.ts";
 import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
@@ -179,7 +179,7 @@ export async function serve<S extends RunningSettings>(
   const stopAsked = new Promise<void>((resolve) => stopping.addEventListener("abort", () => resolve()));
   try {
     const running = await start(settings, { log, stopping });
-    const manager = managerOf(running, { environment: around.environment, log });
+    const manager = await managerOf(running, { environment: around.environment, log });
     listenForReload({ running, prepared, manager, log });
     await manager?.ready("running");
     const code = await Promise.race([stopAsked, ...(running.done ? [running.done] : [])]);
@@ -194,10 +194,13 @@ export async function serve<S extends RunningSettings>(
 }
 
 /** systemd, where it has started us. */
-function managerOf<S>(
+async function managerOf<S>(
   { beats }: Running<S>,
   { environment, log }: { environment: Environment; log: Logger },
-): SystemdNotifier | undefined {
+): Promise<SystemdNotifier | undefined> {
+  if (environment["NOTIFY_SOCKET"] === undefined) return undefined;
+  // Loaded late: this file is also the commands', which ought to start at once.
+  const { growing, readNotifySettings, SystemdNotifier } = await import("@vessel/gateway");
   const settings = readNotifySettings(environment, [Deno.pid, Deno.ppid]);
   return settings && new SystemdNotifier({ settings, probe: beats ? growing(beats) : () => true, log });
 }

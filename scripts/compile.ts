@@ -1,0 +1,111 @@
+/**
+ * Makes executables of the programs: `deno task compile [-portable] [-out DIR] [-target TARGET ...] [-deno PATH]`.
+ *
+ * By default `deno compile` makes them, for every system that the programs are for; it downloads a runtime for each.
+ * `-portable` makes files that unpack themselves instead, with the runtime at hand, for the system that it is for.
+ *
+ * @module
+ */
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { VERSION } from "../src/version.ts";
+import { makeBundle } from "./compile/bundle.ts";
+import { writeAllPortable } from "./compile/portable.ts";
+import { type HandedOut, PROGRAMS } from "./programs.ts";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+/** A file is written once and read many times. */
+const PORTABLE_LEVEL = 9;
+/** Systems that there are runtimes for. */
+export const TARGETS: readonly string[] = [
+  "x86_64-unknown-linux-gnu",
+  "aarch64-unknown-linux-gnu",
+  "x86_64-apple-darwin",
+  "aarch64-apple-darwin",
+  "x86_64-pc-windows-msvc",
+];
+/** Found late, in a thread of its own: the compiler does not see it. */
+const INCLUDED = ["src/journal/pack_worker.ts"];
+
+/** Which programs are compiled for a system: the servers are for Linux. */
+export function programsFor(target: string): HandedOut[] {
+  return PROGRAMS.filter(({ isServer }) => !isServer || target.includes("linux"));
+}
+
+/** Command line of `deno` that compiles a program for a system. */
+export function compileArgs(program: HandedOut, { target, path }: { target: string; path: string }): string[] {
+  const included = INCLUDED.flatMap((file) => ["--include", file]);
+  const flags = ["-A", "--quiet", "--no-check", "--frozen", "--exclude-unused-npm", ...program.runtimeFlags];
+  return ["compile", ...flags, ...included, "--target", target, "--output", path, `cli/${program.file}`];
+}
+
+/** Why a program could not be compiled, in words that help. */
+export function explainFailure(stderr: string, target: string): string {
+  // deno-lint-ignore no-control-regex -- colours of a terminal
+  const plain = stderr.replaceAll(/\x1b\[\d+m/g, "").trim();
+  const url = /https:\/\/\S+denort\S+?\.zip/.exec(plain)?.[0];
+  if (url === undefined) return `Cannot compile for ${target}: ${plain}`;
+  return `Cannot download the runtime for ${target} (${url}): compile where it can be had, or run deno task compile ` +
+    "--portable, which downloads nothing";
+}
+
+/**
+ * Compiles the programs for the systems. Answers the paths of what was made.
+ *
+ * @throws {Error} with words for people
+ */
+export async function compileAll(out: string, targets: readonly string[]): Promise<string[]> {
+  const paths: string[] = [];
+  for (const target of targets) {
+    for (const program of programsFor(target)) {
+      const path = `${out}/${program.name}-${VERSION}-${target}${target.includes("windows") ? ".exe" : ""}`;
+      const args = compileArgs(program, { target, path });
+      const { success, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: ROOT, stdout: "null" }).output();
+      if (!success) throw new Error(explainFailure(new TextDecoder().decode(stderr), target));
+      paths.push(path);
+    }
+  }
+  return paths;
+}
+
+/** Makes the portable files of all programs with a runtime. Answers their paths. */
+export async function makePortables(
+  out: string,
+  { runtime, target, level }: { runtime: string; target: string; level: number },
+): Promise<string[]> {
+  const bundle = await Deno.makeTempDir({ prefix: "vbg_bundle_" });
+  try {
+    await makeBundle(bundle);
+    return await writeAllPortable(out, { runtime, bundle, target, level });
+  } finally {
+    await Deno.remove(bundle, { recursive: true });
+  }
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    args: Deno.args.map((word) => word.replace(/^-(?=[a-z])/, "--")),
+    options: {
+      out: { type: "string", default: `${ROOT}dist` },
+      target: { type: "string", multiple: true, default: [...TARGETS] },
+      portable: { type: "boolean", default: false },
+      deno: { type: "string", default: Deno.execPath() },
+    },
+  });
+  await Deno.mkdir(values.out, { recursive: true });
+  const portable = { runtime: values.deno, target: Deno.build.target, level: PORTABLE_LEVEL };
+  const paths = values.portable
+    ? await makePortables(values.out, portable)
+    : await compileAll(values.out, values.target);
+  for (const path of paths) console.log(path);
+  return 0;
+}
+
+if (import.meta.main) {
+  try {
+    Deno.exit(await main());
+  } catch (error) {
+    console.error(`compile: ${error instanceof Error ? error.message : error}`);
+    Deno.exit(1);
+  }
+}

@@ -1,0 +1,88 @@
+import { fileURLToPath } from "node:url";
+import { PROGRAMS } from "../programs.ts";
+import { runProgram } from "../run_program.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+/** Runs in a thread of its own, and so nothing imports it. */
+const WORKER = "src/journal/pack_worker.ts";
+/** What a package reads from its own folder when it is used. */
+const WASM = { package: "@bokuweb/zstd-wasm", file: "zstd.wasm" };
+
+/** A place of the bundle that does not work as the bundler leaves it. */
+interface Repair {
+  /** Why, and what would not work. */
+  what: string;
+  from: RegExp;
+  to: string;
+}
+
+const REPAIRS: readonly Repair[] = [
+  {
+    what: "the worker has another name in the bundle",
+    from: /"\.\/pack_worker\.ts"/g,
+    to: '"./src/journal/pack_worker.js"',
+  },
+  {
+    what: "modules have no __dirname; what is read from there lies beside the bundle",
+    from: /\b__dirname\b/g,
+    to: "import.meta.dirname",
+  },
+  {
+    what: "the HOCON parser names its parts without their ending",
+    from: /var fn = map\[path\];/g,
+    to: 'var fn = map[path] ?? map[path + ".js"];',
+  },
+];
+
+/** The last line of a package that is CommonJS: all that it exports is one value. */
+const COMMON_JS = /^export default require_\w+\(\);$/m;
+
+/**
+ * Bundles all programs with everything that they import, packages included, into a folder; parts that a program loads
+ * late stay files of their own. A program is at `cli/NAME.js`.
+ *
+ * @throws {Error} the bundler failed, or writes something else than the repairs of its output expect
+ */
+export async function makeBundle(folder: string): Promise<void> {
+  const entries = [...PROGRAMS.map(({ file }) => `cli/${file}`), WORKER];
+  const flags = ["--quiet", "--frozen", "--platform", "deno", "--code-splitting", "--outdir", folder];
+  await runProgram(Deno.execPath(), ["bundle", ...flags, ...entries], { cwd: ROOT });
+  const files = new Map<string, string>();
+  for await (const { name, isFile } of Deno.readDir(folder)) {
+    if (isFile && name.endsWith(".js")) files.set(name, await Deno.readTextFile(`${folder}/${name}`));
+  }
+  for (const [name, text] of repairBundle(files)) await Deno.writeTextFile(`${folder}/${name}`, text);
+  await Deno.copyFile(new URL(WASM.file, import.meta.resolve(WASM.package)), `${folder}/${WASM.file}`);
+}
+
+/**
+ * Repairs the files of a bundle, by name.
+ *
+ * @throws {Error} a repair finds nothing to do: the bundler writes something else by now
+ */
+export function repairBundle(files: ReadonlyMap<string, string>): Map<string, string> {
+  const commonJs = [...files].filter(([, text]) => COMMON_JS.test(text)).map(([name]) => name);
+  const repairs = [...REPAIRS, ...commonJs.map(namesOf)];
+  const used = new Set<Repair>();
+  const repaired = [...files].map(([name, text]): [string, string] => [
+    name,
+    repairs.reduce((before, each) => {
+      const after = before.replaceAll(each.from, each.to);
+      if (after !== before) used.add(each);
+      return after;
+    }, text),
+  ]);
+  const idle = repairs.find((each) => !used.has(each));
+  if (idle !== undefined) throw new Error(`Cannot repair the bundle: nothing to do where ${idle.what}`);
+  return new Map(repaired);
+}
+
+/** Whoever imports a CommonJS package late finds names in it, as they would without a bundle. */
+function namesOf(file: string): Repair {
+  const call = `import("./${file}")`;
+  return {
+    what: `${file} is imported late`,
+    from: new RegExp(RegExp.escape(call), "g"),
+    to: `${call}.then(({ default: all }) => ({ ...all, default: all }))`,
+  };
+}

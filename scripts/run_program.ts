@@ -1,0 +1,11 @@
+/**
+ * Runs a program to its end. Answers what it wrote on standard output.
+ *
+ * @throws {Error} it failed; says so in its own words
+ */
+export async function runProgram(program: string, args: string[], options: Deno.CommandOptions = {}): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(program, { ...options, args }).output();
+  const text = new TextDecoder();
+  if (!success) throw new Error(`Cannot run ${program}: ${text.decode(stderr).trim()}`);
+  return text.decode(stdout);
+}
