@@ -130,7 +130,7 @@ const memoryOptions: Options<
   }),
   maxValues: integer({
     name: "max-values",
-    default: BOAT_DEFAULTS.maxValues,
+    default: CLOUD_DEFAULTS.maxValues,
     min: 1,
     max: 2 ** 24,
     help: "Most last values kept of one boat, one for each device and PGN.",

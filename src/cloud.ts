@@ -85,7 +85,7 @@ export interface CloudOptions extends Partial<CloudLimits> {
   journal?: CloudRecordingOptions;
   /** Most frames of one boat in memory, a power of two; default 65536. */
   ringFrames?: number;
-  /** (Device, PGN) pairs kept as last values of one boat; default 65536. */
+  /** (Device, PGN) pairs kept as last values of one boat; default 8192. */
   maxValues?: number;
   /** Most bytes that wait for one slow client; default 1 MiB. */
   streamBufferBytes?: number;
@@ -119,7 +119,13 @@ const TITLE = "Vessel Bus Gateway: cloud server";
 const HOUSEKEEPING_MS = 1000;
 
 /** What a cloud does when nothing else is said. */
-export const CLOUD_DEFAULTS = { ...INSTANCE_DEFAULTS, ...DEFAULT_GREETING_LIMITS, maxStreams: 10_000 } as const;
+export const CLOUD_DEFAULTS = {
+  ...INSTANCE_DEFAULTS,
+  ...DEFAULT_GREETING_LIMITS,
+  maxStreams: 10_000,
+  /** A tenth of a boat's own: what a boat sends is taken of thousands. */
+  maxValues: 8192,
+} as const;
 
 /**
  * Starts a cloud server: boats' calls → instances (journal, then replica) → streams; and blocks into files.
@@ -205,7 +211,7 @@ function limitsOf(options: CloudOptions): CloudLimits {
 
 /** Makes the replicas of boats. */
 function replicasOf(
-  { ringFrames = BOAT_DEFAULTS.ringFrames, maxValues = BOAT_DEFAULTS.maxValues }: CloudOptions,
+  { ringFrames = BOAT_DEFAULTS.ringFrames, maxValues = CLOUD_DEFAULTS.maxValues }: CloudOptions,
   { limits, clock, log }: { limits: CloudLimits; clock: Clock; log: Logger },
 ): OpenReplica {
   const pool = new RingPool();

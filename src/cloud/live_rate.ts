@@ -1,3 +1,6 @@
+import { TokenBucket } from "../base/mod.ts";
+import { CATCH_UP_FRAMES } from "../replication/mod.ts";
+
 /** How many live frames a boat may send. */
 export interface LiveRateLimits {
   /** Frames a second on average; 0: as many as come. */
@@ -20,6 +23,8 @@ const CATCH_UP_MS = 2000;
  */
 export class LiveRateMeter {
   readonly #limits: LiveRateLimits;
+  /** Fills as slowly as the other: whoever connects again and again gains nothing. */
+  readonly #catchUp: TokenBucket;
   #tokens: number;
   #heardMs: number | undefined;
   /** Most tokens: a burst, or what a silence has brought. */
@@ -29,6 +34,7 @@ export class LiveRateMeter {
   /** Room for a burst, and no silence yet. */
   constructor(limits: LiveRateLimits) {
     this.#limits = limits;
+    this.#catchUp = new TokenBucket({ perSecond: limits.rateLimit, burst: CATCH_UP_FRAMES });
     this.#tokens = this.#room = limits.rateBurst;
   }
 
@@ -56,6 +62,11 @@ export class LiveRateMeter {
     this.#roomUntilMs = -Infinity;
     this.#room = this.#limits.rateBurst;
     this.#tokens = Math.min(this.#tokens, this.#room);
+  }
+
+  /** Takes frames that are to be caught up, beside the rate, if they may come now. */
+  catchUp(frames: number): boolean {
+    return this.#catchUp.take(this.#heardMs ?? 0, frames);
   }
 
   /** Takes so many frames, if they may come now. */

@@ -2,7 +2,6 @@ import { type Clock, errorText } from "../base/mod.ts";
 import {
   type BoatStatus,
   type Caller,
-  CATCH_UP_FRAMES,
   type LiveFrame,
   type LiveStatus,
   type LiveUpstream,
@@ -46,7 +45,6 @@ export class LiveSession implements InstanceSession {
   #frames = 0;
   #checkpointAt = CHECKPOINT_FRAMES;
   #introductions = 0;
-  #caughtUp = 0;
   #sinceTurn = 0;
   #lastStatus: LiveStatus = { ackSeq: 0, receivedThrough: 0 };
   #lastStatusMs = -Infinity;
@@ -154,13 +152,13 @@ export class LiveSession implements InstanceSession {
 
   /** How many of the frames count for the rate. */
   #counted(frames: readonly LiveFrame[]): number {
-    let counted = 0;
+    let [counted, late] = [0, 0];
     for (const { seq } of frames) {
       if (seq === 0 && this.#introductions < INTRODUCTIONS) this.#introductions++;
-      else if (seq > 0 && seq <= this.#headAtStart && this.#caughtUp < CATCH_UP_FRAMES) this.#caughtUp++;
+      else if (seq > 0 && seq <= this.#headAtStart) late++;
       else counted++;
     }
-    return counted;
+    return late === 0 || this.#options.instance.rate.catchUp(late) ? counted : counted + late;
   }
 
   #takeStatus(status: BoatStatus): void {

@@ -65,3 +65,15 @@ Deno.test("a new connection has no silence to be paid for", () => {
   assert.ok(!meter.take(501));
   assert.ok(meter.take(500));
 });
+
+Deno.test("what is caught up comes beside the rate, and no more of it for whoever connects again and again", () => {
+  const meter = new LiveRateMeter(LIMITS);
+  meter.heard(0);
+  assert.ok(meter.catchUp(10_000));
+  assert.ok(!meter.catchUp(1));
+  meter.reconnected(10);
+  assert.ok(!meter.catchUp(100));
+  meter.reconnected(1010);
+  assert.ok(meter.catchUp(2000));
+  assert.ok(!meter.catchUp(100));
+});
