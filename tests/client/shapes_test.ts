@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import type { z } from "@hono/zod-openapi";
+import type * as client from "../../src/client/mod.ts";
+import type { cloudHealthSchema, instanceStatusSchema, replicationEventsSchema } from "../../src/http/cloud_schemas.ts";
+import type { Decoded } from "../../src/pgn/mod.ts";
+import type { DeviceValues } from "../../src/http/mod.ts";
+import type { ReplicationStatus } from "../../src/replication/mod.ts";
+import type {
+  decodedValuesSchema,
+  deviceSchema,
+  frameSchema,
+  healthSchema,
+  pgnSchema,
+  pgnSummarySchema,
+  problemSchema,
+  valuesSchema,
+} from "../../src/http/schemas.ts";
+
+/** A shape in which it makes no difference whether a member may be left out or undefined, or a list may be changed. */
+type Plain<T> = T extends readonly (infer Item)[] ? Plain<Item>[]
+  : T extends object ? { [Key in keyof T]: Plain<Exclude<T[Key], undefined>> }
+  : T;
+
+/** True when both are the same: each fits where the other is wanted, and neither has a member more. */
+type Same<A, B> = [Plain<A>] extends [Plain<B>]
+  ? [Plain<B>] extends [Plain<A>]
+    ? [AllKeys<A>] extends [AllKeys<B>] ? [AllKeys<B>] extends [AllKeys<A>] ? true : "keys"
+    : "keys"
+  : "server's does not fit"
+  : "client's does not fit";
+type AllKeys<T> = T extends readonly (infer Item)[] ? keyof Item : keyof T;
+
+/** Each is checked by the compiler. */
+const SHAPES: {
+  frame: Same<Omit<client.ClientFrame, "decoded">, Omit<z.output<typeof frameSchema>, "decoded">>;
+  decoded: Same<client.DecodedFields, Decoded>;
+  device: Same<client.Device, z.output<typeof deviceSchema>>;
+  values: Same<client.LastValues, z.output<typeof valuesSchema>>;
+  decodedValues: Same<client.LastValues<client.DecodedLastValue>, DeviceValues>;
+  decodedValuesKeys: Same<
+    Omit<client.DecodedLastValue, "decoded">,
+    Omit<z.output<typeof decodedValuesSchema>["values"][number], "decoded">
+  >;
+  pgn: Same<client.KnownPgn, z.output<typeof pgnSummarySchema>>;
+  pgnDetails: Same<client.PgnDetails, z.output<typeof pgnSchema>>;
+  health: Same<client.BoatHealth, z.output<typeof healthSchema>>;
+  problem: Same<client.Problem, z.output<typeof problemSchema>>;
+  replication: Same<client.BoatReplication, ReplicationStatus>;
+  instance: Same<client.InstanceStatus, z.output<typeof instanceStatusSchema>>;
+  events: Same<client.ReplicationEvent[], z.output<typeof replicationEventsSchema>>;
+  cloudHealth: Same<client.CloudHealth, z.output<typeof cloudHealthSchema>>;
+} = {
+  frame: true,
+  decoded: true,
+  device: true,
+  values: true,
+  decodedValues: true,
+  decodedValuesKeys: true,
+  pgn: true,
+  pgnDetails: true,
+  health: true,
+  problem: true,
+  replication: true,
+  instance: true,
+  events: true,
+  cloudHealth: true,
+};
+
+Deno.test("the client's shapes are those of the servers' schemas", () => {
+  assert.deepEqual(new Set(Object.values(SHAPES)), new Set([true]));
+});
