@@ -14,7 +14,9 @@ export const vbg: CommandSet = {
     "archive-s3": { summary: "sends journal files to an S3-compatible store", load: () => import("./archive_s3.ts") },
     audit: { summary: "compares a boat's journal with what a cloud holds of it", load: () => import("./audit.ts") },
     convert: { summary: "makes a journal of recordings of other programs", load: () => import("./convert.ts") },
+    inspect: { summary: "shows what is in journal files, block by block", load: () => import("./inspect.ts") },
     simulate: { summary: "plays a recording through the server of a boat", load: () => import("./simulate.ts") },
+    verify: { summary: "reads every frame of a journal, and tells what is damaged", load: () => import("./verify.ts") },
   },
 };
 

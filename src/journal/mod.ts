@@ -10,7 +10,7 @@ export * from "./block.ts";
 export * from "./block_builder.ts";
 export * from "./block_file.ts";
 export type { FormatVersion } from "./block_layout.ts";
-export { BlockReader } from "./block_reader.ts";
+export { BlockReader, type StoredBlock } from "./block_reader.ts";
 export type { BlockPlace } from "./block_table.ts";
 export * from "./compression.ts";
 export * from "./crc32c.ts";

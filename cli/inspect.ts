@@ -1,0 +1,65 @@
+/**
+ * `vbg inspect`: what is in journal files, block by block.
+ *
+ * @module
+ */
+import { VERSION } from "@vessel/gateway";
+import { errorText, systemClock } from "@vessel/gateway/settings";
+import { type OutputChoice, outputOptions, wantsJson } from "./client_options.ts";
+import { programOptions, type ProgramSettings } from "./common_options.ts";
+import { bytesOf, examine, pathsOf } from "./inspect_file.ts";
+import { formatFile, formatJson, readRows } from "./inspect_report.ts";
+import { errorsOf, EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
+import { Progress } from "./progress.ts";
+
+interface InspectSettings extends ProgramSettings, OutputChoice {}
+
+/** The command's name, words and settings. */
+export const program: Program<InspectSettings> = {
+  name: "vbg inspect",
+  version: VERSION,
+  summary:
+    "shows what is in journal files (.lpj), and in those of directories: header, blocks, totals, index; as JSON " +
+    "an object a file, each on a line. Exit code 1: a file cannot be read",
+  options: { ...outputOptions(), ...programOptions() },
+  checks: [],
+  positionals: "FILE|DIR ...",
+};
+
+/** Runs the command. Answers the exit code. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnce(program, {
+    around,
+    run: async (settings, names) => await inspect(settings, { names, around }),
+  });
+}
+
+async function inspect(
+  settings: InspectSettings,
+  { names, around }: { names: readonly string[]; around: Surroundings },
+): Promise<number> {
+  const [output, stopping] = [outputOf(around), stoppedBy(around)];
+  const paths = await pathsOf(names);
+  const total = await bytesOf(paths);
+  const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
+  const isJson = wantsJson(settings, output);
+  let failures = 0;
+  let written = 0;
+  for (const path of paths) {
+    const file = await examine(path).catch((error) =>
+      void around.complain(`${program.name}: ${path}: ${errorText(error)}`)
+    );
+    if (file === undefined) {
+      failures++;
+      continue;
+    }
+    const rows = await readRows(file, (bytes) => {
+      stopping.throwIfAborted();
+      progress.add(bytes);
+    }).finally(() => progress.done());
+    const gap = written++ > 0 && !isJson ? "\n" : "";
+    await output.write(`${gap}${isJson ? formatJson(rows) : formatFile(rows, output)}\n`);
+  }
+  await output.flush();
+  return failures === 0 ? EXIT.ok : EXIT.failure;
+}

@@ -1,0 +1,43 @@
+import { runVbg } from "../../cli/vbg.ts";
+import type { Output } from "../../cli/terminal.ts";
+
+/** What a command answered. */
+export interface CommandAnswer {
+  code: number;
+  /** Standard output. */
+  out: string;
+  /** Standard error, progress included. */
+  err: string;
+}
+
+/** How a command is run. */
+export interface CommandOptions {
+  /** Whether its outputs are terminals; default: pipes. */
+  isTerminal?: boolean;
+  /** Characters of a line; default 120. */
+  columns?: number;
+  environment?: Record<string, string>;
+  /** Ends it. */
+  stopping?: AbortSignal;
+}
+
+/** Runs `vbg` with these words in this process. */
+export async function runCommand(
+  args: readonly string[],
+  { isTerminal = false, columns = 120, environment = {}, stopping = new AbortController().signal }: CommandOptions = {},
+): Promise<CommandAnswer> {
+  const answer = { out: "", err: "" };
+  const sink = (key: keyof typeof answer): Output => ({
+    ...{ isTerminal, columns, hasColor: false },
+    write: (text) => void (answer[key] += text),
+    flush: () => Promise.resolve(),
+  });
+  const code = await runVbg({
+    ...{ args, environment, stopping },
+    print: (text) => answer.out += `${text}\n`,
+    complain: (text) => answer.err += `${text}\n`,
+    output: sink("out"),
+    errors: sink("err"),
+  });
+  return { code, ...answer };
+}
