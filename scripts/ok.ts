@@ -1,7 +1,7 @@
 // The gate: formatting, lint, types, documentation of the public faces, publishing dry run, generated files, tests.
 // `--static` leaves the tests out. Ends at the first step that fails.
 
-const PUBLIC_FACES = ["mod.ts", "src/frame/mod.ts", "src/pgn/mod.ts", "src/base/mod.ts"];
+const PUBLIC_FACES = ["mod.ts", "src/frame/mod.ts", "src/pgn/mod.ts", "src/base/mod.ts", "src/client/mod.ts"];
 
 const steps: [name: string, args: string[]][] = [
   ["format", ["fmt", "--check"]],
