@@ -2,6 +2,7 @@ import { audit, type AuditReport } from "../../cli/audit_compare.ts";
 import { formatReport } from "../../cli/audit_report.ts";
 import { systemClock } from "../../src/base/mod.ts";
 import { Authority, initAuthority } from "../../src/cloud/mod.ts";
+import { Cable } from "./cable.ts";
 import { eventually, pause } from "./eventually.ts";
 import { TestProgram } from "./program.ts";
 import { BusFeed } from "./replication_feed.ts";
@@ -23,6 +24,8 @@ export interface LabOptions {
   id?: string;
   /** Data directory of the cloud; default one in the lab's folder. */
   dataDirectory?: string;
+  /** A cable between boat and cloud; default none. */
+  hasCable?: boolean;
 }
 
 /** Flags, or what they are in the lab's folder. */
@@ -66,6 +69,8 @@ type Side = "boat" | "cloud";
 export class ReplicationLab implements AsyncDisposable {
   readonly feed: BusFeed;
   readonly proxy: TcpProxy;
+  /** Undefined where none was asked for. */
+  readonly cable: Cable | undefined;
   /** Directory of everything. */
   readonly folder: string;
   readonly #flags: Record<Side, readonly string[]>;
@@ -76,9 +81,10 @@ export class ReplicationLab implements AsyncDisposable {
   readonly #programs: Partial<Record<Side, TestProgram>> = {};
   readonly #logs: Record<Side, string[]> = { boat: [], cloud: [] };
 
-  private constructor({ feed, proxy, folder, flags, id, dataDirectory, urls, ca }: {
+  private constructor({ feed, proxy, cable, folder, flags, id, dataDirectory, urls, ca }: {
     feed: BusFeed;
     proxy: TcpProxy;
+    cable: Cable | undefined;
     folder: string;
     flags: Record<Side, readonly string[]>;
     id: string;
@@ -88,6 +94,7 @@ export class ReplicationLab implements AsyncDisposable {
   }) {
     this.feed = feed;
     this.proxy = proxy;
+    this.cable = cable;
     this.folder = folder;
     this.#flags = flags;
     this.#id = id;
@@ -105,15 +112,16 @@ export class ReplicationLab implements AsyncDisposable {
     await prepare?.(folder);
     const grpcPort = freePort();
     const httpPorts = { boat: freePort(), cloud: freePort() };
+    const cable = options.hasCable ? await Cable.lay(grpcPort) : undefined;
     const doors = ports === "single"
       ? ["-listen", `127.0.0.1:${grpcPort}`]
-      : ["-grpc-listen", `127.0.0.1:${grpcPort}`, "-http-listen", `127.0.0.1:${httpPorts.cloud}`];
+      : ["-grpc-listen", `${cable?.near ?? "127.0.0.1"}:${grpcPort}`, "-http-listen", `127.0.0.1:${httpPorts.cloud}`];
     const urls = {
       boat: `http://127.0.0.1:${httpPorts.boat}`,
       cloud: ports === "single" ? `https://localhost:${grpcPort}` : `http://127.0.0.1:${httpPorts.cloud}`,
     };
     const flagsOf = (flags: LabFlags) => typeof flags === "function" ? flags(folder) : flags;
-    const proxy = await TcpProxy.start(grpcPort);
+    const proxy = await TcpProxy.start(grpcPort, cable);
     const feed = BusFeed.start(`${folder}/truth`);
     const flags = {
       boat: [
@@ -132,7 +140,7 @@ export class ReplicationLab implements AsyncDisposable {
       ],
     };
     const ca = await Deno.readTextFile(certificates.server.caPath);
-    const lab = new ReplicationLab({ feed, proxy, folder, flags, id, dataDirectory, urls, ca });
+    const lab = new ReplicationLab({ feed, proxy, cable, folder, flags, id, dataDirectory, urls, ca });
     try {
       await lab.begin("cloud");
       await lab.begin("boat");
@@ -268,6 +276,7 @@ export class ReplicationLab implements AsyncDisposable {
     await this.end("cloud", "SIGKILL");
     await this.feed[Symbol.asyncDispose]();
     await this.proxy[Symbol.asyncDispose]();
+    await this.cable?.[Symbol.asyncDispose]();
     this.#http.close();
     await Deno.remove(this.folder, { recursive: true });
   }

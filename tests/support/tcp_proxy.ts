@@ -24,18 +24,20 @@ export class TcpProxy implements AsyncDisposable {
   bytesDown = 0;
   readonly #server: Server;
   readonly #targetPort: number;
+  readonly #targetHost: string;
   readonly #pairs = new Set<Pair>();
   #mode: ProxyMode = "pass";
   #modeEnds = Promise.withResolvers<void>();
 
-  private constructor(targetPort: number) {
+  private constructor(targetPort: number, targetHost: string) {
     this.#targetPort = targetPort;
+    this.#targetHost = targetHost;
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#accept(client));
   }
 
-  /** Starts one in front of a port, where nobody need listen yet. */
-  static async start(targetPort: number): Promise<TcpProxy> {
-    const proxy = new TcpProxy(targetPort);
+  /** Starts one in front of a port, of this machine unless another one is named, where nobody need listen yet. */
+  static async start(targetPort: number, { hostname = "127.0.0.1" } = {}): Promise<TcpProxy> {
+    const proxy = new TcpProxy(targetPort, hostname);
     await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
     return proxy;
   }
@@ -83,7 +85,7 @@ export class TcpProxy implements AsyncDisposable {
 
   #accept(client: Socket): void {
     this.connections++;
-    const server = connect({ host: "127.0.0.1", port: this.#targetPort, allowHalfOpen: true, noDelay: true });
+    const server = connect({ host: this.#targetHost, port: this.#targetPort, allowHalfOpen: true, noDelay: true });
     const [up, down] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const done = Promise.all([up.promise, down.promise]).then(() => {});
     const pair: Pair = { client, server, isDead: this.#mode === "swallow", done };
