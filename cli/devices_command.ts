@@ -1,0 +1,71 @@
+/**
+ * `vbg devices`: who is on the buses.
+ *
+ * @module
+ */
+import { VERSION } from "@vessel/gateway/version";
+import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "./client_options.ts";
+import { programOptions } from "./common_options.ts";
+import { deviceTable } from "./devices_command_table.ts";
+import { boolean } from "./option_types.ts";
+import type { Program, Surroundings } from "./program.ts";
+import { type Asking, runOnServer, writeJson, writeJsonLine } from "./server_command.ts";
+import { watch } from "./server_watch.ts";
+
+/** Settings of `vbg devices`. */
+export interface DevicesSettings extends ClientSettings {
+  watch: boolean;
+}
+
+/** No frame has it: a stream with this filter tells of devices alone. */
+const NO_PGN = 0x3ffff;
+
+/** The command's name, words and settings. */
+export const program: Program<DevicesSettings> = {
+  name: "vbg devices",
+  version: VERSION,
+  summary: "lists the devices that were heard on the buses",
+  options: {
+    ...serverOptions(),
+    ...outputOptions(),
+    watch: boolean({
+      name: "watch",
+      key: [],
+      environment: false,
+      default: false,
+      help: "Go on: on a terminal the list is shown anew each second. As JSON: a line for each device, then one for " +
+        "each change, {event, device}; event is present, added, updated or removed.",
+      group: "Output",
+    }),
+    ...programOptions(),
+  },
+  checks: serverChecks,
+};
+
+/** Runs the command. Answers the exit code. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnServer(program, {
+    around,
+    run: async (settings, asking) => {
+      const { client, output, json, signal } = asking;
+      if (settings.watch) return json ? await tellChanges(asking) : await watch(asking, () => table(asking));
+      if (!json) return await output.write(await table(asking) + "\n");
+      await writeJson(output, await client.devices({ signal }));
+    },
+  });
+}
+
+async function table({ client, output, signal }: Asking): Promise<string> {
+  return deviceTable(await client.devices({ signal }), { width: output.columns, color: output.hasColor });
+}
+
+/** The list comes again with every new connection: what has changed meanwhile nobody tells. */
+async function tellChanges({ client, output, errors, signal }: Asking): Promise<void> {
+  for await (const told of client.subscribe({ pgn: [NO_PGN] }, { devices: true, signal }).events()) {
+    if (told.type === "connected") {
+      for (const device of await client.devices({ signal })) await writeJsonLine(output, { event: "present", device });
+    } else if (told.type === "device") {
+      await writeJsonLine(output, { event: told.event, device: told.device });
+    } else if (told.type === "disconnected") await errors.write(`${told.error.message}\n`);
+  }
+}

@@ -1,0 +1,63 @@
+import { type Clock, systemClock } from "@vessel/gateway/settings";
+import { chooseServer, type ChosenServer, type Discover } from "./boat_choice.ts";
+import { loadClientConfig } from "./client_config.ts";
+import { type ClientSettings, wantsJson } from "./client_options.ts";
+import type { Environment } from "./options.ts";
+import { errorsOf, EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
+import { advised } from "./server_advice.ts";
+import type { Output } from "./terminal.ts";
+
+/** What a command that asks a server has. */
+export interface Asking extends ChosenServer {
+  output: Output;
+  errors: Output;
+  /** Whether JSON is printed. */
+  json: boolean;
+  /** Ends the command. */
+  signal: AbortSignal;
+  environment: Environment;
+  clock: Clock;
+}
+
+/** Runs a command that asks a server. Answers the exit code; a refusal is told with what to do about it. */
+export async function runOnServer<S extends ClientSettings>(
+  program: Program<S>,
+  { around, run }: { around: Surroundings; run: (settings: S, asking: Asking) => Promise<void> },
+): Promise<number> {
+  return await runOnce(program, {
+    around,
+    run: async (settings) => {
+      const asking = await askingOf(settings, around);
+      try {
+        await run(settings, asking);
+        return EXIT.ok;
+      } catch (error) {
+        throw advised(error);
+      } finally {
+        await asking.output.flush();
+      }
+    },
+  });
+}
+
+/** Chooses the server that the settings name. */
+export async function askingOf(settings: ClientSettings, around: Surroundings): Promise<Asking> {
+  const { environment } = around;
+  const [output, errors, signal] = [outputOf(around), errorsOf(around), stoppedBy(around)];
+  const config = await loadClientConfig({ path: settings.config, environment });
+  const server = await chooseServer(settings, { config, discover, environment, signal });
+  return { ...server, output, errors, json: wantsJson(settings, output), signal, environment, clock: systemClock };
+}
+
+/** Loaded late: with a server's address nothing of it is needed. */
+const discover: Discover = async (options) => (await import("@vessel/gateway")).findBoats(options);
+
+/** Prints a value as JSON: for a person with line breaks, else as one line. */
+export function writeJson(output: Output, value: unknown): Promise<void> | void {
+  return output.write(JSON.stringify(value, null, output.isTerminal ? 2 : 0) + "\n");
+}
+
+/** Prints a value as a line of JSON: one of many. */
+export function writeJsonLine(output: Output, value: unknown): Promise<void> | void {
+  return output.write(JSON.stringify(value) + "\n");
+}

@@ -1,0 +1,93 @@
+import { mayPass } from "./server_advice.ts";
+import type { Asking } from "./server_command.ts";
+import { cut } from "./table.ts";
+import { type Output, paint } from "./terminal.ts";
+import { rowsOf } from "./top_terminal.ts";
+
+/** Between two looks. */
+const WATCH_MS = 1000;
+const CLEAR = "\u001b[H\u001b[2J";
+const HOME = "\u001b[H";
+const ERASE_LINE_END = "\u001b[K";
+const ERASE_BELOW = "\u001b[J";
+
+/** Waits so long. @throws the signal's reason when that comes first */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const give = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", give);
+      resolve();
+    }, ms);
+    signal.addEventListener("abort", give, { once: true });
+  });
+}
+
+/**
+ * Looks again and again until the command is stopped. A server that does not answer for a while is asked on; the first
+ * question must succeed.
+ *
+ * @param look asks once and shows the answer
+ * @param lost is told of each failure after the first answer
+ * @param hasLooked there was an answer already: the next question has time
+ */
+export async function lookAgain(
+  { signal }: Pick<Asking, "signal">,
+  { look, lost, hasLooked = false }: {
+    look: () => Promise<void>;
+    lost: (error: Error) => Promise<void> | void;
+    hasLooked?: boolean;
+  },
+): Promise<never> {
+  if (!hasLooked) await look();
+  for (;;) {
+    await pause(WATCH_MS, signal);
+    try {
+      await look();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!mayPass(error)) throw error;
+      await lost(error);
+    }
+  }
+}
+
+/** Shows what a function tells, on a terminal always in the same place. */
+export async function watch(
+  { output, errors, signal, environment }: Asking,
+  tell: () => Promise<string>,
+): Promise<never> {
+  let last: string | undefined;
+  const show = async (text: string) => {
+    if (output.isTerminal) {
+      await output.write((last === undefined ? CLEAR : HOME) + fitted(text, { output, rows: rowsOf(environment) }));
+    } else if (text !== last) await output.write(`${last === undefined ? "" : "\n"}${text}\n`);
+    await output.flush();
+  };
+  return await lookAgain({ signal }, {
+    look: async () => {
+      const text = await tell();
+      await show(text);
+      last = text;
+    },
+    lost: async (error) => {
+      if (output.isTerminal) await show(`${paint(output, "red", cut(error.message, output.columns))}\n${last ?? ""}`);
+      else await errors.write(`${error.message}\n`);
+    },
+  });
+}
+
+/** The first lines of a text, as many as the terminal has; what is not shown is told. */
+function fitted(text: string, { output, rows }: { output: Output; rows: number }): string {
+  const lines = text.split("\n");
+  const room = rows - 1;
+  const shown = lines.length <= room ? lines : [
+    ...lines.slice(0, room - 1),
+    paint(output, "dim", `… and ${lines.length - room + 1} more lines`),
+  ];
+  return shown.map((line) => `${line}${ERASE_LINE_END}\n`).join("") + ERASE_BELOW;
+}
