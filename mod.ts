@@ -39,6 +39,17 @@ export {
   Ranges,
 } from "./src/replication/mod.ts";
 export { startDemo } from "./src/demo.ts";
+export { FrameRecorder, type FrameRecorderOptions } from "./src/frame_recorder.ts";
+export {
+  findRecorded,
+  OfflineError,
+  type OfflineOptions,
+  readRecorded,
+  type RecordedDevice,
+  RecordedFilter,
+  type RecordedInput,
+  type RecordedPart,
+} from "./src/offline.ts";
 export type { RecordingOptions } from "./src/recorder.ts";
 export * from "./src/client/mod.ts";
 export { type Simulation, SIMULATION_PORT, type SimulationOptions, startSimulation } from "./src/simulate.ts";

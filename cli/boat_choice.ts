@@ -34,8 +34,8 @@ export interface ChoiceParts {
   environment?: Environment;
   /** Ends the looking, and everything that the client does. */
   signal?: AbortSignal;
-  /** How the client talks to the server. */
-  options?: Omit<ClientOptions, "token" | "signal">;
+  /** How the client talks to the server; a signal of its own lets it do something after the other was aborted. */
+  options?: Omit<ClientOptions, "token">;
 }
 
 /** No server can be asked: none is there, or it is not clear which. */
@@ -54,9 +54,10 @@ const MDNS_TIMEOUT_MS = 2000;
  */
 export async function chooseServer(settings: ServerChoice, parts: ChoiceParts): Promise<ChosenServer> {
   const { config, signal, options, environment = {} } = parts;
+  const ending = signal ? { signal } : {};
   if (settings.server !== undefined) {
     const token = settings.token;
-    const client = connect(settings.server, { ...options, ...(token && { token }), ...(signal && { signal }) });
+    const client = connect(settings.server, { ...ending, ...options, ...(token && { token }) });
     const { server } = settings;
     return { client, label: server, exclusions: filterOfExclusions(config.exclude), place: () => server };
   }
@@ -67,7 +68,7 @@ export async function chooseServer(settings: ServerChoice, parts: ChoiceParts): 
   const places = new BoatPlaces(find, { first: await find(), fetch: options?.fetch });
   const { label } = places.current;
   return {
-    client: connect(places.base, { ...options, fetch: places.fetch, ...(signal && { signal }) }),
+    client: connect(places.base, { ...ending, ...options, fetch: places.fetch }),
     label: name ?? label,
     exclusions: filterOfExclusions(config.exclude, boat?.exclude),
     place: () => `${places.current.label} (${places.current.url})`,

@@ -40,7 +40,7 @@ const FULL_CHARACTERS = 65_536;
 /** … and fewer after so long. */
 const DELAY_MS = 15;
 const ESCAPE = "\u001b[";
-const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
+const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
 const encoder = new TextEncoder();
 
 /** Styles of text. */

@@ -1,0 +1,121 @@
+/**
+ * `vbg dump`: shows frames of a boat as they come, or of recordings.
+ *
+ * @module
+ */
+import { findBoats, FrameRecorder, Logger, VERSION } from "@vessel/gateway";
+import { systemClock } from "@vessel/gateway/settings";
+import { chooseServer } from "./boat_choice.ts";
+import { loadClientConfig } from "./client_config.ts";
+import { filterOf, wantsJson } from "./client_options.ts";
+import { LiveView } from "./dump_live.ts";
+import { dumpOffline } from "./dump_offline.ts";
+import { dumpChecks, dumpOptions, type DumpSettings } from "./dump_options.ts";
+import { dumpSession } from "./dump_session.ts";
+import { DumpView } from "./dump_view.ts";
+import { formatUsage } from "./help.ts";
+import { Interrupted } from "./interrupt.ts";
+import { errorsOf, EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
+import type { Output } from "./terminal.ts";
+
+/** The command's name, words and settings. */
+export const program: Program<DumpSettings> = {
+  name: "vbg dump",
+  version: VERSION,
+  summary: "shows frames of a boat as they come, or those of journals, directories of them and recordings of other " +
+    "programs; - is standard input",
+  options: dumpOptions,
+  checks: dumpChecks,
+  positionals: "[FILE|DIR ...]",
+};
+
+/** Runs the command. Answers the exit code. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnce(program, { around, run: (settings, paths) => dump(settings, { paths, around }) });
+}
+
+/** Everything that a run has. */
+interface Parts {
+  around: Surroundings;
+  output: Output;
+  errors: Output;
+  view: DumpView;
+  signal: AbortSignal;
+  note: (text: string) => void;
+}
+
+async function dump(
+  settings: DumpSettings,
+  { paths, around }: { paths: readonly string[]; around: Surroundings },
+): Promise<number> {
+  const problem = paths.length > 0 ? findProblem(settings) : undefined;
+  if (problem !== undefined) {
+    around.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
+    return EXIT.settings;
+  }
+  const [output, errors] = [outputOf(around), errorsOf(around)];
+  const json = wantsJson(settings, output);
+  const view = new DumpView({ ...settings, where: settings.where?.where, output, json });
+  const signal = stoppedBy(around);
+  const note = (text: string) => around.complain(`${program.name}: ${text}`);
+  const parts = { around, output, errors, view, signal, note };
+  try {
+    if (paths.length > 0) await showRecordings(settings, { ...parts, paths });
+    else await showLive(settings, parts);
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error;
+  } finally {
+    await output.flush();
+  }
+  return EXIT.ok;
+}
+
+function findProblem({ server, boat, cloud, bufferTimeout, journal }: DumpSettings): string | undefined {
+  const live = { "-server": server, "-boat": boat, "-cloud": cloud || undefined, "-buffer-timeout": bufferTimeout };
+  const [flag] = Object.entries(live).find(([, value]) => value !== undefined) ?? [];
+  if (flag !== undefined) return `Cannot use ${flag} with files: they are read without a server`;
+  return journal === undefined ? undefined : "Cannot use -journal with files: vbg convert makes journals of recordings";
+}
+
+async function showRecordings(
+  settings: DumpSettings,
+  { paths, around, output, errors, view, signal, note }: Parts & { paths: readonly string[] },
+): Promise<void> {
+  const config = await loadClientConfig({ path: settings.config, environment: around.environment });
+  const exclusions = { exclude_pgn: [...config.exclude.pgns], exclude_name: [...config.exclude.names] };
+  const progressOutput = errors.isTerminal && !output.isTerminal ? errors : undefined;
+  const filter = filterOf(settings, exclusions);
+  await dumpOffline({ paths, filter, view, note, signal, clock: systemClock, progressOutput });
+}
+
+async function showLive(settings: DumpSettings, { around, output, view, signal, note }: Parts): Promise<void> {
+  const { environment } = around;
+  const config = await loadClientConfig({ path: settings.config, environment });
+  // What ends the reading must not end the last acknowledgement.
+  const options = { retry: settings.reconnect ? {} : { retries: 0 }, signal: new AbortController().signal };
+  const chosen = await chooseServer(settings, { config, discover: findBoats, environment, signal, options });
+  const { client, place } = chosen;
+  const filter = filterOf(settings, chosen.exclusions);
+  const recorder = await openRecorder(settings);
+  try {
+    const live = new LiveView({ client, view, note, place, filter, recorder });
+    const { bufferTimeout, ackIntervalMs } = settings;
+    if (bufferTimeout === undefined) await live.run(client.subscribe(filter, { devices: true }).events(), signal);
+    else {
+      const id = settings.clientId ?? defaultClientId();
+      await dumpSession({ client, id, bufferTimeout, ackIntervalMs, filter, live, output, signal });
+    }
+  } finally {
+    await recorder?.close();
+  }
+}
+
+async function openRecorder({ journal }: DumpSettings): Promise<FrameRecorder | undefined> {
+  const log = new Logger({ level: "warn", format: "text" });
+  return journal === undefined ? undefined : await FrameRecorder.open({ directory: journal, log });
+}
+
+/** The name of this machine, as far as ids may have it. */
+function defaultClientId(): string {
+  return `vbg-${Deno.hostname()}`.replace(/[^\w-]/g, "-").slice(0, 64);
+}

@@ -1,0 +1,102 @@
+import type { ClientFrame } from "@vessel/gateway";
+import { destinationOfId, formatHex, formatTimeUs, readHex, type StoredFrame } from "@vessel/gateway/frame";
+import { decode, type Decoded } from "@vessel/gateway/pgn";
+
+/** A frame on its way to the output, live or recorded. What costs something is made when it is asked for. */
+export abstract class DumpFrame {
+  seq = 0;
+  prio = 0;
+  pgn = 0;
+  src = 0;
+  dst = 0;
+  /** There when there are several. */
+  bus?: string;
+  #decoded: Decoded | undefined;
+  #isDecoded = false;
+
+  /** Time of reception, RFC 3339. */
+  abstract readonly ts: string;
+  /** The same in milliseconds since 1970. */
+  abstract readonly timeMs: number;
+  /** The payload, to be copied when it is kept. */
+  abstract readonly data: Uint8Array;
+  /** The payload in hex. */
+  abstract readonly hex: string;
+
+  /** Fields of the payload; undefined when nothing describes it. */
+  get decoded(): Decoded | undefined {
+    if (!this.#isDecoded) {
+      this.#isDecoded = true;
+      this.#decoded = decode(this.pgn, this.data);
+    }
+    return this.#decoded;
+  }
+
+  /** Another frame begins: forgets the fields of the one before. */
+  begin(): void {
+    this.#isDecoded = false;
+  }
+}
+
+/** A recorded frame; one object for all of a part whose buses are the same. */
+export class StoredDump extends DumpFrame {
+  #stored: StoredFrame | undefined;
+  #data: Uint8Array | undefined;
+
+  /** Takes a frame, which must stay as it is while this one is used. */
+  load(stored: StoredFrame, bus: string | undefined): this {
+    const { id } = stored;
+    this.begin();
+    this.#stored = stored;
+    this.#data = undefined;
+    this.seq = stored.seq;
+    this.prio = (id >>> 26) & 7;
+    this.pgn = stored.pgn;
+    this.src = id & 0xff;
+    this.dst = destinationOfId(id);
+    if (bus !== undefined) this.bus = bus;
+    return this;
+  }
+
+  override get ts(): string {
+    return formatTimeUs(this.#stored?.timeUs ?? 0);
+  }
+
+  override get timeMs(): number {
+    return Math.floor((this.#stored?.timeUs ?? 0) / 1000);
+  }
+
+  override get data(): Uint8Array {
+    const stored = this.#stored;
+    return this.#data ??= stored
+      ? stored.data.subarray(stored.offset, stored.offset + stored.length)
+      : new Uint8Array(0);
+  }
+
+  override get hex(): string {
+    return formatHex(this.data);
+  }
+}
+
+/** A frame of a server. */
+export class LiveDump extends DumpFrame {
+  readonly ts: string;
+  readonly hex: string;
+  #data: Uint8Array | undefined;
+
+  constructor({ seq, ts, prio, pgn, src, dst, bus, data }: ClientFrame) {
+    super();
+    Object.assign(this, { seq, prio, pgn, src, dst });
+    if (bus !== undefined) this.bus = bus;
+    this.ts = ts;
+    this.hex = data;
+  }
+
+  override get timeMs(): number {
+    return Date.parse(this.ts);
+  }
+
+  override get data(): Uint8Array {
+    return this.#data ??= readHex(this.hex) ?? new Uint8Array(0);
+  }
+}

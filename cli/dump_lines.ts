@@ -1,0 +1,126 @@
+import { type Decoded, type DecodedValue, describePayload } from "@vessel/gateway/pgn";
+import type { Change, Silence } from "./changes.ts";
+import type { DumpFrame } from "./dump_frame.ts";
+import type { NamedDevice } from "./dump_devices.ts";
+import { cut, padded } from "./table.ts";
+import { type Output, paint, printable, type Style } from "./terminal.ts";
+
+/** What a line says beside the frame. */
+export interface LineParts {
+  sender: NamedDevice | undefined;
+  change: Change | undefined;
+  /** Whether the fields are wanted. */
+  decode: boolean;
+}
+
+/** Widths of the terminal's columns, characters. */
+const SENDER_WIDTH = 24;
+const PGN_WIDTH = 6;
+const TITLE_WIDTH = 26;
+const CHANGE_WIDTH = 11;
+/** In a narrow window these are narrower, so that something of the payload is seen. */
+const NARROW = { columns: 110, sender: 14, title: 16 };
+/** Where the time of day lies in a time. */
+const TIME_OF_DAY = [11, 23] as const;
+const SENDER_STYLES: readonly Style[] = ["cyan", "green", "yellow", "magenta", "blue", "red"];
+
+/** A frame as a line of JSON, its end included. */
+export function jsonLine(frame: DumpFrame, { sender, change, decode }: LineParts): string {
+  const { seq, ts, prio, pgn, src, dst, bus, hex } = frame;
+  const decoded = decode ? frame.decoded : undefined;
+  return `{${change ? changeText(change) : ""}"seq":${seq},"ts":"${ts}","prio":${prio},"pgn":${pgn},"src":${src},` +
+    `"dst":${dst},${bus === undefined ? "" : `"bus":${JSON.stringify(bus)},`}${sender?.nameText ?? ""}"data":"${hex}"` +
+    `${decoded === undefined ? "" : `,"decoded":${JSON.stringify(decoded)}`}}\n`;
+}
+
+/** A silence as a line of JSON. */
+export function jsonSilence({ change, bus, src, pgn, sinceMs }: Silence): string {
+  return JSON.stringify({ change, ts: new Date(sinceMs).toISOString(), pgn, src, ...(bus !== undefined && { bus }) }) +
+    "\n";
+}
+
+/** A frame as a line for people, cut to the width of a terminal. Times are UTC. */
+export function terminalLine(frame: DumpFrame, { output, ...parts }: LineParts & { output: Output }): string {
+  const { decode, change } = parts;
+  const title = describePayload(frame.pgn, frame.data) ?? "";
+  const decoded = decode ? frame.decoded : undefined;
+  const body = decoded === undefined ? spaced(frame.hex) : printable(fieldsText(decoded));
+  const tag = change === undefined ? "" : padded(changeTag(change), { width: CHANGE_WIDTH }) + " ";
+  return lineOf({ ...frame, ts: frame.ts, label: labelOf(frame, parts.sender), title }, { tag, body, output });
+}
+
+/** A silence as a line for people. */
+export function terminalSilence(
+  { src, pgn, bus, sinceMs, lastMs }: Silence,
+  { sender, output }: { sender: NamedDevice | undefined; output: Output },
+): string {
+  const tag = padded("idle", { width: CHANGE_WIDTH }) + " ";
+  const body = `silent since ${new Date(lastMs).toISOString().slice(...TIME_OF_DAY)}`;
+  const label = labelOf({ src, ...(bus !== undefined && { bus }) }, sender);
+  const title = describePayload(pgn, new Uint8Array(0)) ?? "";
+  return lineOf({ ts: new Date(sinceMs).toISOString(), src, pgn, dst: undefined, label, title }, { tag, body, output });
+}
+
+interface Head {
+  ts: string;
+  src: number;
+  dst: number | undefined;
+  pgn: number;
+  label: string;
+  title: string;
+}
+
+function lineOf(
+  { ts, src, dst, pgn, label, title }: Head,
+  { tag, body, output }: { tag: string; body: string; output: Output },
+): string {
+  const width = output.isTerminal ? output.columns : Infinity;
+  const isNarrow = width < NARROW.columns;
+  const time = ts.slice(...TIME_OF_DAY);
+  const sender = padded(label, { width: isNarrow ? NARROW.sender : SENDER_WIDTH });
+  const to = dst === undefined || dst === 255 ? "    " : `>${padded(String(dst), { width: 3 })}`;
+  const number = padded(String(pgn), { width: PGN_WIDTH, align: "right" });
+  const name = padded(printable(title), { width: isNarrow ? NARROW.title : TITLE_WIDTH });
+  // Five spaces are between them.
+  const room = width - [time, tag, sender, to, number, name].reduce((sum, each) => sum + each.length, 0) - 5;
+  const text = room > 0 ? cut(body, room) : "";
+  const style = SENDER_STYLES[src % SENDER_STYLES.length] ?? "cyan";
+  return `${paint(output, "dim", time)} ${tag}${paint(output, style, sender)} ${to} ${number} ` +
+    `${paint(output, "bold", name)} ${text}`.trimEnd() + "\n";
+}
+
+function labelOf({ src, bus }: { src: number; bus?: string }, sender: NamedDevice | undefined): string {
+  const label = printable(sender?.label ?? `[${src}]`);
+  return bus === undefined ? label : `${printable(bus)} ${label}`;
+}
+
+function changeText(change: Change): string {
+  if (change.change === "snapshot") return `"change":"snapshot",`;
+  const { fields, diff_bytes, full_bytes } = change;
+  return `"change":"delta","fields":${JSON.stringify(fields)},"diff_bytes":${diff_bytes},"full_bytes":${full_bytes},`;
+}
+
+function changeTag(change: Change): string {
+  return change.change === "snapshot" ? "snapshot" : `delta ${change.diff_bytes}/${change.full_bytes}`;
+}
+
+function spaced(hex: string): string {
+  return hex.replace(/..(?=.)/g, "$& ");
+}
+
+/** Fields as `name=value`, lookups by their names. What is not available is left out. */
+function fieldsText(decoded: Decoded): string {
+  return Object.entries(decoded)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name}=${valueText(value)}`)
+    .join(" ");
+}
+
+function valueText(value: DecodedValue): string {
+  if (typeof value === "string") return /^[\w.:+-]+$/.test(value) ? value : JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return `[${value.map(valueText).join(", ")}]`;
+  const { name, id } = value;
+  if (id !== undefined && Object.keys(value).length <= 2) return valueText(name ?? id);
+  return `{${fieldsText(value)}}`;
+}

@@ -1,0 +1,138 @@
+import type { Client, ClientFrame, Filter, FrameRecorder, Reading, StreamEvent } from "@vessel/gateway";
+import { errorText } from "@vessel/gateway/settings";
+import { LiveDump } from "./dump_frame.ts";
+import type { DumpView } from "./dump_view.ts";
+
+/** What live frames are shown by. */
+export interface LiveParts {
+  client: Client;
+  view: DumpView;
+  /** Tells something that is no frame. */
+  note: (text: string) => void;
+  /** Where requests go now, for people. */
+  place: () => string;
+  /** Applied here, too: an older server may not know all of it. */
+  filter: Filter;
+  /** Gets every frame. */
+  recorder?: FrameRecorder | undefined;
+}
+
+/** How often it is looked who has fallen silent. */
+const TICK_MS = 500;
+/** The device table is asked for again after so long: sessions do not tell of its changes. */
+const DEVICES_MS = 30_000;
+
+/** Shows what a stream brings, until it ends or is left. */
+export class LiveView {
+  /** Number of the newest frame that was taken, of the run of numbers that is read now. */
+  lastSeq = 0;
+  readonly #parts: LiveParts;
+  readonly #pgns: Set<number> | undefined;
+  readonly #excluded: Set<number>;
+  #isConnected = false;
+  #failure: string | undefined;
+
+  constructor(parts: LiveParts) {
+    this.#parts = parts;
+    const { pgn, exclude_pgn } = parts.filter;
+    this.#pgns = pgn && pgn.length > 0 ? new Set(pgn) : undefined;
+    this.#excluded = new Set(exclude_pgn);
+  }
+
+  /**
+   * Reads to the end. An abort leaves the reading, whatever it waits for; then this returns as well.
+   *
+   * @throws what the reading throws
+   */
+  async run(events: Reading<StreamEvent>, signal: AbortSignal): Promise<void> {
+    const leave = () => void events.return();
+    signal.addEventListener("abort", leave);
+    const failing = Promise.withResolvers<never>();
+    const ticks = setInterval(() => void this.#tick().catch(failing.reject), TICK_MS);
+    const looks = setInterval(() => void this.refreshDevices(), DEVICES_MS);
+    try {
+      if (signal.aborted) leave();
+      await Promise.race([this.#read(events), failing.promise]);
+    } finally {
+      clearInterval(ticks);
+      clearInterval(looks);
+      signal.removeEventListener("abort", leave);
+      await events.return();
+    }
+  }
+
+  /** Asks for the device table. What fails leaves the one there is. */
+  async refreshDevices(): Promise<void> {
+    try {
+      const devices = await this.#parts.client.devices();
+      this.#parts.view.devices.replace(devices);
+      for (const device of devices) this.#parts.recorder?.learn(device);
+    } catch {
+      // The stream itself tells that the server cannot be reached.
+    }
+  }
+
+  async #read(events: Reading<StreamEvent>): Promise<void> {
+    for await (const event of events) {
+      const full = event.type === "frame" ? this.#take(event.frame) : this.#tell(event);
+      if (full) await full;
+    }
+  }
+
+  #take(frame: ClientFrame): Promise<void> | void {
+    const { view, recorder } = this.#parts;
+    this.lastSeq = frame.seq;
+    recorder?.record(frame);
+    if (this.#pgns?.has(frame.pgn) === false || this.#excluded.has(frame.pgn)) return;
+    return view.show(new LiveDump(frame));
+  }
+
+  async #tell(event: Exclude<StreamEvent, { type: "frame" }>): Promise<void> {
+    const { note, place, view, recorder } = this.#parts;
+    switch (event.type) {
+      case "connected":
+        note(`${this.#isConnected ? "connected again" : "connected"} to ${place()}`);
+        this.#isConnected = true;
+        return await this.refreshDevices();
+      case "disconnected":
+        return note(`${errorText(event.error)}; trying again in ${(event.retryMs / 1000).toFixed(1)} s`);
+      case "dropped":
+        return note(`${missing(event.count)} between ${event.fromSeq} and ${event.toSeq}: the server has lost them`);
+      case "missed":
+        return note(missedText(event));
+      case "new_epoch":
+        this.lastSeq = 0;
+        return note("the server's numbers begin again");
+      case "device": {
+        const { event: what, device } = event;
+        if (what === "removed") view.devices.forget(device.bus, device.src);
+        else {
+          view.devices.learn(device.bus, device.src, device);
+          recorder?.learn(device);
+        }
+      }
+    }
+  }
+
+  async #tick(): Promise<void> {
+    const { recorder, note } = this.#parts;
+    await this.#parts.view.tick(Date.now());
+    const failure = recorder?.failure;
+    if (failure !== this.#failure && failure !== undefined) note(`recording fails: ${failure}`);
+    this.#failure = failure;
+  }
+}
+
+function missedText({ fromSeq, toSeq, why }: Extract<StreamEvent, { type: "missed" }>): string {
+  const span = fromSeq === toSeq ? `frame ${fromSeq}` : `frames ${fromSeq} to ${toSeq}`;
+  const reasons = {
+    away: "may have passed while there was no connection",
+    expired: "may have passed: the place on the server was gone",
+    fallen_behind: "are missing: the server keeps them no longer",
+  };
+  return `${span} ${reasons[why]}`;
+}
+
+function missing(count: number): string {
+  return count === 1 ? "1 frame is missing" : `${count} frames are missing`;
+}

@@ -1,0 +1,41 @@
+import {
+  type ClientSettings,
+  type FilterChoice,
+  filterOptions,
+  outputOptions,
+  serverChecks,
+  serverOptions,
+} from "./client_options.ts";
+import { programOptions } from "./common_options.ts";
+import { viewOptions, type ViewSettings } from "./dump_options.ts";
+import { integer } from "./option_types.ts";
+import type { Check, Options } from "./options.ts";
+
+/** Settings of `vbg tail`. */
+export interface TailSettings extends ClientSettings, FilterChoice, ViewSettings {
+  /** So many frames from before are shown first. */
+  last: number;
+}
+
+const MAX_LAST = 100_000;
+
+/** Everything that can be set. */
+export const tailOptions: Options<TailSettings> = {
+  ...serverOptions(),
+  ...filterOptions(),
+  last: integer({
+    name: "last",
+    key: [],
+    environment: false,
+    default: 0,
+    max: MAX_LAST,
+    help: "Show so many recorded frames first, the newest ones that the filter lets through, of the last day at most.",
+    group: "Frames",
+  }),
+  ...viewOptions(),
+  ...outputOptions(),
+  ...programOptions(),
+};
+
+/** Rules that look at several settings. */
+export const tailChecks: readonly Check<TailSettings>[] = serverChecks;
