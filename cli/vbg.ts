@@ -15,6 +15,7 @@ export const vbg: CommandSet = {
     audit: { summary: "compares a boat's journal with what a cloud holds of it", load: () => import("./audit.ts") },
     convert: { summary: "makes a journal of recordings of other programs", load: () => import("./convert.ts") },
     inspect: { summary: "shows what is in journal files, block by block", load: () => import("./inspect.ts") },
+    repair: { summary: "writes what can be read of a damaged journal anew", load: () => import("./repair.ts") },
     simulate: { summary: "plays a recording through the server of a boat", load: () => import("./simulate.ts") },
     verify: { summary: "reads every frame of a journal, and tells what is damaged", load: () => import("./verify.ts") },
   },

@@ -1,0 +1,131 @@
+/**
+ * `vbg repair`: writes what can be read of a damaged journal into whole files.
+ *
+ * @module
+ */
+import { VERSION } from "@vessel/gateway";
+import { errorText, systemClock } from "@vessel/gateway/settings";
+import { type OutputChoice, outputOptions, wantsJson } from "./client_options.ts";
+import { programOptions, type ProgramSettings } from "./common_options.ts";
+import { bytesOf, count, examine, pathsOf, rangeText } from "./inspect_file.ts";
+import { text } from "./option_types.ts";
+import {
+  errorsOf,
+  EXIT,
+  outputOf,
+  type Program,
+  runOnce,
+  SettingsError,
+  stoppedBy,
+  type Surroundings,
+} from "./program.ts";
+import { Progress } from "./progress.ts";
+import { type RepairedFile, repairFile, RepairState } from "./repair_file.ts";
+import { printable } from "./terminal.ts";
+
+interface RepairSettings extends ProgramSettings, OutputChoice {
+  out: string;
+}
+
+/** The command's name, words and settings. */
+export const program: Program<RepairSettings> = {
+  name: "vbg repair",
+  version: VERSION,
+  summary:
+    "writes what can be read of journal files (.lpj), and of those in directories, into whole files of the same " +
+    "names elsewhere, and tells what was lost; the journal tells it, too, as a gap. What is there is never changed. " +
+    "Exit code 1: nothing of a file can be read",
+  options: {
+    out: text({
+      name: "out",
+      key: [],
+      environment: false,
+      placeholder: "DIR",
+      default: "",
+      help: "Where the files are written; made when missing. No file that is there is written over.",
+      group: "Output files",
+    }),
+    ...outputOptions(),
+    ...programOptions(),
+  },
+  checks: [{
+    settings: ["out"],
+    severity: "error",
+    test: ({ out }) => out === "" ? "Cannot repair without a place for what is whole: expected -out DIR" : undefined,
+  }],
+  positionals: "FILE|DIR ...",
+};
+
+/** Runs the command. Answers the exit code. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnce(program, {
+    around,
+    run: async (settings, names) => await repair(settings, { names, around }),
+  });
+}
+
+async function repair(
+  settings: RepairSettings,
+  { names, around }: { names: readonly string[]; around: Surroundings },
+): Promise<number> {
+  const [output, stopping] = [outputOf(around), stoppedBy(around)];
+  const paths = await pathsOf(names);
+  const directory = settings.out;
+  await requireRoom(paths, directory);
+  const total = await bytesOf(paths);
+  const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
+  const onBytes = (bytes: number) => {
+    stopping.throwIfAborted();
+    progress.add(bytes);
+  };
+  const state = new RepairState();
+  const files: RepairedFile[] = [];
+  try {
+    for (const path of paths) files.push(await repairOne(path, { directory, name: nameOf(path), state, onBytes }));
+  } finally {
+    progress.done();
+  }
+  const text = wantsJson(settings, output) ? formatJson(files) : files.map(describe).join("\n");
+  await output.write(`${text}\n`);
+  await output.flush();
+  return files.every(({ out }) => out !== undefined) ? EXIT.ok : EXIT.failure;
+}
+
+/** Looks before anything is written whether all files have a place. */
+async function requireRoom(paths: readonly string[], directory: string): Promise<void> {
+  await Deno.mkdir(directory, { recursive: true });
+  const taken = new Set<string>();
+  for await (const { name } of Deno.readDir(directory)) taken.add(name);
+  for (const name of paths.map(nameOf)) {
+    if (taken.has(name)) throw new SettingsError(`Cannot write "${directory}/${name}": it is there, or comes twice`);
+    taken.add(name);
+  }
+}
+
+async function repairOne(path: string, options: Parameters<typeof repairFile>[1]): Promise<RepairedFile> {
+  try {
+    return await repairFile(await examine(path), options);
+  } catch (error) {
+    if (!(error instanceof Error && error.name === "BlockError")) throw error;
+    options.state.lose();
+    return { path, out: undefined, blocks: 0, frames: 0, lost: [{ what: errorText(error) }], missing: [] };
+  }
+}
+
+function describe({ path, out, blocks, frames, lost, missing }: RepairedFile): string {
+  const what = out === undefined ? "nothing of it can be read" : `${count(blocks, "block")}, ${count(frames, "frame")}`;
+  return [
+    `${path}: ${what}${lost.length === 0 ? ", nothing was lost" : ""}`,
+    ...lost.map(({ offset, what }) => `  lost: ${offset === undefined ? "" : `byte ${offset}: `}${what}`),
+    ...missing.map(({ first, last }) => `  missing: ${rangeText(first, last)} (${count(last - first + 1, "frame")})`),
+    ...out === undefined ? [] : [`  written: ${out}`],
+  ].map(printable).join("\n");
+}
+
+function formatJson(files: readonly RepairedFile[]): string {
+  return JSON.stringify({ files: files.map(({ out, ...file }) => ({ ...file, out: out ?? null })) });
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
