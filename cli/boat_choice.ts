@@ -1,11 +1,5 @@
-import {
-  type Client,
-  type ClientOptions,
-  connect,
-  type Filter,
-  type FindBoatsOptions,
-  type FoundBoat,
-} from "@vessel/gateway";
+import { type Client, type ClientOptions, connect, type Filter } from "@vessel/gateway/client";
+import type { FindBoatsOptions, FoundBoat } from "@vessel/gateway";
 import { errorText } from "@vessel/gateway/settings";
 import { BoatPlaces, placeOf, type ServerPlace } from "./boat_places.ts";
 import type { ClientConfig, ConfiguredBoat, Exclusions } from "./client_config.ts";
@@ -25,6 +19,9 @@ export interface ChosenServer {
 
 /** Looks for boat servers on the network, as `findBoats` does. */
 export type Discover = (options: FindBoatsOptions) => Promise<FoundBoat[]>;
+
+/** Looks everywhere. Loaded late: with a server's address nothing of it is needed. */
+export const discoverOnNetwork: Discover = async (options) => (await import("@vessel/gateway")).findBoats(options);
 
 /** What a choice is made by. */
 export interface ChoiceParts {

@@ -1,4 +1,4 @@
-import type { Fetch } from "@vessel/gateway";
+import type { Fetch } from "@vessel/gateway/client";
 
 /** Where a boat can be asked now. */
 export interface ServerPlace {

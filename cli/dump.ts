@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { findBoats, FrameRecorder, Logger, VERSION } from "@vessel/gateway";
-import { systemClock } from "@vessel/gateway/settings";
-import { chooseServer } from "./boat_choice.ts";
+import type { FrameRecorder } from "@vessel/gateway";
+import { Logger, systemClock } from "@vessel/gateway/settings";
+import { VERSION } from "@vessel/gateway/version";
+import { chooseServer, discoverOnNetwork } from "./boat_choice.ts";
 import { loadClientConfig } from "./client_config.ts";
 import { filterOf, wantsJson } from "./client_options.ts";
 import { LiveView } from "./dump_live.ts";
-import { dumpOffline } from "./dump_offline.ts";
 import { dumpChecks, dumpOptions, type DumpSettings } from "./dump_options.ts";
 import { dumpSession } from "./dump_session.ts";
 import { DumpView } from "./dump_view.ts";
@@ -85,6 +85,7 @@ async function showRecordings(
   const exclusions = { exclude_pgn: [...config.exclude.pgns], exclude_name: [...config.exclude.names] };
   const progressOutput = errors.isTerminal && !output.isTerminal ? errors : undefined;
   const filter = filterOf(settings, exclusions);
+  const { dumpOffline } = await import("./dump_offline.ts");
   await dumpOffline({ paths, filter, view, note, signal, clock: systemClock, progressOutput });
 }
 
@@ -93,7 +94,7 @@ async function showLive(settings: DumpSettings, { around, output, view, signal, 
   const config = await loadClientConfig({ path: settings.config, environment });
   // What ends the reading must not end the last acknowledgement.
   const options = { retry: settings.reconnect ? {} : { retries: 0 }, signal: new AbortController().signal };
-  const chosen = await chooseServer(settings, { config, discover: findBoats, environment, signal, options });
+  const chosen = await chooseServer(settings, { config, discover: discoverOnNetwork, environment, signal, options });
   const { client, place } = chosen;
   const filter = filterOf(settings, chosen.exclusions);
   const recorder = await openRecorder(settings);
@@ -111,8 +112,9 @@ async function showLive(settings: DumpSettings, { around, output, view, signal, 
 }
 
 async function openRecorder({ journal }: DumpSettings): Promise<FrameRecorder | undefined> {
-  const log = new Logger({ level: "warn", format: "text" });
-  return journal === undefined ? undefined : await FrameRecorder.open({ directory: journal, log });
+  if (journal === undefined) return undefined;
+  const { FrameRecorder } = await import("@vessel/gateway");
+  return await FrameRecorder.open({ directory: journal, log: new Logger({ level: "warn", format: "text" }) });
 }
 
 /** The name of this machine, as far as ids may have it. */

@@ -1,4 +1,4 @@
-import { ApiError, type Client, ConnectionError, type Filter } from "@vessel/gateway";
+import { ApiError, type Client, ConnectionError, type Filter } from "@vessel/gateway/client";
 import type { LiveView } from "./dump_live.ts";
 import type { Output } from "./terminal.ts";
 

@@ -8,13 +8,12 @@ import {
   type Client,
   type ClientFrame,
   type Filter,
-  findBoats,
   type Reading,
   type StreamEvent,
-  VERSION,
-} from "@vessel/gateway";
+} from "@vessel/gateway/client";
 import { errorText } from "@vessel/gateway/settings";
-import { chooseServer } from "./boat_choice.ts";
+import { VERSION } from "@vessel/gateway/version";
+import { chooseServer, discoverOnNetwork } from "./boat_choice.ts";
 import { loadClientConfig } from "./client_config.ts";
 import { filterOf, wantsJson } from "./client_options.ts";
 import { LiveView } from "./dump_live.ts";
@@ -47,7 +46,7 @@ async function tail(settings: TailSettings, around: Surroundings): Promise<numbe
   const config = await loadClientConfig({ path: settings.config, environment });
   const { client, place, exclusions } = await chooseServer(settings, {
     config,
-    discover: findBoats,
+    discover: discoverOnNetwork,
     environment,
     signal,
   });

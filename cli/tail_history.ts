@@ -1,4 +1,4 @@
-import { ApiError, type Client, type ClientFrame, type Filter } from "@vessel/gateway";
+import { ApiError, type Client, type ClientFrame, type Filter } from "@vessel/gateway/client";
 
 /** Which recorded frames are wanted. */
 export interface LastFrames {
