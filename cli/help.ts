@@ -115,7 +115,7 @@ export function usageLine<S>({ name, positionals }: HelpSubject<S>): string {
 }
 
 /** Options by group, in the order in which the table first names each group. Without a file none has keys or reloads. */
-function groupsOf<S>({ options, configName }: HelpSubject<S>): [string, Option<unknown>[]][] {
+export function groupsOf<S>({ options, configName }: HelpSubject<S>): [string, Option<unknown>[]][] {
   const unfiled = configName === undefined ? { keys: [], reloadable: false } : {};
   const rows = settingNames(options).map((name): Option<unknown> => ({ ...options[name], ...unfiled }));
   return [...Map.groupBy(rows, ({ group }) => group)];
