@@ -11,6 +11,7 @@ export const vbg: CommandSet = {
   name: "vbg",
   summary: "the client of the Vessel Bus Gateway",
   commands: {
+    alarms: { summary: "lists the alarms of recordings", load: () => import("./alarms.ts") },
     "archive-s3": { summary: "sends journal files to an S3-compatible store", load: () => import("./archive_s3.ts") },
     audit: { summary: "compares a boat's journal with what a cloud holds of it", load: () => import("./audit.ts") },
     convert: { summary: "makes a journal of recordings of other programs", load: () => import("./convert.ts") },
