@@ -11,9 +11,10 @@ const units = new Map<number, ReadonlyMap<string, string>>();
 /** The fields of a payload for people, with their units: `heading 1.57 rad`, `heading_reference magnetic`. */
 export function fieldTexts(pgn: number, fields: DecodedFields): string[] {
   const known = unitsOf(pgn);
-  const texts = Object.entries(fields).filter(([, value]) => value !== null).map(([name, value]) => {
+  const texts = Object.entries(fields).filter(([, value]) => value !== null).flatMap(([name, value]) => {
+    if (Array.isArray(value)) return [`${name}: ${value.length}`, ...value.map(valueText)];
     const unit = typeof value === "number" ? known.get(name) : undefined;
-    return `${name} ${valueText(value)}${unit === undefined ? "" : ` ${unit}`}`;
+    return [`${name} ${valueText(value)}${unit === undefined ? "" : ` ${unit}`}`];
   });
   return texts.length === 0 ? [NOTHING] : texts;
 }
@@ -61,8 +62,11 @@ export function listLines(items: readonly string[], { first, width }: { first: n
 }
 
 function valueText(value: DecodedFieldValue): string {
-  if (typeof value === "number") return String(value);
-  return printable(typeof value === "string" ? value : JSON.stringify(value));
+  if (typeof value === "string") return printable(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return `[${value.map(valueText).join(" ")}]`;
+  const members = Object.entries(value).filter(([, each]) => each !== null);
+  return `{${members.map(([name, each]) => `${name} ${valueText(each)}`).join(" ")}}`;
 }
 
 function unitsOf(pgn: number): ReadonlyMap<string, string> {

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "@vessel/gateway/settings";
-import { chooseServer, type ChosenServer, type Discover } from "./boat_choice.ts";
+import { chooseServer, type ChosenServer, discoverOnNetwork } from "./boat_choice.ts";
 import { loadClientConfig } from "./client_config.ts";
 import { type ClientSettings, wantsJson } from "./client_options.ts";
 import type { Environment } from "./options.ts";
@@ -45,12 +45,9 @@ export async function askingOf(settings: ClientSettings, around: Surroundings): 
   const { environment } = around;
   const [output, errors, signal] = [outputOf(around), errorsOf(around), stoppedBy(around)];
   const config = await loadClientConfig({ path: settings.config, environment });
-  const server = await chooseServer(settings, { config, discover, environment, signal });
+  const server = await chooseServer(settings, { config, discover: discoverOnNetwork, environment, signal });
   return { ...server, output, errors, json: wantsJson(settings, output), signal, environment, clock: systemClock };
 }
-
-/** Loaded late: with a server's address nothing of it is needed. */
-const discover: Discover = async (options) => (await import("@vessel/gateway")).findBoats(options);
 
 /** Prints a value as JSON: for a person with line breaks, else as one line. */
 export function writeJson(output: Output, value: unknown): Promise<void> | void {

@@ -14,10 +14,32 @@ export const vbg: CommandSet = {
     alarms: { summary: "lists the alarms of recordings", load: () => import("./alarms.ts") },
     "archive-s3": { summary: "sends journal files to an S3-compatible store", load: () => import("./archive_s3.ts") },
     audit: { summary: "compares a boat's journal with what a cloud holds of it", load: () => import("./audit.ts") },
+    completion: {
+      summary: "prints the completion of all programs for bash, zsh or fish",
+      load: async () => (await import("./completion.ts")).completionCommand(vbg),
+    },
     convert: { summary: "makes a journal of recordings of other programs", load: () => import("./convert.ts") },
+    devices: { summary: "lists the devices that were heard on the buses", load: () => import("./devices_command.ts") },
+    dump: { summary: "shows frames of a boat as they come, or those of recordings", load: () => import("./dump.ts") },
+    history: {
+      summary: "prints recorded messages of a boat, oldest first",
+      load: () => import("./history_command.ts"),
+    },
     inspect: { summary: "shows what is in journal files, block by block", load: () => import("./inspect.ts") },
+    pgns: {
+      summary: "lists the messages that can be decoded, or tells all about one",
+      load: () => import("./pgns_command.ts"),
+    },
     repair: { summary: "writes what can be read of a damaged journal anew", load: () => import("./repair.ts") },
+    request: { summary: "asks the devices of a boat for a message", load: () => import("./request_command.ts") },
+    send: { summary: "sends a message on a bus of the boat", load: () => import("./send_command.ts") },
     simulate: { summary: "plays a recording through the server of a boat", load: () => import("./simulate.ts") },
+    tail: { summary: "follows the frames of a boat, from the last ones on", load: () => import("./tail.ts") },
+    top: { summary: "shows a boat live on a terminal", load: () => import("./top.ts") },
+    values: {
+      summary: "shows the newest message of each kind from each device",
+      load: () => import("./values_command.ts"),
+    },
     verify: { summary: "reads every frame of a journal, and tells what is damaged", load: () => import("./verify.ts") },
   },
 };

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { TestBoat, type TestBoatOptions } from "../support/boat.ts";
+import { runCommand } from "../support/command.ts";
+import { needs } from "../support/needs.ts";
+import { accessToken } from "../support/sending.ts";
+
+const NET = needs({ permissions: ["net"] });
+const SEND = ["send", "-pgn", "127250", "-data", "00"];
+const tokens = [accessToken("reader", "secret", ["read"])];
+
+interface Refused {
+  boat: TestBoatOptions;
+  args: string[];
+  /** What is told behind the request and its status. */
+  words: RegExp;
+}
+
+const REFUSALS: readonly Refused[] = [
+  {
+    boat: {},
+    args: SEND,
+    words: /403 send is disabled; a boat server sends with -send-enabled; clouds and simulations never do$/,
+  },
+  {
+    boat: { sendEnabled: true, readOnly: true },
+    args: SEND,
+    words: /403 the server is in read-only mode; the boat server was started with -read-only$/,
+  },
+  { boat: { tokens }, args: ["devices"], words: /401 This takes a token: .*; -token or VBG_TOKEN gives one$/ },
+  {
+    boat: { tokens, sendEnabled: true },
+    args: [...SEND, "-token", "secret"],
+    words: /403 The token of "reader" is not good for "send"; -token or VBG_TOKEN gives another one$/,
+  },
+  { boat: {}, args: ["history"], words: /503 No journal is kept: see -journal-dir$/ },
+];
+
+Deno.test("what a server refuses is one line that says what to do about it, and code 1", NET, async () => {
+  for (const { boat: options, args, words } of REFUSALS) {
+    await using boat = await TestBoat.start(options);
+    const { code, out, err } = await runCommand([...args, "-server", boat.url]);
+    assert.deepEqual([code, out, err.split("\n").length], [1, "", 2], err);
+    assert.match(err, /^vbg \w+: (GET|POST) http:/);
+    assert.match(err.trimEnd(), words);
+  }
+});
+
+Deno.test("too many messages are told with the time when there is room again", NET, async () => {
+  await using boat = await TestBoat.start({ sendEnabled: true, sendRateLimit: 1, sendRateBurst: 1 });
+  assert.equal((await runCommand([...SEND, "-server", boat.url])).code, 0);
+  const { code, err } = await runCommand([...SEND, "-server", boat.url]);
+  assert.equal(code, 1);
+  assert.match(err, /: 429 .*; try again in 1 s\n$/);
+});
+
+Deno.test("an address with nothing behind it, and one of no server, are told", NET, async () => {
+  await using boat = await TestBoat.start();
+  const { err } = await runCommand(["devices", "-server", `${boat.url}/instances`]);
+  assert.match(
+    err,
+    /: 404 There is nothing at ".*; is this the address of a boat, or of a boat in a cloud \(https:.*\)\?\n$/,
+  );
+  const nobody = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = nobody.addr;
+  nobody.close();
+  for (const command of ["devices", "values", "history", "top"]) {
+    const { code, out, err } = await runCommand([command, "-server", `http://127.0.0.1:${port}`]);
+    assert.deepEqual([code, out], [1, ""]);
+    assert.match(err, /^vbg \w+: GET http:.*: the server cannot be reached\n$/);
+  }
+});

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { TestBoat } from "../support/boat.ts";
+import { runCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+import { LiveCommand } from "../support/live_command.ts";
+import { needs } from "../support/needs.ts";
+
+const NET = needs({ permissions: ["net"] });
+const HEADING = [0xff, 0x10, 0x27, 0xff, 0x7f, 0xff, 0x7f, 0xfd];
+const WIND = [0x01, 0x26, 0x02, 0x39, 0x30, 0x02, 0xff, 0xff];
+const UNKNOWN = [1, 2, 3];
+
+/** A boat that has said three things; its times stand still. */
+async function boatWithValues(): Promise<TestBoat> {
+  const boat = await TestBoat.start({ clock: new FakeClock() });
+  boat.claim(7, { manufacturerCode: 229 });
+  boat.say({ src: 7, data: HEADING });
+  boat.say({ src: 7, pgn: 130306, data: WIND });
+  boat.say({ src: 4, pgn: 65400, data: UNKNOWN });
+  await eventually("all messages", () => boat.boat.broker.head === 4);
+  return boat;
+}
+
+/** Times of day are those of the place where the test runs. */
+function withoutTimes(text: string): string[] {
+  return text.replaceAll(/\b\d\d:\d\d:\d\d\b/g, "HH:MM:SS").split("\n");
+}
+
+Deno.test("vbg values shows fields with their units, in lines that fit the terminal", NET, async () => {
+  await using boat = await boatWithValues();
+  const args = ["values", "-server", boat.url, "-exclude-pgn", "60928"];
+  const { code, out, err } = await runCommand(args, { isTerminal: true, columns: 80 });
+  assert.deepEqual([code, err], [0, ""]);
+  assert.deepEqual(withoutTimes(out), SHOWN);
+  const raw = await runCommand([...args, "-raw", "-pgn", "127250"], { isTerminal: true });
+  assert.deepEqual(withoutTimes(raw.out).slice(1), ["  127250  Vessel heading  HH:MM:SS  ff1027ff7fff7ffd", ""]);
+  const narrow = await runCommand(args, { isTerminal: true, columns: 40 });
+  for (const line of narrow.out.split("\n")) assert.ok(line.length <= 40, line);
+});
+
+const SHOWN = [
+  "4",
+  "   65400                  HH:MM:SS  010203",
+  "",
+  "7  Garmin  0x000000001ca00000",
+  "  127250  Vessel heading  HH:MM:SS  heading 1 rad, heading_reference magnetic",
+  "  130306  Wind data       HH:MM:SS  sid 1, wind_speed 5.5 m/s,",
+  "          wind_angle 1.2345 rad, wind_reference apparent",
+  "",
+];
+
+Deno.test("vbg values prints the server's own answer as JSON, with fields or as they came", NET, async () => {
+  await using boat = await boatWithValues();
+  const args = ["values", "-server", boat.url];
+  assert.deepEqual(JSON.parse((await runCommand(args)).out), await boat.get("/values/decoded"));
+  for (const flag of ["-raw", "-decode=false"]) {
+    assert.deepEqual(JSON.parse((await runCommand([...args, flag])).out), await boat.get("/values"));
+  }
+  const filtered = await runCommand([...args, "-manufacturer", "garmin", "-pgn", "127250", "-pgn", "1"]);
+  assert.deepEqual(JSON.parse(filtered.out), await boat.get("/values/decoded?manufacturer=garmin&pgn=127250"));
+  const none = await runCommand([...args, "-pgn", "1"], { isTerminal: true });
+  assert.deepEqual([none.code, none.out], [0, "There is no value yet, or none that was asked for\n"]);
+});
+
+Deno.test("vbg values refuses what contradicts itself or cannot be a filter, with code 2", NET, async () => {
+  const cases: [args: string[], line: RegExp][] = [
+    [["-raw", "-decode"], /^vbg values: flag -raw: Cannot use both -raw and -decode\n/],
+    [["-pgn", "heading"], /^vbg values: flag -pgn: Cannot read the PGN "heading"/],
+    [["-name", "xyz"], /^vbg values: flag -name: Cannot read the NAME "xyz"/],
+    [["-server", "boat"], /^vbg values: flag -server: Cannot read the address "boat"/],
+  ];
+  for (const [args, line] of cases) {
+    const { code, err } = await runCommand(["values", "-server", "http://127.0.0.1:9", ...args]);
+    assert.equal(code, 2);
+    assert.match(err, line);
+  }
+});
+
+Deno.test("vbg values -watch tells in a pipe of each device what is new", NET, async () => {
+  await using boat = await boatWithValues();
+  await using command = new LiveCommand(["values", "-watch", "-raw", "-server", boat.url, "-exclude-pgn", "60928"]);
+  await eventually("what there is", () => command.written.length === 2);
+  boat.say({ src: 7, data: HEADING });
+  await eventually("what is new", () => command.written.length === 3);
+  assert.equal(await command.stop(), 0);
+  const told = command.written.map((line): { src: number; values: { pgn: number; seq: number }[] } => JSON.parse(line));
+  assert.deepEqual(told.map(({ src, values }) => [src, ...values.map(({ pgn, seq }) => [pgn, seq])]), [
+    [4, [65400, 4]],
+    [7, [127250, 2], [130306, 3]],
+    [7, [127250, 5]],
+  ]);
+});
+
+Deno.test("vbg values -watch goes on when the server is away for a while", NET, async () => {
+  const first = await boatWithValues();
+  const port = first.boat.address.port;
+  const form = { isTerminal: true, environment: { LINES: "24" } };
+  await using command = new LiveCommand(["values", "-watch", "-server", first.url], form);
+  await eventually("values", () => command.written.some((text) => text.includes("127250")));
+  await first[Symbol.asyncDispose]();
+  await eventually("a word of it", () => command.written.some((text) => text.includes("the server cannot be reached")));
+  await using boat = await TestBoat.start({ port });
+  boat.say({ src: 33, data: HEADING });
+  await eventually("new values", () => command.written.some((text) => text.includes("33")));
+  assert.equal(await command.stop(), 0);
+});
