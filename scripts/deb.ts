@@ -7,9 +7,13 @@
  * @module
  */
 import { cp } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { VERSION } from "../src/version.ts";
+import { writeManPages } from "./man.ts";
+import { PROGRAMS } from "./programs.ts";
+import { runProgram } from "./run_program.ts";
 
 /** How a package is made. */
 export interface DebOptions {
@@ -27,14 +31,12 @@ const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const RECIPES = `${ROOT}scripts/debian`;
 /** What the programs need of the checkout. */
 const SOURCES = ["mod.ts", "src", "cli", "deno.json", "deno.lock"];
-const PROGRAMS = [
-  { name: "vbg-boat", file: "boat.ts", flags: "--v8-flags=--max-semi-space-size=4 " },
-  { name: "vbg", file: "vbg.ts", flags: "" },
-];
 const FILES: readonly { from: string; to: string; mode: number }[] = [
   { from: "vbg-boat.service", to: "usr/lib/systemd/system/vbg-boat.service", mode: 0o644 },
+  { from: "vbg-cloud.service", to: "usr/lib/systemd/system/vbg-cloud.service", mode: 0o644 },
   { from: "vbg.sysusers", to: "usr/lib/sysusers.d/vbg.conf", mode: 0o644 },
   { from: "vbg-boat.conf", to: "etc/vbg/vbg-boat.conf", mode: 0o644 },
+  { from: "vbg-cloud.conf", to: "etc/vbg/vbg-cloud.conf", mode: 0o644 },
   { from: "80-can0.network", to: "usr/share/doc/vbg/examples/80-can0.network", mode: 0o644 },
   { from: "../../LICENSE", to: "usr/share/doc/vbg/copyright", mode: 0o644 },
   { from: "../../README.md", to: "usr/share/doc/vbg/README.md", mode: 0o644 },
@@ -61,14 +63,17 @@ export async function makeDeb({ out, deno, arch, compression }: DebOptions): Pro
     if (deno !== undefined) await add(deno, { to: `${lib}/bin/deno`, mode: 0o755 });
     for (const { from, to, mode } of FILES) await add(`${RECIPES}/${from}`, { to: `${stage}/${to}`, mode });
     await addLaunchers(`${stage}/usr/bin`);
-    await Deno.writeTextFile(`${stage}/DEBIAN/conffiles`, "/etc/vbg/vbg-boat.conf\n");
+    await addManual(`${stage}/usr/share/man`);
+    await addCompletion(`${stage}/usr/share`);
+    const settings = FILES.filter(({ to }) => to.startsWith("etc/")).map(({ to }) => `/${to}\n`);
+    await Deno.writeTextFile(`${stage}/DEBIAN/conffiles`, settings.join(""));
     const architecture = deno === undefined ? "all" : arch;
     await Deno.writeTextFile(
       `${stage}/DEBIAN/control`,
       await control({ stage, architecture, hasDeno: deno !== undefined }),
     );
     const path = `${out}/vbg_${VERSION}_${architecture}.deb`;
-    await run("dpkg-deb", ["--root-owner-group", `-Z${compression}`, "--build", stage, path]);
+    await runProgram("dpkg-deb", ["--root-owner-group", `-Z${compression}`, "--build", stage, path]);
     return path;
   } finally {
     await Deno.remove(stage, { recursive: true });
@@ -80,17 +85,42 @@ async function addPrograms(lib: string): Promise<void> {
   for (const source of SOURCES) await cp(`${ROOT}${source}`, `${lib}/${source}`, { recursive: true });
   const entries = PROGRAMS.map(({ file }) => `cli/${file}`);
   const args = ["install", "--quiet", "--frozen", "--node-modules-dir=auto", "--entrypoint", ...entries];
-  await run(Deno.execPath(), args, { cwd: lib });
+  await runProgram(Deno.execPath(), args, { cwd: lib });
 }
 
 async function addLaunchers(folder: string): Promise<void> {
   const launcher = await Deno.readTextFile(`${RECIPES}/launcher`);
   await Deno.mkdir(folder, { recursive: true });
-  for (const { name, file, flags } of PROGRAMS) {
-    const text = launcher.replace("@FLAGS@", flags).replace("@PROGRAM@", file)
+  for (const { name, file, runtimeFlags } of PROGRAMS) {
+    const text = launcher.replace("@FLAGS@", runtimeFlags.map((flag) => `${flag} `).join("")).replace("@PROGRAM@", file)
       .replace("@DENO_VERSION@", Deno.version.deno);
     await Deno.writeTextFile(`${folder}/${name}`, text);
     await Deno.chmod(`${folder}/${name}`, 0o755);
+  }
+}
+
+/** The manual pages, packed as Debian has them. */
+async function addManual(folder: string): Promise<void> {
+  for (const path of await writeManPages(folder)) {
+    const section = `${folder}/man${path.slice(-1)}`;
+    await Deno.mkdir(section, { recursive: true });
+    await runProgram("gzip", ["-9n", path]);
+    await Deno.rename(`${path}.gz`, `${section}/${basename(path)}.gz`);
+  }
+}
+
+/** Completion for the shells, where they look for it by the name of what is completed. */
+async function addCompletion(share: string): Promise<void> {
+  const print = (shell: string) =>
+    runProgram(Deno.execPath(), ["run", "-A", "--no-check", `${ROOT}cli/vbg.ts`, "completion", shell]);
+  const [bash, zsh, fish] = [await print("bash"), await print("zsh"), await print("fish")];
+  const files: [path: string, text: string][] = PROGRAMS.flatMap(({ name }) => [
+    [`bash-completion/completions/${name}`, bash],
+    [`fish/vendor_completions.d/${name}.fish`, fish],
+  ]);
+  for (const [path, text] of [...files, ["zsh/vendor-completions/_vbg", zsh] as const]) {
+    await Deno.mkdir(dirname(`${share}/${path}`), { recursive: true });
+    await Deno.writeTextFile(`${share}/${path}`, text);
   }
 }
 
@@ -103,7 +133,7 @@ async function add(from: string, { to, mode }: { to: string; mode: number }): Pr
 async function control(
   { stage, architecture, hasDeno }: { stage: string; architecture: string; hasDeno: boolean },
 ): Promise<string> {
-  const [kilobytes] = (await run("du", ["-sk", stage])).split("\t");
+  const [kilobytes] = (await runProgram("du", ["-sk", stage])).split("\t");
   const runtime = hasDeno ? ["Depends: libc6, systemd"] : ["Depends: systemd", "Recommends: deno"];
   return [
     "Package: vbg",
@@ -123,14 +153,8 @@ async function control(
   ].join("\n");
 }
 
-async function run(program: string, args: string[], { cwd = "." }: { cwd?: string } = {}): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(program, { args, cwd }).output();
-  if (!success) throw new Error(`Cannot run ${program}: ${new TextDecoder().decode(stderr).trim()}`);
-  return new TextDecoder().decode(stdout);
-}
-
 /** Debian's name of the machine's architecture. */
-function ownArchitecture(): string {
+export function ownArchitecture(): string {
   return Deno.build.arch === "aarch64" ? "arm64" : "amd64";
 }
 

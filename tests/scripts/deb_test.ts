@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { makeDeb } from "../../scripts/deb.ts";
+import { systemClock } from "../../src/base/mod.ts";
+import { Authority, initAuthority } from "../../src/cloud/mod.ts";
 import { VERSION } from "../../src/version.ts";
 import { inFolder } from "../support/folder.ts";
 import { findProgram, needs } from "../support/needs.ts";
 
 const RECIPES = fileURLToPath(new URL("../../scripts/debian", import.meta.url));
-const NEEDS = needs({ permissions: ["env", "write", "sys"], programs: ["dpkg-deb", "du", "sh"] });
+const NEEDS = needs({ permissions: ["env", "write", "sys"], programs: ["dpkg-deb", "du", "gzip", "sh"] });
 const VERIFY = needs({ permissions: ["env", "write"], programs: ["systemd-analyze"] });
 
 async function run(program: string, args: string[], env: Record<string, string> = {}) {
@@ -41,17 +43,26 @@ Deno.test("the package says what it is and holds programs, settings, unit and us
     for (
       const [mode, file] of [
         ["-rwxr-xr-x", "/usr/bin/vbg-boat"],
+        ["-rwxr-xr-x", "/usr/bin/vbg-cloud"],
         ["-rwxr-xr-x", "/usr/bin/vbg"],
         ["-rw-r--r--", "/usr/lib/systemd/system/vbg-boat.service"],
+        ["-rw-r--r--", "/usr/lib/systemd/system/vbg-cloud.service"],
         ["-rw-r--r--", "/usr/lib/sysusers.d/vbg.conf"],
         ["-rw-r--r--", "/etc/vbg/vbg-boat.conf"],
+        ["-rw-r--r--", "/etc/vbg/vbg-cloud.conf"],
         ["-rw-r--r--", "/usr/share/doc/vbg/copyright"],
+        ["-rw-r--r--", "/usr/share/man/man1/vbg.1.gz"],
+        ["-rw-r--r--", "/usr/share/man/man8/vbg-boat.8.gz"],
+        ["-rw-r--r--", "/usr/share/man/man8/vbg-cloud.8.gz"],
+        ["-rw-r--r--", "/usr/share/bash-completion/completions/vbg-boat"],
+        ["-rw-r--r--", "/usr/share/zsh/vendor-completions/_vbg"],
+        ["-rw-r--r--", "/usr/share/fish/vendor_completions.d/vbg.fish"],
       ]
     ) {
       assert.ok(lines.some((line) => line.startsWith(mode!) && line.endsWith(` .${file}`)), `${mode} ${file}`);
     }
     // All of it: the programs start from it, without a network or anything else that was fetched before.
-    for (const program of ["vbg-boat", "vbg"]) {
+    for (const program of ["vbg-boat", "vbg-cloud", "vbg"]) {
       const env = { DENO_DIR: `${folder}/deno`, PATH: `${Deno.execPath().replace(/\/[^/]*$/, "")}:/usr/bin:/bin` };
       const { code, stdout, stderr } = await run(`${root}/usr/bin/${program}`, ["-version"], env);
       assert.equal(code, 0, stderr);
@@ -75,18 +86,34 @@ Deno.test("a package with its own Deno is of one architecture and uses that Deno
   });
 });
 
+/** The files that the cloud's settings name: its certificates, and who may ask. */
+async function makeCloudFiles(folder: string): Promise<void> {
+  const clock = systemClock;
+  await initAuthority(`${folder}/ca`, { name: "Test", days: 1, clock });
+  using authority = await Authority.open(`${folder}/ca`, { clock });
+  await authority.issueServer({ hosts: ["localhost"], ips: [] }, { days: 1, isForced: false });
+  await Deno.rename(`${folder}/ca/server`, `${folder}/tls`);
+  await Deno.rename(`${folder}/ca/revoked.txt`, `${folder}/tls/revoked.txt`);
+  const token = { name: "test", sha256: "00".repeat(32), scopes: ["read"] };
+  await Deno.writeTextFile(`${folder}/tokens.json`, JSON.stringify([token]));
+}
+
 Deno.test("the settings that come with it are right, also those that are switched off", NEEDS, async () => {
   await inFolder(async (folder) => {
-    const text = await Deno.readTextFile(`${RECIPES}/vbg-boat.conf`);
-    const all = text.replace(/^#(?=[a-z])/gm, "").replaceAll("/var/lib/vbg", folder);
-    assert.notEqual(all, text);
-    for (const [i, settings] of [text, all].entries()) {
-      const path = `${folder}/${i}.conf`;
-      await Deno.writeTextFile(path, settings);
-      const boat = fileURLToPath(new URL("../../cli/boat.ts", import.meta.url));
-      const args = ["run", "-A", "--no-check", boat, "-validate-config", "-config", path, "-state-dir", folder];
-      const { code, stdout, stderr } = await run(Deno.execPath(), args);
-      assert.equal(code, 0, stdout + stderr);
+    await makeCloudFiles(folder);
+    for (const program of ["boat", "cloud"]) {
+      const text = await Deno.readTextFile(`${RECIPES}/vbg-${program}.conf`);
+      const all = text.replace(/^#(?=[a-z])/gm, "");
+      assert.notEqual(all, text);
+      for (const [i, settings] of [text, all].entries()) {
+        const path = `${folder}/${program}${i}.conf`;
+        await Deno.writeTextFile(path, settings.replaceAll(/\/(var\/lib|etc)\/vbg/g, folder));
+        const script = fileURLToPath(new URL(`../../cli/${program}.ts`, import.meta.url));
+        const state = program === "boat" ? "-state-dir" : "-data-dir";
+        const args = ["run", "-A", "--no-check", script, "-validate-config", "-config", path, state, folder];
+        const { code, stdout, stderr } = await run(Deno.execPath(), args);
+        assert.equal(code, 0, stdout + stderr);
+      }
     }
   });
 });
@@ -98,15 +125,16 @@ Deno.test("the scripts of the package are shell that can be read", NEEDS, async 
   }
 });
 
-Deno.test("systemd finds nothing wrong with the unit", VERIFY, async () => {
+Deno.test("systemd finds nothing wrong with the units", VERIFY, async () => {
   await inFolder(async (folder) => {
-    const unit = await Deno.readTextFile(`${RECIPES}/vbg-boat.service`);
-    const path = `${folder}/vbg-boat.service`;
-    // It looks for the program, which is not installed here.
-    await Deno.writeTextFile(path, unit.replaceAll("/usr/bin/vbg-boat", findProgram("true") ?? "/bin/true"));
-    const { code, stdout, stderr } = await run("systemd-analyze", ["verify", "--man=no", path]);
-    assert.equal(code, 0, stdout + stderr);
-    const ours = (stdout + stderr).split("\n").filter((line) => line.includes("vbg-boat"));
-    assert.deepEqual(ours, []);
+    for (const name of ["vbg-boat", "vbg-cloud"]) {
+      const unit = await Deno.readTextFile(`${RECIPES}/${name}.service`);
+      const path = `${folder}/${name}.service`;
+      // It looks for the program, which is not installed here.
+      await Deno.writeTextFile(path, unit.replaceAll(`/usr/bin/${name}`, findProgram("true") ?? "/bin/true"));
+      const { code, stdout, stderr } = await run("systemd-analyze", ["verify", "--man=no", path]);
+      assert.equal(code, 0, stdout + stderr);
+      assert.deepEqual((stdout + stderr).split("\n").filter((line) => line.includes(name)), []);
+    }
   });
 });
