@@ -5,7 +5,7 @@ export interface NamedDevice {
   device: Partial<Device>;
   /** `"name":"0x…",` or nothing. */
   nameText: string;
-  /** For people: `Garmin GPS 24xd [5]`. */
+  /** For people, the address first as the end may be cut: `[5] Garmin GPS 24xd`. */
   label: string;
 }
 
@@ -18,11 +18,11 @@ export class KnownDevices {
     let addresses = this.#buses.get(bus);
     if (addresses === undefined) this.#buses.set(bus, addresses = []);
     const { name, manufacturer, model_id } = device;
-    const label = [manufacturer, model_id].filter((part) => part).join(" ");
+    const label = [`[${src}]`, manufacturer, model_id].filter((part) => part).join(" ");
     addresses[src] = {
       device,
       nameText: name ? `"name":${JSON.stringify(name)},` : "",
-      label: label === "" ? `[${src}]` : `${label} [${src}]`,
+      label,
     };
   }
 

@@ -36,7 +36,7 @@ export async function dumpOffline({ paths, filter, view, signal, note, ...shown 
   const onSummary = (path: string, { bad }: { bad: number }) => {
     if (bad > 0) note(`"${path}": ${bad} damaged ${bad === 1 ? "line" : "lines"} passed over`);
   };
-  const log = new Logger({ level: "warn", format: "text" });
+  const log = new Logger({ level: "warn", format: "text", write: (line) => note(line.trimEnd()) });
   const frames = new RecordedFilter(filter, {
     learn: ({ bus, src, device }, names) => view.devices.learn(names[bus], src, device),
   });

@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { decode } from "../../src/pgn/mod.ts";
+import { messagesOf } from "../support/converted.ts";
+import { inFolder } from "../support/folder.ts";
+import { needs } from "../support/needs.ts";
+import { sampleBytes } from "../support/recordings.ts";
+import { CommandRun } from "./dump_run.ts";
+import { destinationOfId, formatTimeUs } from "../../src/frame/mod.ts";
+
+const OFFLINE = needs({ permissions: ["env", "read", "sys", "write"] });
+const PTY = needs({ permissions: ["env", "read", "run", "sys", "write"], programs: ["script", "head"] });
+const SAMPLE = "candump_sample3.txt";
+const MERRIMAC = "ydwg_merrimac_head.txt";
+const VBG = fileURLToPath(new URL("../../cli/vbg.ts", import.meta.url));
+
+/** A folder with a recording and the journal that is made of it. */
+function withJournal(test: (paths: { folder: string; log: string; journal: string }) => Promise<void>, name = SAMPLE) {
+  return () =>
+    inFolder(async (folder) => {
+      const [log, journal] = [`${folder}/bus.log`, `${folder}/bus.lpj`];
+      await Deno.writeFile(log, sampleBytes(name));
+      const { code } = await CommandRun.end(["convert", log, "-out", journal]);
+      assert.equal(code, 0);
+      await test({ folder, log, journal });
+    });
+}
+
+/** The lines that a recording has to give, made another way. */
+async function linesOf(name: string): Promise<string[]> {
+  return (await messagesOf(sampleBytes(name))).map(({ id, pgn, timeUs, data, offset, length }, index) => {
+    const payload = data.subarray(offset, offset + length);
+    const [ts, prio, src, dst] = [formatTimeUs(timeUs), (id >>> 26) & 7, id & 0xff, destinationOfId(id)];
+    const decoded = decode(pgn, payload);
+    const frame = { seq: index + 1, ts, prio, pgn, src, dst, data: payload.toHex(), ...(decoded && { decoded }) };
+    return JSON.stringify(frame);
+  });
+}
+
+const withoutNames = (lines: readonly string[]) => lines.map((line) => line.replace(/"name":"0x[0-9a-f]{16}",/, ""));
+
+Deno.test(
+  "dump gives the frames of a journal, of a directory of journals and of a recording as the same lines",
+  OFFLINE,
+  withJournal(async ({ folder, log, journal }) => {
+    const expected = await linesOf(SAMPLE);
+    await Deno.mkdir(`${folder}/kept`);
+    await Deno.copyFile(journal, `${folder}/kept/bus.lpj`);
+    for (const path of [journal, `${folder}/kept`, log]) {
+      const { code, lines, complaints } = await CommandRun.end(["dump", path, "-decode"]);
+      assert.deepEqual([code, complaints], [0, ""], path);
+      assert.deepEqual(withoutNames(lines), expected, path);
+    }
+  }),
+);
+
+Deno.test(
+  "several recordings come one after the other; those of other programs go on counting",
+  OFFLINE,
+  withJournal(async ({ log, journal }) => {
+    const { lines } = await CommandRun.end(["dump", log, journal, log, "-pgn", "127250"]);
+    const seqs = lines.map((line) => JSON.parse(line).seq);
+    const once = seqs.slice(0, seqs.length / 3);
+    assert.deepEqual(seqs, [...once, ...once, ...once.map((seq) => seq + 1874)]);
+  }),
+);
+
+Deno.test(
+  "filters on manufacturers, NAMEs and PGNs hold offline, by the devices that the journal knows",
+  OFFLINE,
+  withJournal(async ({ log, journal }) => {
+    const sources = async (...args: string[]) => {
+      const { lines } = await CommandRun.end(["dump", ...args]);
+      return new Set(lines.map((line) => JSON.parse(line).src));
+    };
+    const { lines } = await CommandRun.end(["dump", journal]);
+    const named = lines.map((line) => JSON.parse(line)).filter(({ name }) => name !== undefined);
+    const { name, src } = named[0];
+    assert.deepEqual(await sources(journal, "-name", name), new Set([src]));
+    assert.deepEqual(await sources(log, "-name", name.slice(2).toUpperCase()), new Set([src]));
+    const { lines: others } = await CommandRun.end(["dump", journal, "-exclude-name", name]);
+    const known = lines.length - named.filter((frame) => frame.name === name).length;
+    assert.equal(others.length, known, "frames from before the claim are nobody's, and stay");
+    const manufacturers = await sources(journal, "-manufacturer", "Raymarine");
+    const where = await sources(journal, "-where", 'src.manufacturer == "raymarine"');
+    assert.ok(manufacturers.size > 0);
+    assert.deepEqual(manufacturers, where);
+    const { lines: rest } = await CommandRun.end([
+      "dump",
+      journal,
+      "-pgn",
+      "127250",
+      "-pgn",
+      "127251",
+      "-exclude-pgn",
+      "127251",
+    ]);
+    assert.deepEqual(new Set(rest.map((line) => JSON.parse(line).pgn)), new Set([127250]));
+  }),
+);
+
+Deno.test(
+  "-where shows what matches; a mistake in it is told with its place and exit code 2",
+  OFFLINE,
+  withJournal(async ({ journal }) => {
+    const { lines } = await CommandRun.end([
+      "dump",
+      journal,
+      "-decode",
+      "-where",
+      "heading > 2.3 and not (heading > 2.316)",
+    ]);
+    const headings = lines.map((line) => JSON.parse(line).decoded.heading);
+    assert.ok(headings.length > 0 && headings.every((heading) => heading > 2.3 && heading <= 2.316));
+    const { code, complaints } = await CommandRun.end(["dump", journal, "-where", "pgn = 1"]);
+    assert.equal(code, 2);
+    assert.match(complaints, /^vbg dump: flag -where: Cannot read the expression at column 5/);
+  }),
+);
+
+Deno.test(
+  "-changes goes by the times of the recording",
+  OFFLINE,
+  withJournal(async ({ journal }) => {
+    const { lines } = await CommandRun.end(["dump", journal, "-changes"]);
+    const changes = lines.map((line) => JSON.parse(line));
+    assert.deepEqual(new Set(changes.map(({ change }) => change)), new Set(["snapshot", "delta", "idle"]));
+    assert.equal(Object.keys(changes[0])[0], "change");
+    assert.ok(changes.length < 1874 / 2);
+  }),
+);
+
+Deno.test(
+  "what cannot be read is one clear line and exit code 1; with files no server can be named",
+  OFFLINE,
+  withJournal(async ({ folder, journal }) => {
+    const complaint = async (...args: string[]) => {
+      const { code, complaints } = await CommandRun.end(["dump", ...args]);
+      return `${code} ${complaints.split("\n")[0]}`.replaceAll(folder, "DIR");
+    };
+    await Deno.writeTextFile(`${folder}/words.txt`, "what a day\n");
+    await Deno.mkdir(`${folder}/empty`);
+    assert.match(await complaint(`${folder}/none.lpj`), /^1 vbg dump: Cannot read "DIR\/none.lpj": /);
+    assert.match(await complaint(`${folder}/words.txt`), /^1 vbg dump: Cannot read "DIR\/words.txt": /);
+    assert.match(await complaint(`${folder}/empty`), /^1 vbg dump: .*No .lpj files are in "DIR\/empty"$/);
+    assert.match(await complaint(journal, "-server", "http://a:1"), /^2 vbg dump: Cannot use -server with files/);
+    assert.match(await complaint(journal, "-journal", "x"), /^2 vbg dump: Cannot use -journal with files/);
+    assert.match(await complaint("-client-id", "a"), /^2 vbg dump: .*-buffer-timeout/);
+  }),
+);
+
+Deno.test(
+  "on a terminal a frame is a line that fits its width, with the fields by their names",
+  OFFLINE,
+  withJournal(async ({ journal }) => {
+    for (const columns of [60, 80, 132]) {
+      const { lines } = await CommandRun.end(["dump", journal, "-decode"], { columns });
+      assert.equal(lines.length, 1874);
+      assert.deepEqual(lines.filter((line) => line.length > columns), []);
+    }
+    const { lines } = await CommandRun.end(["dump", journal, "-decode"], { columns: 132 });
+    assert.equal(
+      lines[0],
+      "15:47:46.421 [204]                         127250 Vessel heading             heading=2.3154 heading_reference=magnetic",
+    );
+    const plain = await CommandRun.end(["dump", journal], { columns: 132 });
+    assert.equal(
+      plain.lines[0],
+      "15:47:46.421 [204]                         127250 Vessel heading             ff 72 5a ff 7f ff 7f fd",
+    );
+  }),
+);
+
+Deno.test(
+  "damaged blocks are passed over, and the rest is shown",
+  OFFLINE,
+  withJournal(async ({ folder, log }) => {
+    const path = `${folder}/small.lpj`;
+    await CommandRun.end(["convert", log, "-out", path, "-block-size", "4096", "-compression", "none"]);
+    const bytes = await Deno.readFile(path);
+    bytes[16 + 2 * 4096 + 1000]! ^= 0xff;
+    await Deno.writeFile(path, bytes);
+    const { code, lines, complaints } = await CommandRun.end(["dump", path]);
+    assert.equal(code, 0);
+    assert.match(complaints, /damaged block passed over/);
+    assert.ok(lines.length > 1400 && lines.length < 1874, String(lines.length));
+  }),
+);
+
+Deno.test(
+  "dump | head ends quietly",
+  PTY,
+  withJournal(async ({ log }) => {
+    const command = `"$0" run -A --no-check "$1" dump "$2" "$2" "$2" "$2" | head -2; echo "\${PIPESTATUS[0]}"`;
+    const args = ["-c", command, Deno.execPath(), VBG, log];
+    const { stdout, stderr } = await new Deno.Command("bash", { args, env: { NO_COLOR: "1" } }).output();
+    const lines = new TextDecoder().decode(stdout).trimEnd().split("\n");
+    assert.deepEqual([lines.length, lines.at(-1), new TextDecoder().decode(stderr)], [3, "0", ""]);
+  }),
+);
+
+Deno.test(
+  "on a real terminal dump prints columns with colours, and none under NO_COLOR",
+  PTY,
+  withJournal(async ({ journal }) => {
+    const onTerminal = async (NO_COLOR: string) => {
+      const command =
+        `stty cols 100; exec "${Deno.execPath()}" run -A --no-check "${VBG}" dump "${journal}" -pgn 127250`;
+      const args = ["-qec", command, "/dev/null"];
+      const { stdout } = await new Deno.Command("script", { args, env: { TERM: "xterm", NO_COLOR }, stdin: "null" })
+        .output();
+      return new TextDecoder().decode(stdout);
+    };
+    const plain = await onTerminal("1");
+    assert.match(plain, /^15:47:46.421 \[204\] {15}127250 Vessel heading {3}ff 72 5a ff 7f ff 7f fd\r$/m);
+    assert.equal(plain.includes("\u001b["), false);
+    assert.ok((await onTerminal("")).includes("\u001b[2m15:47:46.421\u001b[0m"));
+  }),
+);
+
+Deno.test(
+  "a recording without dates is read, too",
+  OFFLINE,
+  withJournal(async ({ log }) => {
+    const { code, lines } = await CommandRun.end(["dump", log]);
+    assert.deepEqual([code, lines.length], [0, (await linesOf(MERRIMAC)).length]);
+  }, MERRIMAC),
+);

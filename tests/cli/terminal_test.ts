@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { Progress } from "../../cli/progress.ts";
+import { formatTable } from "../../cli/table.ts";
+import { BufferedOutput, OutputClosed, paint, printable } from "../../cli/terminal.ts";
+import { Random } from "../support/random.ts";
+
+/** An output whose pieces are kept; each write takes at most so many bytes. */
+function kept({ isTerminal = false, most = Infinity, closedAfter = Infinity, columns = 80 } = {}) {
+  const pieces: Uint8Array[] = [];
+  const sink = {
+    write: (bytes: Uint8Array) => {
+      if (pieces.length >= closedAfter) return Promise.reject(new Deno.errors.BrokenPipe("Broken pipe"));
+      const taken = bytes.slice(0, most);
+      pieces.push(taken);
+      return Promise.resolve(taken.length);
+    },
+  };
+  const output = new BufferedOutput(sink, { isTerminal, hasColor: isTerminal, columns: () => columns });
+  const text = () => new TextDecoder().decode(Uint8Array.from(pieces.flatMap((piece) => [...piece])));
+  return { output, pieces, text };
+}
+
+Deno.test("what is written comes out whole and in order, however little is taken at once", async () => {
+  const random = new Random(1);
+  const { output, text } = kept({ most: 7 });
+  let expected = "";
+  for (let i = 0; i < 200; i++) {
+    const line = `${i} ${"ä€😀".repeat(random.int(20))}\n`;
+    expected += line;
+    void output.write(line);
+    if (random.chance(0.1)) void output.flush();
+  }
+  await output.flush();
+  assert.equal(text(), expected);
+});
+
+Deno.test("small writes go out together, and much at once goes out at once", async () => {
+  const { output, pieces } = kept();
+  for (let i = 0; i < 100; i++) assert.equal(output.write("line\n"), undefined);
+  await output.flush();
+  assert.equal(pieces.length, 1);
+  await output.write("x".repeat(70_000));
+  assert.equal(pieces.length, 2);
+});
+
+Deno.test("once the reader has gone, every write says so", async () => {
+  const { output } = kept({ closedAfter: 1 });
+  void output.write("one\n");
+  await output.flush();
+  void output.write("two\n");
+  await assert.rejects(output.flush(), OutputClosed);
+  assert.throws(() => output.write("three\n"), OutputClosed);
+  await assert.rejects(output.flush(), OutputClosed);
+});
+
+Deno.test("colours come only where they are shown, and what a terminal would obey is escaped", () => {
+  assert.equal(paint({ hasColor: false }, "red", "x"), "x");
+  assert.equal(paint({ hasColor: true }, "red", "x"), "\u001b[31mx\u001b[0m");
+  assert.equal(printable("a\u001b[2Jb\u009bc\nd\u202ee"), "a\\u001b[2Jb\\u009bc\\u000ad\\u202ee");
+});
+
+Deno.test("a table fits its width: the widest column loses, and what is cut ends with …", () => {
+  const columns = [{ title: "SRC", align: "right" as const }, { title: "MODEL" }, { title: "NOTE", max: 6 }];
+  const rows = [["5", "GPS 24xd with a long name", "fine"], ["120", "Wind\u0007", "very long"]];
+  assert.equal(
+    formatTable(rows, { columns, width: 80, color: false }),
+    "SRC  MODEL                      NOTE\n" +
+      "  5  GPS 24xd with a long name  fine\n" +
+      "120  Wind\\u0007                 very …",
+  );
+  assert.equal(
+    formatTable(rows, { columns, width: 24, color: false }),
+    "SRC  MODEL        NOTE\n  5  GPS 24xd w…  fine\n120  Wind\\u0007   very …",
+  );
+  assert.equal(formatTable([], { columns: [{ title: "A" }], width: 9, color: true }), "\u001b[1mA\u001b[0m");
+});
+
+Deno.test("progress is a bar with rate and time left on a terminal, and nothing in a pipe", async () => {
+  const clock = { now: 0, monoMs: () => clock.now };
+  const { output, text } = kept({ isTerminal: true, columns: 100 });
+  const bar = new Progress({ output, total: 4000, unit: "frames", clock });
+  clock.now = 1000;
+  bar.add(1000);
+  bar.add(1);
+  bar.done();
+  await output.flush();
+  assert.equal(
+    text(),
+    "\r\u001b[K██████░░░░░░░░░░░░░░░░░░ 25 %  1000 frames, 1000 frames/s, 0:03 left\r\u001b[K",
+  );
+  const pipe = kept();
+  const none = new Progress({ output: pipe.output, unit: "bytes", clock });
+  none.add(1e9);
+  none.done();
+  await pipe.output.flush();
+  assert.equal(pipe.text(), "");
+});
