@@ -1,4 +1,4 @@
-import { type Client, type ClientOptions, connect, type Filter } from "@vessel/gateway/client";
+import { type Client, type ClientOptions, connect, connectCloud, type Filter } from "@vessel/gateway/client";
 import type { FindBoatsOptions, FoundBoat } from "@vessel/gateway";
 import { errorText } from "@vessel/gateway/settings";
 import { BoatPlaces, placeOf, type ServerPlace } from "./boat_places.ts";
@@ -54,7 +54,7 @@ export async function chooseServer(settings: ServerChoice, parts: ChoiceParts): 
   const ending = signal ? { signal } : {};
   if (settings.server !== undefined) {
     const token = settings.token;
-    const client = connect(settings.server, { ...ending, ...options, ...(token && { token }) });
+    const client = clientOf(settings.server, { ...ending, ...options, ...(token && { token }) });
     const { server } = settings;
     return { client, label: server, exclusions: filterOfExclusions(config.exclude), place: () => server };
   }
@@ -70,6 +70,13 @@ export async function chooseServer(settings: ServerChoice, parts: ChoiceParts): 
     exclusions: filterOfExclusions(config.exclude, boat?.exclude),
     place: () => `${places.current.label} (${places.current.url})`,
   };
+}
+
+/** A boat's server, or a boat in a cloud: of that some paths are not below the boat's. */
+function clientOf(address: string, options: ClientOptions): Client {
+  const [, root, id] = /^(.*)\/instances\/([^/]+)\/*$/.exec(address) ?? [];
+  if (root === undefined || id === undefined) return connect(address, options);
+  return connectCloud(root, options).boat(decodeURIComponent(id));
 }
 
 interface Wanted {

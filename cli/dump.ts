@@ -104,7 +104,11 @@ async function showLive(settings: DumpSettings, { around, output, view, signal, 
     if (bufferTimeout === undefined) await live.run(client.subscribe(filter, { devices: true }).events(), signal);
     else {
       const id = settings.clientId ?? defaultClientId();
-      await dumpSession({ client, id, bufferTimeout, ackIntervalMs, filter, live, output, signal });
+      const settle = async () => {
+        await output.flush();
+        await recorder?.sync();
+      };
+      await dumpSession({ client, id, bufferTimeout, ackIntervalMs, filter, live, settle, signal });
     }
   } finally {
     await recorder?.close();

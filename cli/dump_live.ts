@@ -21,6 +21,8 @@ export interface LiveParts {
 const TICK_MS = 500;
 /** The device table is asked for again after so long: sessions do not tell of its changes. */
 const DEVICES_MS = 30_000;
+/** Frames do not wait for it longer. */
+const DEVICES_TIMEOUT_MS = 5000;
 
 /** Shows what a stream brings, until it ends or is left. */
 export class LiveView {
@@ -30,6 +32,8 @@ export class LiveView {
   readonly #pgns: Set<number> | undefined;
   readonly #excluded: Set<number>;
   #isConnected = false;
+  /** Time of the newest frame by its server's clock, and when it came by ours; undefined while there is no connection. */
+  #newest: { timeMs: number; atMs: number } | undefined;
   #failure: string | undefined;
 
   constructor(parts: LiveParts) {
@@ -64,7 +68,7 @@ export class LiveView {
   /** Asks for the device table. What fails leaves the one there is. */
   async refreshDevices(): Promise<void> {
     try {
-      const devices = await this.#parts.client.devices();
+      const devices = await this.#parts.client.devices({ signal: AbortSignal.timeout(DEVICES_TIMEOUT_MS) });
       this.#parts.view.devices.replace(devices);
       for (const device of devices) this.#parts.recorder?.learn(device);
     } catch {
@@ -84,7 +88,9 @@ export class LiveView {
     this.lastSeq = frame.seq;
     recorder?.record(frame);
     if (this.#pgns?.has(frame.pgn) === false || this.#excluded.has(frame.pgn)) return;
-    return view.show(new LiveDump(frame));
+    const dump = new LiveDump(frame);
+    this.#newest = { timeMs: dump.timeMs, atMs: performance.now() };
+    return view.show(dump);
   }
 
   async #tell(event: Exclude<StreamEvent, { type: "frame" }>): Promise<void> {
@@ -95,6 +101,8 @@ export class LiveView {
         this.#isConnected = true;
         return await this.refreshDevices();
       case "disconnected":
+        // That nothing comes now is not the devices' silence.
+        this.#newest = undefined;
         return note(`${errorText(event.error)}; trying again in ${(event.retryMs / 1000).toFixed(1)} s`);
       case "dropped":
         return note(`${missing(event.count)} between ${event.fromSeq} and ${event.toSeq}: the server has lost them`);
@@ -116,7 +124,7 @@ export class LiveView {
 
   async #tick(): Promise<void> {
     const { recorder, note } = this.#parts;
-    await this.#parts.view.tick(Date.now());
+    if (this.#newest) await this.#parts.view.tick(this.#newest.timeMs + performance.now() - this.#newest.atMs);
     const failure = recorder?.failure;
     if (failure !== this.#failure && failure !== undefined) note(`recording fails: ${failure}`);
     this.#failure = failure;

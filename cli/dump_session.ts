@@ -1,6 +1,5 @@
 import { ApiError, type Client, ConnectionError, type Filter } from "@vessel/gateway/client";
 import type { LiveView } from "./dump_live.ts";
-import type { Output } from "./terminal.ts";
 
 /** How a place on the server is read. */
 export interface SessionDump {
@@ -10,7 +9,8 @@ export interface SessionDump {
   ackIntervalMs: number;
   filter: Filter;
   live: LiveView;
-  output: Output;
+  /** Resolves when all that was taken is where it cannot be lost: written out, and recorded. */
+  settle: () => Promise<void>;
   signal: AbortSignal;
 }
 
@@ -22,9 +22,9 @@ const LAST_ACK_MS = 3000;
  * is to acknowledge what was written, and nothing is deleted.
  */
 export async function dumpSession(dump: SessionDump): Promise<void> {
-  const { client, id, bufferTimeout, ackIntervalMs, filter, live, output, signal } = dump;
+  const { client, id, bufferTimeout, ackIntervalMs, filter, live, settle, signal } = dump;
   const session = client.session(id, { bufferTimeout, filter, ack: "manual", fallenBehind: "skip" });
-  const acks = new Acknowledgements({ live, output, ack: (seq) => session.ack(seq) });
+  const acks = new Acknowledgements({ live, settle, ack: (seq) => session.ack(seq) });
   const failing = Promise.withResolvers<never>();
   const timer = setInterval(() => void acks.send().catch(failing.reject), ackIntervalMs);
   const ended = new AbortController();
@@ -35,22 +35,27 @@ export async function dumpSession(dump: SessionDump): Promise<void> {
     clearInterval(timer);
     ended.abort();
     await reading.catch(() => {});
-    const last = client.session(id, { signal: AbortSignal.timeout(LAST_ACK_MS) });
-    await acks.finish((seq) => last.ack(seq));
+    const timeout = AbortSignal.timeout(LAST_ACK_MS);
+    const last = client.session(id, { signal: timeout });
+    await Promise.race([acks.finish((seq) => last.ack(seq)), whenAborted(timeout)]);
   }
+}
+
+function whenAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 }
 
 /** Acknowledges what has left this process. */
 class Acknowledgements {
   readonly #live: LiveView;
-  readonly #output: Output;
+  readonly #settle: () => Promise<void>;
   readonly #ack: (seq: number) => Promise<void>;
   #acked = 0;
   #sending: Promise<void> | undefined;
 
-  constructor({ live, output, ack }: { live: LiveView; output: Output; ack: (seq: number) => Promise<void> }) {
+  constructor({ live, settle, ack }: Pick<SessionDump, "live" | "settle"> & { ack: (seq: number) => Promise<void> }) {
     this.#live = live;
-    this.#output = output;
+    this.#settle = settle;
     this.#ack = ack;
   }
 
@@ -72,7 +77,7 @@ class Acknowledgements {
   async #send(ack: (seq: number) => Promise<void>): Promise<void> {
     const seq = this.#live.lastSeq;
     if (seq === this.#acked) return;
-    await this.#output.flush();
+    await this.#settle();
     try {
       await ack(seq);
       this.#acked = seq;

@@ -89,6 +89,11 @@ export class FrameRecorder {
     });
   }
 
+  /** Resolves when every frame taken so far is safe from a power cut: never, as long as nothing can be written. */
+  sync(): Promise<void> {
+    return this.#journal.sync();
+  }
+
   /** Writes everything, and lets the directory go. */
   async close(): Promise<void> {
     await this.#journal.close();
