@@ -1,9 +1,10 @@
-// deno task bench [core|decode|where|changes|journal|history|streams|send|replicas|replication|outage|soak] [--quick]: one
-// JSON line a figure. `soak` takes ten minutes, `outage` some and root: they run only when named. `--quick` makes `send`
-// shorter.
+// deno task bench [core|decode|where|changes|dump|journal|history|streams|send|replicas|replication|outage|soak] [--quick]:
+// one JSON line a figure. `soak` takes ten minutes, `outage` some and root: they run only when named. `--quick` makes
+// `send` shorter.
 import { changesBench } from "./changes_bench.ts";
 import { coreBench } from "./core_bench.ts";
 import { decodeBench } from "./decode_bench.ts";
+import { dumpBench } from "./dump_bench.ts";
 import { historyBench } from "./history_bench.ts";
 import { journalBench } from "./journal_bench.ts";
 import { replicasBench } from "./replicas_bench.ts";
@@ -17,6 +18,7 @@ const usual = [
   "decode",
   "where",
   "changes",
+  "dump",
   "journal",
   "history",
   "streams",
@@ -37,6 +39,7 @@ if (wanted.includes("core")) coreBench();
 if (wanted.includes("decode")) await decodeBench();
 if (wanted.includes("where")) await whereBench();
 if (wanted.includes("changes")) await changesBench();
+if (wanted.includes("dump")) await dumpBench();
 if (wanted.includes("journal")) await journalBench();
 if (wanted.includes("history")) await historyBench();
 if (wanted.includes("streams")) await streamBench();
