@@ -100,6 +100,25 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "frames that the server keeps no longer are told, and dump goes on with the oldest there is",
+  LIVE,
+  async () => {
+    await using boat = await TestBoat.start({ ringFrames: 64 });
+    const args = ["dump", "-server", boat.url, "-buffer-timeout", "PT5M", "-client-id", "log"];
+    const first = new CommandRun(args);
+    await first.told(/connected to/);
+    await say(boat, 10);
+    await first.written(10);
+    assert.equal(await first.stop(), 0);
+    for (let i = 0; i < 5; i++) await say(boat, 40);
+    await using second = new CommandRun(args);
+    await second.told(/^vbg dump: frames 11 to 146 are missing: the server keeps them no longer$/);
+    await second.written(64);
+    assert.deepEqual(seqsOf(second), range(147, 210));
+  },
+);
+
 Deno.test("what was written is acknowledged every -ack-interval, what -where hides included", LIVE, async () => {
   await using boat = await TestBoat.start();
   const args = ["-buffer-timeout", "5m", "-client-id", "log", "-ack-interval", "100ms", "-where", "pgn == 1"];
