@@ -240,6 +240,16 @@ export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
   ...(["tlsClientCa", "tlsRevoked", "acmeCa"] as const).map((name): Check<CloudListenSettings> => ({
     settings: [name],
     severity: "error",
-    test: ({ [name]: path }) => path === "" ? undefined : reasonOf(() => Deno.readTextFileSync(path)),
+    test: ({ [name]: path }) =>
+      path === "" ? undefined : fileProblem(path, { isOfCertificates: name !== "tlsRevoked" }),
   })),
 ];
+
+function fileProblem(path: string, { isOfCertificates }: { isOfCertificates: boolean }): string | undefined {
+  let text = "";
+  const reason = reasonOf(() => text = Deno.readTextFileSync(path));
+  if (reason !== undefined) return `Cannot read "${path}": ${reason}`;
+  return isOfCertificates && !/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/.test(text)
+    ? `Cannot use "${path}": there is no certificate (PEM) in it`
+    : undefined;
+}

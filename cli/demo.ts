@@ -3,12 +3,13 @@
  *
  * @module
  */
-import { type Cloud, startCloud, VERSION } from "@vessel/gateway";
+import { type Cloud, ListenError, startCloud, VERSION } from "@vessel/gateway";
 import { Authority, initAuthority } from "@vessel/gateway/cloud";
 import { formatAddress, type ListenAddress, type Logger, MAX_PORT, systemClock } from "@vessel/gateway/settings";
 import { DEMO_STATE, runBoat } from "./boat.ts";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./boat_options.ts";
 import { integer } from "./option_types.ts";
+import type { Check } from "./options.ts";
 import { type Program, type Running, serve } from "./program.ts";
 import { urlOf } from "./url_of.ts";
 
@@ -16,6 +17,17 @@ import { urlOf } from "./url_of.ts";
 interface DemoSettings extends BoatSettings {
   cloudPort: number;
 }
+
+/** What the demo has of its own, whatever is set. */
+const BROUGHT = [
+  "interfaces",
+  "loopback",
+  "replicationTarget",
+  "replicationInstanceId",
+  "replicationTlsCert",
+  "replicationTlsKey",
+  "replicationTlsCa",
+] as const;
 
 const demoProgram: Program<DemoSettings> = {
   name: "vbg-demo",
@@ -31,7 +43,14 @@ const demoProgram: Program<DemoSettings> = {
       group: "Network",
     }),
   },
-  checks: boatChecks,
+  checks: [
+    ...boatChecks,
+    ...BROUGHT.map((name): Check<DemoSettings> => ({
+      settings: [name],
+      severity: "warning",
+      test: (_, isGiven) => isGiven(name) ? "Not used: the demo brings a bus and a cloud of its own" : undefined,
+    })),
+  ],
   configName: BOAT_CONFIG_NAME,
 };
 
@@ -57,7 +76,7 @@ async function run(settings: DemoSettings, log: Logger): Promise<Running<DemoSet
   } catch (error) {
     await cloud?.stop();
     await forget();
-    throw error;
+    throw error instanceof ListenError ? new ListenError(`${error.message}; -port and -cloud-port name others`) : error;
   }
 }
 

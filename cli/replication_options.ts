@@ -56,10 +56,10 @@ const targetOptions: Options<
     placeholder: "HOST:PORT",
     default: "",
     help:
-      "Cloud that every frame goes to, such as cloud.example.com:443. Empty: nothing is replicated. Without a journal " +
+      "Cloud that every frame goes to, such as cloud.example.com:9443. Empty: nothing is replicated. Without a journal " +
       "only what happens while there is a connection.",
     group: REPLICATION,
-    validate: (value) => value === "" ? undefined : reasonOf(() => checkTarget(value)),
+    validate: (value) => value === "" ? undefined : targetProblem(value),
   }),
   replicationInstanceId: text({
     name: "replication-instance-id",
@@ -67,7 +67,8 @@ const targetOptions: Options<
     placeholder: "ID",
     default: "",
     help:
-      "Which boat this is in the cloud; the common name of its certificate. 1 to 64 letters, digits, '.', '_', '-'.",
+      "Which boat this is in the cloud; the common name of its certificate. 1 to 64 letters, digits, '.', '_', '-', " +
+      "the first a letter or digit.",
     group: REPLICATION,
     validate: (value) =>
       value === "" || isInstanceId(value)
@@ -231,13 +232,17 @@ export function replicationLimitsOf(settings: ReplicationSettings): BoatLimits["
   };
 }
 
-function checkTarget(target: string): void {
-  const { hostname, port } = parseAddress(target);
-  if (port === 0 || target.startsWith(":") || hostname === "0.0.0.0") {
-    throw new RangeError(`Cannot replicate to "${target}": expected host:port`);
-  }
+function targetProblem(target: string): string | undefined {
+  const isAddress = reasonOf(() => parseAddress(target)) === undefined;
+  const { hostname, port } = isAddress ? parseAddress(target) : { hostname: "", port: 0 };
+  return port !== 0 && !target.startsWith(":") && hostname !== "0.0.0.0"
+    ? undefined
+    : `Cannot replicate to "${target}": expected host:port such as cloud.example.com:9443`;
 }
 
+/** Nothing, too, for a file that cannot be read: the check of the pair tells that. */
 function commonNameOf(cert: string): string | undefined {
-  return /^CN=(.*)$/m.exec(new X509Certificate(Deno.readTextFileSync(cert)).subject)?.[1];
+  let subject = "";
+  void reasonOf(() => subject = new X509Certificate(Deno.readTextFileSync(cert)).subject);
+  return /^CN=(.*)$/m.exec(subject)?.[1];
 }

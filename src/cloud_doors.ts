@@ -126,7 +126,7 @@ async function openSecure(
       boats.meet(socket);
       server.accept(socket);
     };
-    const handler = parts.handler(() => ({ tls: tls.health(), client_ca: authorities.health() }));
+    const handler = parts.handler(() => ({ tls: tls.health(), ...trust.health() }));
     const secure = { ...parts, tls, clientCa: authorities, accept, handler, limits: greetings };
     const look = () => {
       void tls.check();
@@ -198,15 +198,31 @@ class Opened {
   }
 }
 
+interface Trust {
+  authorities: ClientAuthorities;
+  boats: Identifier;
+  health: () => Record<string, ComponentHealth>;
+  look: () => void;
+}
+
+/** Who was revoked since the file cannot be used would still be let in. */
+function revocationHealth({ fault }: RevocationFile): ComponentHealth {
+  return fault === undefined ? { status: "ok" } : { status: "degraded", message: `${fault}; the old list stays` };
+}
+
 /** Reads whose certificates boats must have. */
 async function openTrust(
   { clientCaPath, revokedPath }: BoatTrust,
   { clock, log, opened }: Pick<DoorParts, "clock" | "log"> & { opened: Opened },
-): Promise<{ authorities: ClientAuthorities; boats: Identifier; look: () => void }> {
+): Promise<Trust> {
   const authorities = opened.add(await ClientAuthorities.open({ path: clientCaPath, clock, log }));
   const revoked = revokedPath === undefined
     ? undefined
     : opened.add(await RevocationFile.open({ path: revokedPath, authorities: () => authorities.pem, log }));
   const look = () => void Promise.all([authorities.look(), revoked?.check()]);
-  return { authorities, boats: identifier({ authorities, revoked, clock }), look };
+  const health = () => ({
+    client_ca: authorities.health(),
+    ...(revoked && { revoked: revocationHealth(revoked) }),
+  });
+  return { authorities, boats: identifier({ authorities, revoked, clock }), health, look };
 }

@@ -7,6 +7,7 @@ import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 
 const HOCON = needs({ permissions: ["env", "read", "sys"] });
+const FILES = needs({ permissions: ["env", "read", "write"] });
 const CERTIFICATES = needs({ permissions: ["env", "read", "write"], programs: ["openssl"] });
 
 function read(...args: string[]) {
@@ -67,9 +68,29 @@ Deno.test(
 
 Deno.test("a file of authorities that is not there is told, and so is one of revoked certificates", () => {
   for (const flag of ["-tls-client-ca", "-tls-revoked", "-acme-ca"]) {
-    assert.match(read(flag, "/nowhere/ca.pem").errors.join("\n"), /(No such file|permission|read access)/i, flag);
+    assert.match(
+      read(flag, "/nowhere/ca.pem").errors.join("\n"),
+      /Cannot read "\/nowhere\/ca.pem": .*(No such file|permission|read access)/i,
+      flag,
+    );
   }
 });
+
+Deno.test(
+  "a file of authorities without a certificate in it is told before the cloud starts",
+  FILES,
+  () =>
+    inFolder(async (folder) => {
+      const path = `${folder}/key.pem`;
+      await Deno.writeTextFile(path, "-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n");
+      for (const flag of ["-tls-client-ca", "-acme-ca"]) {
+        assert.match(
+          read(flag, path).errors.join("\n"),
+          /Cannot use ".*key.pem": there is no certificate \(PEM\) in it/,
+        );
+      }
+    }),
+);
 
 Deno.test("limits are those of the specification when nothing is said", () => {
   const { settings } = read("-insecure", "-grpc-listen", "127.0.0.1:1");

@@ -50,8 +50,11 @@ Deno.test("a target needs an instance id, and the other way round", () => {
 });
 
 Deno.test("targets and instance ids that can be none are refused", () => {
-  for (const target of ["cloud", ":443", "cloud:0", "0.0.0.0:443", "cloud:x"]) {
-    assert.match(problemsOf(["-replication-target", target])[0] ?? "", /^error: /, target);
+  for (const target of ["cloud", ":443", "cloud:0", "0.0.0.0:443", "cloud:x", "https://cloud:443"]) {
+    assert.equal(
+      problemsOf(["-replication-target", target])[0],
+      `error: Cannot replicate to "${target}": expected host:port such as cloud.example.com:9443`,
+    );
   }
   for (const id of ["../etc", ".", "-", "a b", "x".repeat(65)]) {
     assert.match(problemsOf(["-replication-instance-id", id])[0] ?? "", /^error: Cannot use the instance id/, id);
@@ -101,6 +104,13 @@ Deno.test("files that cannot be used, or are another boat's, are refused with th
     assert.deepEqual(problemsOf([...HERE, ...files(other.certPath, other.keyPath)]), [
       `error: The certificate "${other.certPath}" is for "borealis", and -replication-instance-id is "aurora"`,
     ]);
+    const noPem = `${folder}/no.pem`;
+    await Deno.writeTextFile(noPem, "garbage");
+    for (const cert of [noPem, `${folder}/nowhere.pem`]) {
+      const [problem, ...others] = problemsOf([...HERE, ...files(cert, own.keyPath)]);
+      assert.match(problem ?? "", /^error: Cannot use the certificate "/);
+      assert.deepEqual(others, []);
+    }
   });
 });
 
