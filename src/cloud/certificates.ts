@@ -37,10 +37,13 @@ export const AUTHORITY_FILES = {
 export interface CertificateFolder {
   /** The folder. */
   path: string;
+  /** Its certificate, PEM. */
   certPath: string;
+  /** The key of that, PEM. */
   keyPath: string;
   /** Copy of the authority's certificate. */
   caPath: string;
+  /** What is written down of it. */
   certificate: IssuedCertificate;
   /** Other certificates of the same name that are still good. */
   earlier: readonly IssuedCertificate[];
@@ -270,6 +273,7 @@ export class Authority implements Disposable {
 export interface IssueOptions {
   /** How long it is good; never longer than the authority. */
   days: number;
+  /** Writes over the files of an earlier one. */
   isForced: boolean;
 }
 

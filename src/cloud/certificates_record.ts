@@ -4,6 +4,7 @@ import { normalSerial } from "./revocation_serial.ts";
 export interface IssuedCertificate {
   /** Lower-case hex. */
   serial: string;
+  /** Whose it is. */
   kind: "boat" | "server";
   /** A boat's instance id; of a server all its hosts and addresses, with spaces between them. */
   name: string;

@@ -1,6 +1,8 @@
 /** Whole numbers from `start` up to but without `end`. */
 export interface Range {
+  /** The first number. */
   start: number;
+  /** The number behind the last. */
   end: number;
 }
 

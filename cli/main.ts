@@ -1,0 +1,9 @@
+/**
+ * `vbg`, the client of the Vessel Bus Gateway: `deno run -A jsr:@vessel/cli dump --boat X`.
+ *
+ * @module
+ */
+import { processSurroundings } from "./program.ts";
+import { runVbg } from "./vbg.ts";
+
+if (import.meta.main) Deno.exit(await runVbg(processSurroundings()));

@@ -1,0 +1,9 @@
+/**
+ * `vbg-cloud`, the cloud server: `deno run -A jsr:@vessel/cli/cloud -data-dir DIR`.
+ *
+ * @module
+ */
+import { runCloud } from "./cloud.ts";
+import { processSurroundings } from "./program.ts";
+
+if (import.meta.main) Deno.exit(await runCloud(processSurroundings()));
