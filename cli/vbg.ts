@@ -27,6 +27,7 @@ export const vbg: CommandSet = {
       load: () => import("./history_command.ts"),
     },
     inspect: { summary: "shows what is in journal files, block by block", load: () => import("./inspect.ts") },
+    loadtest: { summary: "measures how much a boat server takes on this machine", load: () => import("./loadtest.ts") },
     pgns: {
       summary: "lists the messages that can be decoded, or tells all about one",
       load: () => import("./pgns_command.ts"),
