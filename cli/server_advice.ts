@@ -11,10 +11,12 @@ const ADVICE: Readonly<Record<number, (error: ApiError) => string | undefined>> 
     if (detail.startsWith("The token")) return "-token or VBG_TOKEN gives another one";
     return undefined;
   },
-  404: ({ problem: { detail } }) =>
-    detail.startsWith("There is nothing at")
-      ? "is this the address of a boat, or of a boat in a cloud (https://cloud.example.com/instances/ID)?"
-      : undefined,
+  404: ({ message, problem: { detail } }) => {
+    if (!detail.startsWith("There is nothing at")) return undefined;
+    return message.startsWith("POST ")
+      ? "a cloud sends nothing: ask the boat's own server"
+      : "is this the address of a boat, or of a boat in a cloud (https://cloud.example.com/instances/ID)?";
+  },
   429: ({ retryAfterMs }) =>
     retryAfterMs === undefined ? "try again later" : `try again in ${Math.ceil(retryAfterMs / 1000)} s`,
   503: ({ retryAfterMs, problem: { detail } }) => {

@@ -73,7 +73,6 @@ function head(picture: Picture, { columns, hasColor }: Frame): string[] {
   return [first, second, ""];
 }
 
-function scrolled(table: string, { view, rows }: { view: View; rows: number }): string[] {
-  const [title = "", ...lines] = table.split("\n");
+function scrolled([title = "", ...lines]: readonly string[], { view, rows }: { view: View; rows: number }): string[] {
   return [title, ...lines.slice(view.offset, view.offset + rows - 1)];
 }

@@ -16,22 +16,22 @@ const ONLY_BUS = "the only one";
 /** Everything in short: buses, health, replication, the busiest devices and the newest values. */
 export function overview(picture: Picture, frame: Frame): string[] {
   const top = [
-    ...busesTable(picture, frame).split("\n"),
+    ...busesTable(picture, frame),
     "",
     ...healthLines(picture, frame),
     "",
-    ...devicesTable({ ...picture, sample: { ...picture.sample, devices: busiest(picture) } }, frame).split("\n"),
+    ...devicesTable({ ...picture, sample: { ...picture.sample, devices: busiest(picture) } }, frame),
     "",
   ];
   const rest = frame.rows - top.length;
-  return [...top, ...newestTable(picture, frame).split("\n").slice(0, Math.max(0, rest))];
+  return [...top, ...newestTable(picture, frame).slice(0, Math.max(0, rest))];
 }
 
 /** All devices with what they send. */
 export function devicesTable(
   { sample: { devices }, rates }: Picture,
-  { columns: width, hasColor: color }: Frame,
-): string {
+  frame: Frame,
+): string[] {
   const hasBuses = devices.some(({ bus }) => bus !== undefined);
   const columns: Column[] = [
     ...(hasBuses ? [BUS] : []),
@@ -52,11 +52,11 @@ export function devicesTable(
     String(device.packet_count),
     timeOfDay(device.last_seen),
   ]);
-  return formatTable(rows, { columns, width, color });
+  return tableLines(rows, { columns, frame });
 }
 
 /** The newest message of each kind from each device. */
-export function valuesTable({ sample: { values } }: Picture, frame: Frame): string {
+export function valuesTable({ sample: { values } }: Picture, frame: Frame): string[] {
   return tableOfValues(inOrder(values).flatMap((device) => device.values.map((value) => ({ device, value }))), frame);
 }
 
@@ -65,13 +65,13 @@ interface DeviceValue {
   value: DecodedLastValue;
 }
 
-function newestTable({ sample: { values } }: Picture, frame: Frame): string {
+function newestTable({ sample: { values } }: Picture, frame: Frame): string[] {
   const all: DeviceValue[] = values.flatMap((device) => device.values.map((value) => ({ device, value })));
   const newest = all.toSorted((a, b) => b.value.seq - a.value.seq).slice(0, Math.max(0, frame.rows));
   return tableOfValues(newest, frame);
 }
 
-function tableOfValues(values: readonly DeviceValue[], { columns: width, hasColor: color }: Frame): string {
+function tableOfValues(values: readonly DeviceValue[], frame: Frame): string[] {
   const hasBuses = values.some(({ device }) => device.bus !== undefined);
   const columns: Column[] = [
     { title: "TIME" },
@@ -88,12 +88,12 @@ function tableOfValues(values: readonly DeviceValue[], { columns: width, hasColo
     String(value.pgn),
     value.description ?? "",
     // Beyond the width it is cut in any case; a table of long ones would cost much.
-    payloadText(value).slice(0, width),
+    payloadText(value).slice(0, frame.columns),
   ]);
-  return formatTable(rows, { columns, width, color });
+  return tableLines(rows, { columns, frame });
 }
 
-function busesTable({ sample: { devices }, rates }: Picture, { columns: width, hasColor: color }: Frame): string {
+function busesTable({ sample: { devices }, rates }: Picture, frame: Frame): string[] {
   const columns: Column[] = [
     { title: "BUS" },
     { title: "DEVICES", ...RIGHT },
@@ -105,7 +105,7 @@ function busesTable({ sample: { devices }, rates }: Picture, { columns: width, h
     String(members.length),
     ...rateTexts(sumOf(members.map((device) => rates.of(device)))),
   ]);
-  return formatTable(rows, { columns, width, color });
+  return tableLines(rows, { columns, frame });
 }
 
 function healthLines({ sample: { health, replication } }: Picture, { columns, hasColor }: Frame): string[] {
@@ -126,7 +126,7 @@ function healthLines({ sample: { health, replication } }: Picture, { columns, ha
 function replicationText(replication: BoatReplication): string {
   const { state, live_lag, backfill_remaining_seqs, holes, last_ack, reason } = replication;
   const ack = last_ack === null ? NOTHING : timeOfDay(last_ack);
-  const missing = `${backfill_remaining_seqs} to be sent in ${holes.length} holes`;
+  const missing = `${backfill_remaining_seqs} to be sent in ${holes.length} hole${holes.length === 1 ? "" : "s"}`;
   const why = reason === undefined ? "" : ` (${reason})`;
   return `${state}${why}, live lag ${live_lag}, ${missing}, acknowledged ${ack}`;
 }
@@ -134,4 +134,16 @@ function replicationText(replication: BoatReplication): string {
 function busiest({ sample: { devices }, rates }: Picture): Device[] {
   const framesOf = (device: Device) => rates.of(device)?.frames ?? 0;
   return devices.toSorted((a, b) => framesOf(b) - framesOf(a) || b.packet_count - a.packet_count).slice(0, BUSIEST);
+}
+
+/** A table as lines, cut where not even its narrowest form fits. */
+function tableLines(
+  rows: readonly (readonly string[])[],
+  { columns, frame }: { columns: readonly Column[]; frame: Frame },
+): string[] {
+  const table = formatTable(rows, { columns, width: frame.columns, color: false });
+  return table.split("\n").map((line, index) => {
+    const text = cut(line, frame.columns);
+    return index === 0 ? paint(frame, "bold", text) : text;
+  });
 }

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { CloudServer } from "../http/cloud_server.ts";
+import { runCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { inFolder } from "../support/folder.ts";
+import { LiveCommand } from "../support/live_command.ts";
+import { needs } from "../support/needs.ts";
+import { accessToken } from "../support/sending.ts";
+
+const DISK = needs({ permissions: ["net", "read", "write"] });
+const HEADING = [0xff, 0x10, 0x27, 0xff, 0x7f, 0xff, 0x7f, 0xfd];
+
+Deno.test(
+  "commands ask a boat in a cloud as on its own server, with a token of the environment",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using cloud = await CloudServer.start(folder, { tokens: [accessToken("all", "secret", ["read"])] });
+      const boat = await cloud.boat("aurora", { busNames: ["can0", "can1"] });
+      boat.say({ src: 7, bus: 1, data: HEADING });
+      const url = `${cloud.url}/instances/aurora`;
+      const environment = { VBG_TOKEN: "secret" };
+      const ask = (...words: string[]) => runCommand([...words, "-server", url], { environment });
+      const [device] = JSON.parse((await ask("devices")).out);
+      assert.deepEqual([device.src, device.bus], [7, "can1"]);
+      const [values] = JSON.parse((await ask("values", "-bus", "can1")).out);
+      assert.equal(values.values[0].decoded.heading, 1);
+      assert.equal(JSON.parse((await ask("pgns", "127250")).out).description, "Vessel heading");
+      for (const words of [["send", "-pgn", "127250", "-data", "00"], ["request", "-pgn", "127250"]]) {
+        const { code, err } = await ask(...words);
+        assert.equal(code, 1);
+        assert.match(err, /: 404 There is nothing at .*; a cloud sends nothing: ask the boat's own server\n$/);
+      }
+      const form = { isTerminal: true, environment: { ...environment, LINES: "24" } };
+      await using top = new LiveCommand(["top", "-server", url], form);
+      const picture = await eventually("the picture", () => top.written[1]);
+      assert.match(picture, /can1[^]*The health of this boat is not told here[^]*Vessel heading/);
+      assert.equal(await top.stop(), 0);
+      const without = await runCommand(["devices", "-server", url]);
+      assert.match(without.err, /: 401 .*; -token or VBG_TOKEN gives one\n$/);
+    }),
+);
