@@ -1,5 +1,6 @@
 import type { Client, ClientFrame, Filter, FrameRecorder, Reading, StreamEvent } from "@vessel/gateway";
 import { errorText } from "@vessel/gateway/settings";
+import { NoServerError } from "./boat_choice.ts";
 import { LiveDump } from "./dump_frame.ts";
 import type { DumpView } from "./dump_view.ts";
 
@@ -31,7 +32,12 @@ export class LiveView {
   readonly #parts: LiveParts;
   readonly #pgns: Set<number> | undefined;
   readonly #excluded: Set<number>;
-  #isConnected = false;
+  /** Where the last connection went; undefined before the first. */
+  #place: string | undefined;
+  /** The newest frame that was taken, whatever run of numbers is read now. */
+  #newestFrame: Pick<ClientFrame, "seq" | "ts"> | undefined;
+  /** Up to it everything was taken at another place, and comes again where a cloud is behind its boat. */
+  #takenElsewhere: Pick<ClientFrame, "seq" | "ts"> | undefined;
   /** Time of the newest frame by its server's clock, and when it came by ours; undefined while there is no connection. */
   #newest: { timeMs: number; atMs: number } | undefined;
   #failure: string | undefined;
@@ -86,6 +92,9 @@ export class LiveView {
   #take(frame: ClientFrame): Promise<void> | void {
     const { view, recorder } = this.#parts;
     this.lastSeq = frame.seq;
+    const elsewhere = this.#takenElsewhere;
+    if (elsewhere && frame.seq <= elsewhere.seq && frame.ts <= elsewhere.ts) return;
+    this.#newestFrame = frame;
     recorder?.record(frame);
     if (this.#pgns?.has(frame.pgn) === false || this.#excluded.has(frame.pgn)) return;
     const dump = new LiveDump(frame);
@@ -97,13 +106,14 @@ export class LiveView {
     const { note, place, view, recorder } = this.#parts;
     switch (event.type) {
       case "connected":
-        note(`${this.#isConnected ? "connected again" : "connected"} to ${place()}`);
-        this.#isConnected = true;
+        note(`${this.#place === undefined ? "connected" : "connected again"} to ${place()}`);
+        if (this.#place !== place()) this.#takenElsewhere = this.#newestFrame;
+        this.#place = place();
         return await this.refreshDevices();
       case "disconnected":
         // That nothing comes now is not the devices' silence.
         this.#newest = undefined;
-        return note(`${errorText(event.error)}; trying again in ${(event.retryMs / 1000).toFixed(1)} s`);
+        return note(`${reasonOf(event.error)}; trying again in ${(event.retryMs / 1000).toFixed(1)} s`);
       case "dropped":
         return note(`${missing(event.count)} between ${event.fromSeq} and ${event.toSeq}: the server has lost them`);
       case "missed":
@@ -129,6 +139,11 @@ export class LiveView {
     if (failure !== this.#failure && failure !== undefined) note(`recording fails: ${failure}`);
     this.#failure = failure;
   }
+}
+
+/** Of a request that was never sent, why there is nowhere to send it. */
+function reasonOf(error: Error): string {
+  return errorText(error.cause instanceof NoServerError ? error.cause : error);
 }
 
 function missedText({ fromSeq, toSeq, why }: Extract<StreamEvent, { type: "missed" }>): string {

@@ -3,11 +3,15 @@ import { createSocket } from "node:dgram";
 import { chooseServer, type Discover } from "../../cli/boat_choice.ts";
 import { type ClientConfig, EMPTY_CONFIG, readClientConfig } from "../../cli/client_config.ts";
 import type { ServerChoice } from "../../cli/client_options.ts";
+import { LiveView } from "../../cli/dump_live.ts";
+import { DumpView } from "../../cli/dump_view.ts";
+import { BufferedOutput } from "../../cli/terminal.ts";
 import { findBoats, MdnsAnnouncer } from "../../src/outlets/mod.ts";
 import { silentLogger } from "../../src/base/mod.ts";
 import { Reader } from "../client/reader.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { needs } from "../support/needs.ts";
 import { accessToken } from "../support/sending.ts";
 
@@ -185,6 +189,48 @@ Deno.test("a boat that is off is read from its cloud, by the same client", NET, 
   await client.pgns();
   assert.deepEqual(cloudPaths, ["/instances/a1/events", "/instances/a1/devices", "/pgns"]);
   await reader.leave();
+});
+
+Deno.test("frames that a cloud has later than its boat gave them are shown once", NET, async () => {
+  const clock = new FakeClock();
+  const boat = await TestBoat.start({ clock });
+  await using cloud = await TestBoat.start({ clock });
+  const sea = network({ aurora: boat.url });
+  const config = configOf({ boats: { aurora: { mdns: "aurora", cloud: "http://cloud.invalid/instances/a1" } } });
+  const { client, place } = await chooseServer({ ...NOTHING, boat: "aurora" }, {
+    config,
+    discover: sea.discover,
+    options: {
+      retry: { firstMs: 1, capMs: 10 },
+      fetch: (url, init) => fetch(url.replace("http://cloud.invalid/instances/a1", cloud.url), init),
+    },
+  });
+  const lines: string[] = [];
+  const sink = {
+    write: (bytes: Uint8Array) => {
+      lines.push(...new TextDecoder().decode(bytes).trimEnd().split("\n"));
+      return Promise.resolve(bytes.length);
+    },
+  };
+  const output = new BufferedOutput(sink, { isTerminal: false, hasColor: false, columns: () => 80 });
+  const view = new DumpView({ output, json: true, decode: false, where: undefined, changes: false });
+  const notes: string[] = [];
+  const live = new LiveView({ client, view, place, filter: {}, note: (text) => notes.push(text) });
+  const stopping = new AbortController();
+  const running = live.run(client.subscribe().events(), stopping.signal);
+  const connections = (count: number) =>
+    eventually(`connection ${count}`, () => notes.filter((note) => note.startsWith("connected")).length === count);
+  await connections(1);
+  for (let i = 0; i < 5; i++) boat.say();
+  await eventually("the boat's frames", () => lines.length === 5);
+  delete sea.boats.aurora;
+  await boat[Symbol.asyncDispose]();
+  await connections(2);
+  for (let i = 0; i < 7; i++) cloud.say();
+  await eventually("the newest frame", () => lines.some((line) => line.startsWith('{"seq":7,')));
+  assert.deepEqual(lines.map((line) => JSON.parse(line).seq), [1, 2, 3, 4, 5, 6, 7]);
+  stopping.abort();
+  await running;
 });
 
 Deno.test("of two boats on the network the one that is named is asked", MDNS, async () => {
