@@ -79,7 +79,9 @@ export const issueCommand: CommandFile = {
       around,
       run: async ({ caDir, hosts, ips, days, force }, words) => {
         const isServer = hosts.length + ips.length > 0;
-        const boat = isServer ? noWord(words) : oneBoat(words);
+        const boat = isServer
+          ? noWord(words)
+          : oneBoat(words, { orElse: "; -host or -ip make the cloud's certificate" });
         using authority = await Authority.open(caDir, { clock });
         const options = { days, isForced: force };
         if (boat === undefined) return formatServer(await authority.issueServer({ hosts, ips }, options), caDir);
@@ -142,10 +144,10 @@ async function runCommand<S extends ProgramSettings>(
   });
 }
 
-function oneBoat(words: readonly string[]): string {
+function oneBoat(words: readonly string[], { orElse = "" } = {}): string {
   const [boat, ...others] = words;
   if (boat !== undefined && others.length === 0) return boat;
-  throw new UsageError(`Cannot tell which boat: expected one word, its instance id, found ${words.length}`);
+  throw new UsageError(`Cannot tell which boat: expected one word, its instance id, found ${words.length}${orElse}`);
 }
 
 function noWord([word]: readonly string[]): undefined {
