@@ -110,7 +110,7 @@ export {
   SystemdNotifier,
   type SystemdOptions,
 } from "./src/outlets/mod.ts";
-export type { CanFrame, Device, DeviceEvent, Frame } from "./src/frame/mod.ts";
+export type { CanFrame, Device, DeviceEvent, Frame, StoredFrame } from "./src/frame/mod.ts";
 export type { Filter } from "./src/filter/mod.ts";
 export {
   type AccessToken,

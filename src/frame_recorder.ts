@@ -8,6 +8,7 @@ export interface FrameRecorderOptions {
   directory: string;
   /** What is known of the server's devices. */
   devices?: readonly Device[];
+  /** Told when nothing can be written. */
   log: Logger;
   /** Default the machine's. */
   clock?: Clock;

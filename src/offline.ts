@@ -47,10 +47,13 @@ export interface RecordedPart {
 export interface RecordedDevice {
   /** Index of the bus. */
   bus: number;
+  /** Source address. */
   src: number;
   /** NAME. */
   name: bigint;
+  /** 11 bits of the NAME. */
   manufacturerCode: number;
+  /** 8 bits of the NAME. */
   deviceInstance: number;
   /** What is known, as the API tells it. */
   device: Partial<Device>;
@@ -60,6 +63,7 @@ export interface RecordedDevice {
 export interface RecordedInput {
   /** `journal`: a file of ours; `directory`: one with such files; `recording`: one of another program. */
   kind: "journal" | "directory" | "recording";
+  /** `-`: standard input. */
   path: string;
   /** Bytes of a file. */
   bytes: number | undefined;
@@ -297,7 +301,11 @@ export class RecordedFilter {
   #current: CompiledFilter | undefined;
   #names: readonly (string | undefined)[] = [];
 
-  /** @param options.learn told of every device, with what buses are called in frames */
+  /**
+   * A filter on nothing yet: {@linkcode RecordedFilter.enter} begins.
+   *
+   * @param options.learn told of every device, with what buses are called in frames
+   */
   constructor(
     filter: Filter,
     { learn }: { learn: (device: RecordedDevice, names: readonly (string | undefined)[]) => void },
