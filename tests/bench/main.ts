@@ -1,4 +1,4 @@
-// deno task bench [core|decode|where|changes|dump|journal|history|streams|send|replicas|replication|outage|soak] [--quick]:
+// deno task bench [core|decode|where|changes|dump|verify|journal|history|streams|send|replicas|replication|outage|soak] [--quick]:
 // one JSON line a figure. `soak` takes ten minutes, `outage` some and root: they run only when named. `--quick` makes
 // `send` shorter.
 import { changesBench } from "./changes_bench.ts";
@@ -11,6 +11,7 @@ import { replicasBench } from "./replicas_bench.ts";
 import { outageBench, replicationBench } from "./replication_bench.ts";
 import { sendBench } from "./send_bench.ts";
 import { soakBench, streamBench } from "./stream_bench.ts";
+import { verifyBench } from "./verify_bench.ts";
 import { whereBench } from "./where_bench.ts";
 
 const usual = [
@@ -19,6 +20,7 @@ const usual = [
   "where",
   "changes",
   "dump",
+  "verify",
   "journal",
   "history",
   "streams",
@@ -40,6 +42,7 @@ if (wanted.includes("decode")) await decodeBench();
 if (wanted.includes("where")) await whereBench();
 if (wanted.includes("changes")) await changesBench();
 if (wanted.includes("dump")) await dumpBench();
+if (wanted.includes("verify")) await verifyBench();
 if (wanted.includes("journal")) await journalBench();
 if (wanted.includes("history")) await historyBench();
 if (wanted.includes("streams")) await streamBench();
