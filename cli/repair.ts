@@ -20,7 +20,8 @@ import {
   type Surroundings,
 } from "./program.ts";
 import { Progress } from "./progress.ts";
-import { type RepairedFile, repairFile, RepairState } from "./repair_file.ts";
+import { type RepairedFile, repairFile, type RepairOptions, RepairState } from "./repair_file.ts";
+import { mendHeader } from "./repair_header.ts";
 import { printable } from "./terminal.ts";
 
 interface RepairSettings extends ProgramSettings, OutputChoice {
@@ -102,13 +103,33 @@ async function requireRoom(paths: readonly string[], directory: string): Promise
   }
 }
 
-async function repairOne(path: string, options: Parameters<typeof repairFile>[1]): Promise<RepairedFile> {
+async function repairOne(path: string, options: RepairOptions): Promise<RepairedFile> {
   try {
     return await repairFile(await examine(path), options);
   } catch (error) {
     if (!(error instanceof Error && error.name === "BlockError")) throw error;
+    return await repairWithoutHeader(path, { ...options, why: errorText(error) });
+  }
+}
+
+/** What the header said, the blocks may tell as well. */
+async function repairWithoutHeader(
+  path: string,
+  { why, ...options }: RepairOptions & { why: string },
+): Promise<RepairedFile> {
+  const copy = `${options.directory}/.${options.name}.damaged`;
+  try {
+    await Deno.copyFile(path, copy);
+    const file = await mendHeader(copy);
+    if (file) {
+      const result = await repairFile(file, options);
+      const lost = [{ what: `${why}: its header is made anew of what its blocks tell` }, ...result.lost];
+      return { ...result, path, lost };
+    }
     options.state.lose();
-    return { path, out: undefined, blocks: 0, frames: 0, lost: [{ what: errorText(error) }], missing: [] };
+    return { path, out: undefined, blocks: 0, frames: 0, lost: [{ what: why }], missing: [] };
+  } finally {
+    await Deno.remove(copy).catch(() => {});
   }
 }
 

@@ -101,6 +101,25 @@ test("what a file lost at its end is told by the next file", {
   },
 });
 
+for (const compression of ["zstd", "none"] as const) {
+  test(`a file without its first bytes is read by what its blocks tell (${compression})`, {
+    compression,
+    run: async (place, [, path = ""]) => {
+      const original = await Deno.readFile(path);
+      await damage(path, (bytes) => bytes.fill(0, 0, 16));
+      const { code, files, missing, seqs } = await repair(place);
+      assert.deepEqual([code, missing, seqs], [0, [], without([])]);
+      assert.match(files[1]?.lost[0]?.what ?? "", /^The file is no journal: its header is made anew/);
+      assert.deepEqual(await Deno.readFile(path.replace("/from/", "/out/")), original);
+      await Deno.remove(place.out, { recursive: true });
+      await damage(path, (bytes) => bytes.fill(0, 0, 500));
+      const worse = await repair(place);
+      assert.deepEqual([worse.missing.length, worse.seqs], [1, without(worse.missing)]);
+      assert.equal(worse.missing[0]?.first, 501);
+    },
+  });
+}
+
 test("a file of which nothing can be read is told, and is not written", {
   run: async (place, [, path = ""]) => {
     await damage(path, () => new Uint8Array(1000));

@@ -123,10 +123,14 @@ test("software that names no epoch begins anew in every file, and never inside o
   assert.match(lines.join("\n"), /note: second-.*: Numbers begin anew at 1/);
 });
 
-test("it ends when it is asked to, and nothing is shown in a pipe while it works", async (folder) => {
+test("it ends when it is asked to, and shows how far it is on a terminal alone", async (folder) => {
   await write(folder, [1, 300]);
   const stopped = await runCommand(["verify", folder], { stopping: AbortSignal.abort(new DOMException("Stopped")) });
   assert.notEqual(stopped.code, 2);
   assert.equal(stopped.out, "");
   assert.equal((await runCommand(["verify", folder])).err, "");
+  assert.match(
+    (await runCommand(["verify", folder], { isTerminal: true })).err,
+    /^\r\u001b\[K[█░]+ \d+ %.*\r\u001b\[K$/,
+  );
 });
