@@ -2,7 +2,7 @@
 export interface HandedOut {
   /** What it is called. */
   name: string;
-  /** Its file in `cli`. */
+  /** Its file in `cli`. Nothing imports it: in a bundle, what several import has no main module. */
   file: string;
   /** Flags for the runtime, in front of the program. */
   runtimeFlags: readonly string[];
@@ -15,7 +15,7 @@ const MANY_FRAMES = ["--v8-flags=--max-semi-space-size=4"];
 
 /** Everything that is handed out, by the names that people type. */
 export const PROGRAMS: readonly HandedOut[] = [
-  { name: "vbg-boat", file: "boat.ts", runtimeFlags: MANY_FRAMES, isServer: true },
-  { name: "vbg-cloud", file: "cloud.ts", runtimeFlags: [], isServer: true },
-  { name: "vbg", file: "vbg.ts", runtimeFlags: [], isServer: false },
+  { name: "vbg-boat", file: "main_boat.ts", runtimeFlags: MANY_FRAMES, isServer: true },
+  { name: "vbg-cloud", file: "main_cloud.ts", runtimeFlags: [], isServer: true },
+  { name: "vbg", file: "main.ts", runtimeFlags: [], isServer: false },
 ];

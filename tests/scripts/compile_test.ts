@@ -26,7 +26,7 @@ Deno.test("what runs in a thread of its own is compiled in, and the runtime's fl
     "x86_64-unknown-linux-gnu",
     "--output",
     "/a b/vbg-boat",
-    "cli/boat.ts",
+    "cli/main_boat.ts",
   ]);
   assert.ok(words.includes("--v8-flags=--max-semi-space-size=4"));
 });

@@ -81,7 +81,7 @@ Deno.test("a package with its own Deno is of one architecture and uses that Deno
       assert.match(info, / Architecture: arm64\n/);
       assert.match(info, / Depends: libc6, systemd\n/);
       const { stdout } = await run(`${root}/usr/bin/vbg-boat`, ["-interface", "can 0"]);
-      assert.match(stdout, /^brought along: run -A .*\/lib\/vbg\/cli\/boat\.ts -interface can 0\n$/);
+      assert.match(stdout, /^brought along: run -A .*\/lib\/vbg\/cli\/main_boat\.ts -interface can 0\n$/);
     });
   });
 });

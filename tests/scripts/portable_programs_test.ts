@@ -42,6 +42,19 @@ class Portables implements AsyncDisposable {
     return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
   }
 
+  /** Starts a program, takes the first line that it prints, and hangs up as `head` does. */
+  async firstLine(name: string, args: string[]): Promise<string> {
+    const child = this.#command(name, args).spawn();
+    let text = "";
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      text += part;
+      if (text.includes("\n")) break;
+    }
+    const [{ code }, complaints] = await Promise.all([child.status, new Response(child.stderr).text()]);
+    assert.equal(code, 0, complaints);
+    return text.split("\n")[0] ?? "";
+  }
+
   /** Starts a server. Answers its process and the address that its log tells. */
   async serve(name: string, args: string[]): Promise<{ child: Deno.ChildProcess; url: string }> {
     const child = this.#command(name, args).spawn();
@@ -122,7 +135,16 @@ async function serveBoat(portables: Portables, folder: string): Promise<void> {
     const reply = await fetch(`${url}/history?decode=true&pgn=127250&limit=1&from=${from}`);
     return (await reply.text()).includes('"heading"');
   });
+  assert.match((await portables.run("vbg", ["devices", "-server", url, "-json"])).stdout, /"manufacturer"/);
+  assert.equal(
+    await portables.firstLine("vbg", ["dump", "-server", url, "-json", "-pgn", "127250"]).then(pgnOf),
+    127250,
+  );
   await stop(child);
+}
+
+function pgnOf(line: string): unknown {
+  return JSON.parse(line).pgn;
 }
 
 async function serveCloud(portables: Portables, folder: string): Promise<void> {
