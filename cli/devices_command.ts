@@ -24,7 +24,7 @@ const NO_PGN = 0x3ffff;
 export const program: Program<DevicesSettings> = {
   name: "vbg devices",
   version: VERSION,
-  summary: "lists the devices that were heard on the buses",
+  summary: "lists the devices that were heard on the buses; times are UTC",
   options: {
     ...serverOptions(),
     ...outputOptions(),

@@ -5,15 +5,29 @@ import { printable } from "./terminal.ts";
 /** What people read where a payload has no value that can be told. */
 export const NOTHING = "–";
 const BROADCAST = 255;
+/** Where it lies in a time. */
+const TIME_OF_DAY = [11, 19] as const;
 
-const units = new Map<number, ReadonlyMap<string, string>>();
+/** What is told of a PGN; looking it up takes long. */
+interface PgnWords {
+  /** What its messages are called. */
+  name: string | undefined;
+  units: ReadonlyMap<string, string>;
+}
+
+const words = new Map<number, PgnWords>();
+
+/** What messages of a PGN are called; undefined when nobody has described them. */
+export function nameOf(pgn: number): string | undefined {
+  return wordsOf(pgn).name;
+}
 
 /** The fields of a payload for people, with their units: `heading 1.57 rad`, `heading_reference magnetic`. */
 export function fieldTexts(pgn: number, fields: DecodedFields): string[] {
-  const known = unitsOf(pgn);
+  const { units } = wordsOf(pgn);
   const texts = Object.entries(fields).filter(([, value]) => value !== null).flatMap(([name, value]) => {
     if (Array.isArray(value)) return [`${name}: ${value.length}`, ...value.map(valueText)];
-    const unit = typeof value === "number" ? known.get(name) : undefined;
+    const unit = typeof value === "number" ? units.get(name) : undefined;
     return [`${name} ${valueText(value)}${unit === undefined ? "" : ` ${unit}`}`];
   });
   return texts.length === 0 ? [NOTHING] : texts;
@@ -28,14 +42,13 @@ export function payloadText({ pgn, data, decoded }: Pick<ClientFrame, "pgn" | "d
 export function frameText(frame: ClientFrame): string {
   const { ts, bus, src, dst, pgn } = frame;
   const from = `${bus === undefined ? "" : `${printable(bus)} `}${src}>${dst === BROADCAST ? "all" : dst}`;
-  const name = describePgn(pgn)?.description;
+  const name = nameOf(pgn);
   return `${ts} ${from} ${pgn}${name === undefined ? "" : ` ${name}`}: ${payloadText(frame)}`;
 }
 
-/** Time of day here of an RFC 3339 time. */
+/** Time of day of a server's time, UTC as in the lines of `vbg dump`: `03:04:05`. */
 export function timeOfDay(ts: string): string {
-  const time = new Date(ts);
-  return [time.getHours(), time.getMinutes(), time.getSeconds()].map((each) => String(each).padStart(2, "0")).join(":");
+  return ts.slice(...TIME_OF_DAY);
 }
 
 /** An amount of bytes for people. */
@@ -69,15 +82,15 @@ function valueText(value: DecodedFieldValue): string {
   return `{${members.map(([name, each]) => `${name} ${valueText(each)}`).join(" ")}}`;
 }
 
-function unitsOf(pgn: number): ReadonlyMap<string, string> {
-  const known = units.get(pgn);
+function wordsOf(pgn: number): PgnWords {
+  const known = words.get(pgn);
   if (known) return known;
-  const fields = describePgn(pgn)?.layouts.flatMap((layout) => layout.fields) ?? [];
-  const found = new Map(
-    fields.flatMap((field): [string, string][] =>
-      "unit" in field && field.unit !== undefined ? [[field.name, field.unit]] : []
-    ),
+  const description = describePgn(pgn);
+  const fields = description?.layouts.flatMap((layout) => layout.fields) ?? [];
+  const units = fields.flatMap((field): [string, string][] =>
+    "unit" in field && field.unit !== undefined ? [[field.name, field.unit]] : []
   );
-  units.set(pgn, found);
+  const found = { name: description?.description, units: new Map(units) };
+  words.set(pgn, found);
   return found;
 }

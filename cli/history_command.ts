@@ -35,7 +35,7 @@ async function printHistory(settings: HistorySettings, asking: Asking): Promise<
     const full = output.write(line(frame) + "\n");
     if (full) await full;
   }
-  if (count === settings.limit) await errors.write(`That were the first ${count}: -limit asks for more\n`);
+  if (count === settings.limit) await errors.write(`These were the first ${count}: -limit asks for more\n`);
   else if (count === 0 && output.isTerminal) await errors.write("Nothing was recorded then, or nothing that fits\n");
   await errors.flush();
 }

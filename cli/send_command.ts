@@ -5,7 +5,7 @@
  */
 import type { MessageToSend } from "@vessel/gateway/client";
 import { VERSION } from "@vessel/gateway/version";
-import { describePgn } from "@vessel/gateway/pgn";
+import { nameOf } from "./frame_text.ts";
 import { digitsOf, sendCommandChecks, sendCommandOptions, type SendSettings } from "./send_command_options.ts";
 import type { Program, Surroundings } from "./program.ts";
 import { runOnServer, writeJson } from "./server_command.ts";
@@ -30,7 +30,7 @@ export async function run(around: Surroundings): Promise<number> {
       await client.send(message, { signal });
       const { pgn, dst = BROADCAST } = message;
       if (json) return await writeJson(output, { queued: message });
-      const name = describePgn(pgn)?.description;
+      const name = nameOf(pgn);
       const to = dst === BROADCAST ? "everybody" : `address ${dst}`;
       await output.write(`Queued at ${place()}: PGN ${pgn}${name === undefined ? "" : ` ${name}`} to ${to}\n`);
     },

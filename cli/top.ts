@@ -21,7 +21,8 @@ import { draw, pressed, within } from "./top_view.ts";
 export const program: Program<ClientSettings> = {
   name: "vbg top",
   version: VERSION,
-  summary: "shows a boat live on a terminal: rates, devices, health, replication, newest values. Keys: tab, 1, 2, 3 " +
+  summary:
+    "shows a boat live on a terminal: rates, devices, health, replication, newest values; times are UTC. Keys: tab, 1, 2, 3 " +
     "choose a page, j and k or arrows move, q ends. As JSON: a line each second",
   options: { ...serverOptions(), ...outputOptions(), ...programOptions() },
   checks: serverChecks,

@@ -36,7 +36,7 @@ const here = { key: [], environment: false, default: false } as const;
 export const program: Program<ValuesSettings> = {
   name: "vbg values",
   version: VERSION,
-  summary: "shows the newest message of each kind from each device",
+  summary: "shows the newest message of each kind from each device; times are UTC",
   options: {
     ...serverOptions(),
     ...filterOptions(),

@@ -1,7 +1,6 @@
 import type { DecodedLastValue, LastValues } from "@vessel/gateway/client";
-import { describePgn } from "@vessel/gateway/pgn";
 import { inOrder } from "./devices_command_table.ts";
-import { fieldTexts, listLines, timeOfDay } from "./frame_text.ts";
+import { fieldTexts, listLines, nameOf, timeOfDay } from "./frame_text.ts";
 import { padded } from "./table.ts";
 import { paint, printable } from "./terminal.ts";
 
@@ -60,5 +59,5 @@ function lineOf(value: DecodedLastValue, { width, described }: { width: number; 
 }
 
 function descriptionOf({ pgn, description }: DecodedLastValue): string {
-  return printable(description ?? describePgn(pgn)?.description ?? "");
+  return printable(description ?? nameOf(pgn) ?? "");
 }

@@ -53,7 +53,7 @@ Deno.test(
     const { code, out, err } = await runCommand([...args, "-limit", "40"]);
     const lines = out.trimEnd().split("\n");
     const all = await boat.get<unknown[]>("/history?from=2026-01-02T00:00:00Z&to=2026-01-02T23:59:59Z");
-    assert.deepEqual([code, lines.length, err], [0, 40, "That were the first 40: -limit asks for more\n"]);
+    assert.deepEqual([code, lines.length, err], [0, 40, "These were the first 40: -limit asks for more\n"]);
     assert.deepEqual(lines.map((line): unknown => JSON.parse(line)), all);
     const sparse = await runCommand([...args, "-interval", "1s", "-pgn", "127250"]);
     assert.deepEqual([sparse.out.trimEnd().split("\n").length, sparse.err], [8, ""]);
