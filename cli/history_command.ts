@@ -40,11 +40,11 @@ async function printHistory(settings: HistorySettings, asking: Asking): Promise<
   await errors.flush();
 }
 
-function queryOf(settings: HistorySettings, { exclusions, clock }: Asking): HistoryQuery {
+function queryOf(settings: HistorySettings, { clock }: Asking): HistoryQuery {
   const { from, to, interval, limit, decode, src } = settings;
   const nowMs = clock.wallUs() / 1000;
   return {
-    ...filterOf(settings, exclusions),
+    ...filterOf(settings),
     from: timeOf(from, nowMs),
     ...(to !== undefined && { to: timeOf(to, nowMs) }),
     ...(interval !== undefined && { interval: `${interval}ms` }),

@@ -40,10 +40,10 @@ export async function run(around: Surroundings): Promise<number> {
   });
 }
 
-async function take({ client, exclusions, signal }: Asking): Promise<Sample> {
+async function take({ client, signal }: Asking): Promise<Sample> {
   const [devices, values, health, replication] = await Promise.all([
     client.devices({ signal }),
-    client.decodedValues(exclusions, { signal }),
+    client.decodedValues({}, { signal }),
     whereKnown(client.health({ signal })),
     whereKnown(client.replicationStatus({ signal })),
   ]);

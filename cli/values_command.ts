@@ -76,9 +76,9 @@ export async function run(around: Surroundings): Promise<number> {
   return await runOnServer(program, {
     around,
     run: async (settings, asking) => {
-      const { output, json, client, signal, exclusions } = asking;
+      const { output, json, client, signal } = asking;
       const isDecoded = settings.decode && !settings.raw;
-      const filter: Filter = filterOf(settings, exclusions);
+      const filter: Filter = filterOf(settings);
       const get = async (): Promise<Values> =>
         isDecoded ? await client.decodedValues(filter, { signal }) : await client.values(filter, { signal });
       const text = async () => valuesText(await get(), { width: output.columns, color: output.hasColor });

@@ -4,7 +4,9 @@ import { runCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
+import { LiveCommand } from "../support/live_command.ts";
 import { needs } from "../support/needs.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
 
 const DISK = needs({ permissions: ["net", "read", "write"] });
 const HEADING = [0xff, 0x10, 0x27, 0xff, 0x7f, 0xff, 0x7f, 0xfd];
@@ -89,3 +91,23 @@ Deno.test(
     }
   }),
 );
+
+Deno.test("a history that is cut off is code 1, and what had come is printed", DISK, () =>
+  inFolder(async (folder) => {
+    const journal = { directory: `${folder}/journal`, stateDirectory: folder };
+    await using boat = await TestBoat.start({ stateDirectory: folder, journal });
+    const count = 20_000;
+    for (let i = 0; i < count; i++) boat.say({ data: HEADING });
+    await eventually("all frames", () => boat.boat.broker.head === count);
+    await using proxy = await TcpProxy.start(boat.boat.address.port);
+    proxy.bytesPerSecond = 500_000;
+    const server = `http://127.0.0.1:${proxy.port}`;
+    await using command = new LiveCommand(["history", "-limit", String(count), "-server", server]);
+    await eventually("some frames", () => command.written.length > 0);
+    proxy.cut("rst");
+    assert.equal(await command.code, 1);
+    const seqs = command.written.map((line): number => JSON.parse(line).seq);
+    assert.ok(seqs.length < count);
+    assert.ok(seqs.every((seq, index) => seq === index + 1));
+    assert.equal(command.complained.join(""), "vbg history: The connection was lost");
+  }));
