@@ -75,6 +75,8 @@ export interface CloudDoors {
 
 /** In the data directory: account and certificates. */
 const ACME_DIRECTORY = ".acme";
+/** Refusals that are remembered, so that each is told once. */
+const MAX_TOLD_REFUSALS = 1000;
 /** A call that is being answered may take so long when the server stops. */
 const GRACE_MS = 2000;
 
@@ -119,7 +121,7 @@ async function openSecure(
     const trust = await openTrust(ports.trust, { clock, log, opened });
     const { authorities, boats } = trust;
     const tls = opened.add(await openCertificate(ports, parts));
-    const server = await serverOf(boats.identify, parts);
+    const server = await serverOf(told(boats.identify, log), parts);
     opened.add({ stop: () => server.stop({ graceMs: 0 }) });
     opened.add({ stop: boats.follow(() => service.recheck(boats.isLetIn)) });
     const accept = (socket: Duplex) => {
@@ -170,6 +172,27 @@ async function serverOf(
   const onFault = (error: unknown) =>
     log.error("a call of a boat failed by a fault of the server", { error: errorText(error) });
   return await ReplicationServer.create({ service, identify, onFault });
+}
+
+/** The same, and the log tells who is refused, and why: once for each address and reason. */
+function told(
+  identify: (credentials: Credentials) => string,
+  log: Logger,
+): (credentials: Credentials) => string {
+  const known = new Set<string>();
+  return (credentials) => {
+    try {
+      return identify(credentials);
+    } catch (error) {
+      const address = credentials.address.replace(/:\d+$/, "");
+      const reason = errorText(error);
+      const isNews = !known.has(`${address} ${reason}`);
+      if (isNews) log.warn("a boat is refused", { address, reason });
+      if (known.size >= MAX_TOLD_REFUSALS) known.clear();
+      known.add(`${address} ${reason}`);
+      throw error;
+    }
+  };
 }
 
 function doorsOf(

@@ -29,7 +29,15 @@ export function toRpcError(grpc: Grpc, error: unknown): RpcError {
   if (error instanceof RpcError) return error;
   const { code, details, message } = Object(error) as { code?: unknown; details?: unknown; message?: unknown };
   const name = Object.entries(grpc.status).find(([, value]) => value === code)?.[0];
-  return new RpcError(isCode(grpc, name) ? name : "UNKNOWN", String(details ?? message ?? error));
+  return new RpcError(isCode(grpc, name) ? name : "UNKNOWN", plainReason(String(details ?? message ?? error)));
+}
+
+/** What the library says of a connection that it cannot make, without its wrapping, and the same each time. */
+export function plainReason(text: string): string {
+  return text
+    .replace(/^No connection established\. Last error: /, "")
+    .replace(/ ?\(\d{4}-\d\d-\d\dT[\d:.]+Z\)/g, "")
+    .replace(/[. ]*Resolution note: *$/, "");
 }
 
 function isCode(grpc: Grpc, name: string | undefined): name is RpcCode {

@@ -132,6 +132,7 @@ const DEFAULTS: BoatSettings = {
   replicationMaxLiveLag: 10_000,
   replicationLagCheckInterval: 1000,
   replicationMinLagReconnectMs: 30_000,
+  replicationMaxReconnectMs: 60_000,
   maxSessions: 1000,
   maxBufferDurationMs: 604_800_000,
   maxBodyBytes: 65_536,
