@@ -44,6 +44,7 @@ export class BlockCursor {
   /** Where the varint read last ended. */
   #varintEnd = 0;
 
+  /** @ignore */
   constructor({ bytes, start, end, count, baseTimeUs, baseSeq }: FrameRegion) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -130,6 +131,7 @@ export class Block {
   readonly baseTimeUs: number;
   /** Sequence number of the first frame; undefined in version 1. */
   readonly baseSeq: number | undefined;
+  /** Frames in it. */
   readonly frameCount: number;
   readonly #region: FrameRegion;
   readonly #table: Uint8Array;
@@ -139,6 +141,7 @@ export class Block {
   /** Frames in front of a slice. */
   readonly #skipped: number;
 
+  /** @ignore */
   constructor(region: FrameRegion, table: { bytes: Uint8Array; entriesEnd: number }, { skipped = 0 } = {}) {
     this.baseTimeUs = region.baseTimeUs;
     this.baseSeq = region.baseSeq === undefined ? undefined : region.baseSeq + skipped;
@@ -154,6 +157,7 @@ export class Block {
     return (this.#read ??= readTable(this.#table, this.#entriesEnd)).devices;
   }
 
+  /** What it says beside frames and devices. */
   get notes(): BlockNotes {
     return (this.#read ??= readTable(this.#table, this.#entriesEnd)).notes;
   }

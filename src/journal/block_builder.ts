@@ -101,7 +101,7 @@ export class BlockBuilder {
   #tableBytes = 0;
   #claims: Claim[] = [];
 
-  /** @throws {RangeError} `blockBytes` is no power of two, too small or too large */
+  /** Nothing is begun yet. @throws {RangeError} `blockBytes` is no power of two, too small or too large */
   constructor(options: BlockBuilderOptions = {}) {
     const { blockBytes = DEFAULT_BLOCK_BYTES, productOf = () => undefined } = options;
     if (!isBlockSize(blockBytes, { min: MIN_BLOCK_BYTES, max: MAX_BLOCK_BYTES })) {

@@ -69,6 +69,7 @@ export class BlockReader implements Disposable {
     };
   }
 
+  /** Closes the file. */
   [Symbol.dispose](): void {
     this.#open?.file.close();
     this.#open = undefined;

@@ -8,8 +8,9 @@ export interface BlockPlace {
   offset: number;
   /** Bytes from there on; 0 where its header has to tell. */
   bytes: number;
-  /** Time and number of its first frame; the number is NaN in version 1. */
+  /** Time of its first frame. */
   timeUs: number;
+  /** Number of its first frame; NaN in version 1. */
   seq: number;
 }
 

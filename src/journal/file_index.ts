@@ -24,12 +24,15 @@ const MAX_TRIES = 1000;
 export interface IndexedBlock {
   /** Where its header begins. */
   offset: number;
+  /** What it says. */
   header: BlockHeader;
 }
 
 /** Where the blocks of a file are. */
 export interface FileIndex {
+  /** What the file says of all its blocks. */
   header: FileHeader;
+  /** In the order in which they lie there. */
   blocks: readonly IndexedBlock[];
   /** Byte behind the last whole block. */
   end: number;

@@ -25,8 +25,11 @@ const MAX_DICTIONARY_BYTES = 1024 * 1024;
 
 /** What a file says of all its blocks. */
 export interface FileHeader {
+  /** Format of the file. */
   version: FormatVersion;
+  /** Bytes of each block, unpacked. */
   blockBytes: number;
+  /** How its blocks lie. */
   compression: Compression;
   /** First four bytes of the epoch, as a little-endian number; 0 where it is not told. */
   epochWord: number;
@@ -59,6 +62,7 @@ export function epochWordOf(epoch: Uint8Array): number {
   return new DataView(epoch.buffer, epoch.byteOffset, epoch.length).getUint32(0, true);
 }
 
+/** Writes the header of a file. */
 export function encodeFileHeader({ version, blockBytes, compression, epochWord }: FileHeader): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(FILE_HEADER_BYTES);
   const view = new DataView(bytes.buffer);

@@ -19,6 +19,7 @@ export * from "./errors.ts";
 export {
   type FileIndex,
   type IndexedBlock,
+  type ReadAt,
   readFileAt,
   readFileIndex,
   readingAhead,
@@ -37,6 +38,7 @@ export type { ArchiveTrigger, OverflowPolicy, RetentionSettings, StrangeFile } f
 export { mendNewest, recover, type Recovered, type RecoveryOptions } from "./recovery.ts";
 export * from "./sequence_start.ts";
 export * from "./sequence_store.ts";
+export type { Tail, TailHeader } from "./tail.ts";
 export { readTails } from "./tail_files.ts";
-export { decodeOpening } from "./tail_opening.ts";
+export { decodeOpening, type Opening } from "./tail_opening.ts";
 export * from "./types.ts";

@@ -32,8 +32,11 @@ export function maxTailBytes(blockBytes: number): number {
 
 /** What a tail is about. */
 export interface TailHeader {
+  /** Bytes of the block, unpacked. */
   blockBytes: number;
+  /** Run of numbers that it belongs to. */
   epoch: Uint8Array<ArrayBuffer>;
+  /** Number of the first frame. */
   firstSeq: number;
 }
 

@@ -2,7 +2,9 @@ import { type BlockDevice, type BlockNotes, type BootRecord, type Gap, MAX_BUSES
 
 /** What a block begins with. */
 export interface Opening {
+  /** Who has which address. */
   devices: readonly BlockDevice[];
+  /** What the block says beside frames and devices. */
   notes: BlockNotes;
 }
 

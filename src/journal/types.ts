@@ -10,9 +10,13 @@ export interface BlockDevice {
   activeFrom: number;
   /** 0 and empty texts where nothing is known yet. */
   productCode: number;
+  /** As the device calls its model. */
   modelId: string;
+  /** Version of its software. */
   softwareVersion: string;
+  /** Version of its model. */
   modelVersion: string;
+  /** Serial number. */
   modelSerial: string;
 }
 
@@ -20,6 +24,7 @@ export interface BlockDevice {
 export interface Gap {
   /** First sequence number that is not there; the last one is the block's own first minus one. */
   firstMissing: number;
+  /** Why they are missing. */
   reason: GapReason;
 }
 
@@ -44,7 +49,9 @@ export interface BlockNotes {
   buses?: readonly string[];
   /** 16 bytes that name the run of sequence numbers. */
   epoch?: Uint8Array<ArrayBuffer>;
+  /** Clocks when the recording began. */
   boot?: BootRecord;
+  /** Frames that are missing in front of the block. */
   gap?: Gap;
 }
 
