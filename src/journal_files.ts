@@ -11,6 +11,8 @@ export {
   type BlockBuilderOptions,
   BlockCursor,
   type BlockDevice,
+  BlockError,
+  type BlockErrorReason,
   type BlockFrame,
   type BlockHeader,
   type BlockHeaderFound,

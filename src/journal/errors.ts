@@ -27,9 +27,12 @@ export type BlockErrorReason =
 
 /** Bytes that cannot be read as a journal's; nothing else is thrown for whatever a file holds. */
 export class BlockError extends Error {
+  /** The same for all of them. */
   override readonly name = "BlockError";
+  /** What is wrong, for programs. */
   readonly reason: BlockErrorReason;
 
+  /** `message` says it for people, with the values that were found. */
   constructor(reason: BlockErrorReason, message: string) {
     super(message);
     this.reason = reason;
