@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { errorText } from "@vessel/gateway/settings";
+import { errorText, systemClock } from "@vessel/gateway/settings";
 import {
   ConvertError,
   type ConvertOptions,
@@ -15,7 +15,8 @@ import {
 import { convertChecks, convertOptions, type ConvertSettings } from "./convert_options.ts";
 import { formatJson, formatReport } from "./convert_report.ts";
 import { formatUsage } from "./help.ts";
-import { EXIT, type Program, runOnce, type Surroundings } from "./program.ts";
+import { errorsOf, EXIT, type Program, runOnce, type Surroundings } from "./program.ts";
+import { Progress } from "./progress.ts";
 
 /** The command's name, words and settings. */
 export const program: Program<ConvertSettings> = {
@@ -49,8 +50,14 @@ async function convert(
     around.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
     return EXIT.settings;
   }
+  const progress = new Progress({
+    ...{ output: errorsOf(around), unit: "bytes", clock: systemClock },
+    total: await bytesOfAll(names),
+  });
+  const read = (bytes: number) => progress.add(bytes);
   try {
-    const summary = await convertRecordings(names.map(inputOf), await optionsOf(settings));
+    const inputs = names.map((name) => inputOf(name, read));
+    const summary = await convertRecordings(inputs, await optionsOf(settings)).finally(() => progress.done());
     if (settings.json) around.print(formatJson(summary));
     else around.complain(formatReport(summary));
     return summary.files.length > 0 ? EXIT.ok : EXIT.failure;
@@ -79,8 +86,31 @@ async function findProblem(names: readonly string[]): Promise<string | undefined
   return undefined;
 }
 
-function inputOf(name: string): RecordingInput {
-  return name === STDIN ? { name: "standard input", chunks: Deno.stdin.readable } : { name, chunks: bytesOf(name) };
+/** Bytes of all inputs together; 0 where one has no size, such as a pipe. */
+async function bytesOfAll(names: readonly string[]): Promise<number> {
+  let sum = 0;
+  for (const name of names) {
+    const size = name === STDIN ? 0 : (await Deno.stat(name)).size;
+    if (size === 0) return 0;
+    sum += size;
+  }
+  return sum;
+}
+
+/** @param read is told how many bytes were read */
+function inputOf(name: string, read: (bytes: number) => void): RecordingInput {
+  if (name === STDIN) return { name: "standard input", chunks: counted(Deno.stdin.readable, read) };
+  return { name, chunks: counted(bytesOf(name), read) };
+}
+
+async function* counted(
+  chunks: AsyncIterable<Uint8Array>,
+  read: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    read(chunk.length);
+    yield chunk;
+  }
 }
 
 async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { runVbg } from "../../cli/vbg.ts";
+import { runCommand } from "../support/command.ts";
 import { frameText, messagesOf, messageText, namesIn, readJournal } from "../support/converted.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
@@ -173,5 +174,17 @@ Deno.test(
     assert.equal(code, 0, new TextDecoder().decode(stderr));
     assert.match(new TextDecoder().decode(stderr), /^standard input: candump, 2378 lines/);
     assert.deepEqual(await Deno.readFile(out), expected);
+  }),
+);
+
+Deno.test(
+  "how far it is, is shown on a terminal and not in a pipe",
+  inProcess,
+  withRecording(async ({ input, out }) => {
+    const shown = await runCommand(["convert", input, "-out", out], { isTerminal: true });
+    assert.equal(shown.code, 0);
+    assert.match(shown.err, /█░* \d+ % {2}[\d.]+ [KM]?B/);
+    const piped = await runCommand(["convert", input, "-out", out, "-force"]);
+    assert.ok(!piped.err.includes("█"), piped.err);
   }),
 );
