@@ -36,7 +36,7 @@ export type OutputForm = Pick<Output, "isTerminal" | "hasColor"> & {
 
 const DEFAULT_COLUMNS = 80;
 /** So many characters go out at once … */
-const FULL_CHARACTERS = 65_536;
+const FULL_CHARACTERS = 262_144;
 /** … and fewer after so long. */
 const DELAY_MS = 15;
 const ESCAPE = "\u001b[";

@@ -39,7 +39,7 @@ Deno.test("small writes go out together, and much at once goes out at once", asy
   for (let i = 0; i < 100; i++) assert.equal(output.write("line\n"), undefined);
   await output.flush();
   assert.equal(pieces.length, 1);
-  await output.write("x".repeat(70_000));
+  await output.write("x".repeat(300_000));
   assert.equal(pieces.length, 2);
 });
 
