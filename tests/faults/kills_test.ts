@@ -5,7 +5,7 @@ import { Random } from "../support/random.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
 const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"] });
-const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? 3);
+const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? 2);
 const NOTHING_WRONG = "missing 0, extra 0, different 0";
 
 /** Lets traffic flow for a random while. */
