@@ -29,6 +29,9 @@ export async function lockDirectory(
   return { path, close: () => lock.close(), [Symbol.dispose]: () => lock.close() };
 }
 
+const TRIES = 11;
+const TRY_EVERY_MS = 50;
+
 /** How a directory is taken. */
 export interface LockOptions {
   /** What to call it in messages. */
@@ -45,12 +48,24 @@ async function openLock(path: string, { what, mode, file: name }: LockOptions): 
     await Deno.mkdir(path, { recursive: true, mode });
     file = await Deno.open(`${path}/${name}`, { read: true, write: true, create: true });
     // Not `lock()`: it holds up the whole program until the other one ends.
-    if (!await file.tryLock(true)) throw new Error("it is used by another process");
+    if (!await isLocked(file)) throw new Error("it is used by another process");
     return closeOnce(file);
   } catch (cause) {
     file?.close();
     throw new FileError(`use the ${what}`, { path, cause });
   }
+}
+
+/**
+ * A program that is just being started holds for a moment what its parent had open, and with it a lock that the parent has
+ * let go: so it is tried again for half a second.
+ */
+async function isLocked(file: Deno.FsFile): Promise<boolean> {
+  for (let tries = 1; tries < TRIES; tries++) {
+    if (await file.tryLock(true)) return true;
+    await new Promise((resolve) => setTimeout(resolve, TRY_EVERY_MS));
+  }
+  return await file.tryLock(true);
 }
 
 function closeOnce(file: Deno.FsFile): { close: () => void } {
