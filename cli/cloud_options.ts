@@ -4,6 +4,7 @@ import { cloudListenChecks, cloudListenOptions, type CloudListenSettings } from 
 import {
   fileOptions,
   type FileSettings,
+  keptFolder,
   programOptions,
   type ProgramSettings,
   runOptions,
@@ -11,7 +12,7 @@ import {
 } from "./common_options.ts";
 import { journalFileChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
 import { duration, integer, powerOfTwo, size, text } from "./option_types.ts";
-import type { Check, Environment, Options } from "./options.ts";
+import type { Check, Options } from "./options.ts";
 import { sessionOptions, type SessionSettings } from "./session_options.ts";
 
 /** Settings of the cloud server. */
@@ -42,7 +43,6 @@ export interface CloudSettings
 /** Name of the file that is looked for without `-config`. */
 export const CLOUD_CONFIG_NAME = "vbg-cloud.conf";
 
-const DATA_DIR_WITHOUT_HOME = "/var/lib/vbg-cloud";
 const BOATS = "Boats";
 const MEMORY = "Memory";
 const NETWORK = "Network";
@@ -53,7 +53,10 @@ const boatOptions: Options<
   dataDir: text({
     name: "data-dir",
     placeholder: "DIR",
-    default: { compute: defaultDataDir, text: "$STATE_DIRECTORY, else ~/.local/state/vbg-cloud" },
+    default: {
+      compute: (environment) => keptFolder(environment, "vbg-cloud"),
+      text: "$STATE_DIRECTORY, else ~/.local/state/vbg-cloud",
+    },
     help:
       "Folder of what boats have sent, one in it for each boat. Made when missing; one process at a time may use it.",
     group: BOATS,
@@ -200,9 +203,3 @@ export const cloudChecks: readonly Check<CloudSettings>[] = [
   ...journalFileChecks,
   ...tokenChecks,
 ];
-
-function defaultDataDir({ STATE_DIRECTORY, HOME }: Environment): string {
-  const [managed] = STATE_DIRECTORY?.split(":") ?? [];
-  if (managed) return managed;
-  return HOME ? `${HOME}/.local/state/vbg-cloud` : DATA_DIR_WITHOUT_HOME;
-}

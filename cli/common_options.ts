@@ -29,9 +29,6 @@ export interface ServerSettings extends RunSettings {
   stateDir: string;
 }
 
-/** State folder of a service without a home directory. */
-const STATE_DIR_WITHOUT_HOME = "/var/lib/vbg";
-
 const PROGRAM = "Program";
 const OPERATION = "Operation";
 
@@ -88,7 +85,10 @@ export function serverOptions(): Options<ServerSettings> {
     stateDir: text({
       name: "state-dir",
       placeholder: "DIR",
-      default: { compute: defaultStateDir, text: "$STATE_DIRECTORY, else ~/.local/state/vbg" },
+      default: {
+        compute: (environment) => keptFolder(environment, "vbg"),
+        text: "$STATE_DIRECTORY, else ~/.local/state/vbg",
+      },
       help: "Folder of what must survive a restart. Made when missing; one process at a time may use it.",
       group: OPERATION,
       validate: (dir) => dir === "" ? "Cannot use an empty path as the state directory" : undefined,
@@ -128,11 +128,12 @@ export function runOptions(): Options<RunSettings> {
   };
 }
 
-function defaultStateDir({ STATE_DIRECTORY, HOME }: Environment): string {
+/** Folder of what a service keeps: where systemd says, else below the home directory, else below `/var/lib`. */
+export function keptFolder({ STATE_DIRECTORY, HOME }: Environment, name: string): string {
   // systemd lists several directories with colons between them.
   const [managed] = STATE_DIRECTORY?.split(":") ?? [];
   if (managed) return managed;
-  return HOME ? `${HOME}/.local/state/vbg` : STATE_DIR_WITHOUT_HOME;
+  return HOME ? `${HOME}/.local/state/${name}` : `/var/lib/${name}`;
 }
 
 function checkHttpUrl(value: string): string | undefined {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { backoffMs, errorText, FileError } from "@vessel/gateway/settings";
+import { backoffMs, errorText, FileError, pause } from "@vessel/gateway/settings";
 import { AwsV4Signer } from "aws4fetch";
 import type { AwsCredentials } from "./aws_credentials.ts";
 import { exchange, type S3Answer } from "./s3_request.ts";
@@ -177,8 +177,4 @@ function reasonOf({ status, headers, text }: S3Answer): string {
   const region = headers["x-amz-bucket-region"];
   return `the store answered ${status}${words && `, ${words}`}` +
     (status === 301 && region !== undefined ? `; the bucket's region is "${region}"` : "");
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

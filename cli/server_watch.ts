@@ -1,3 +1,4 @@
+import { pause } from "@vessel/gateway/settings";
 import { mayPass } from "./server_advice.ts";
 import type { Asking } from "./server_command.ts";
 import { cut } from "./table.ts";
@@ -10,22 +11,6 @@ const CLEAR = "\u001b[H\u001b[2J";
 const HOME = "\u001b[H";
 const ERASE_LINE_END = "\u001b[K";
 const ERASE_BELOW = "\u001b[J";
-
-/** Waits so long. @throws the signal's reason when that comes first */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const give = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", give);
-      resolve();
-    }, ms);
-    signal.addEventListener("abort", give, { once: true });
-  });
-}
 
 /**
  * Looks again and again until the command is stopped. A server that does not answer for a while is asked on; the first

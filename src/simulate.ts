@@ -3,6 +3,7 @@ import {
   type Clock,
   type ListenAddress,
   type Logger,
+  pause,
   silentLogger,
   StallDetector,
   systemClock,
@@ -157,7 +158,7 @@ class Patience {
       this.#givenUp = this.#givenUp.intersection(behind);
       if (behind.isSubsetOf(this.#givenUp)) return;
       if (this.#clock.monoMs() >= endMs) this.#givenUp = behind;
-      else await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      else await pause(LOOK_EVERY_MS);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { pause } from "./pause.ts";
 import { FileError } from "./file_error.ts";
 
 /** File in the directory that carries the lock. It stays: to remove it would let two in at once. */
@@ -63,7 +64,7 @@ async function openLock(path: string, { what, mode, file: name }: LockOptions): 
 async function isLocked(file: Deno.FsFile): Promise<boolean> {
   for (let tries = 1; tries < TRIES; tries++) {
     if (await file.tryLock(true)) return true;
-    await new Promise((resolve) => setTimeout(resolve, TRY_EVERY_MS));
+    await pause(TRY_EVERY_MS);
   }
   return await file.tryLock(true);
 }

@@ -14,6 +14,7 @@ export * from "./file_error.ts";
 export * from "./is_there.ts";
 export * from "./kept_file.ts";
 export * from "./log.ts";
+export * from "./pause.ts";
 export * from "./size.ts";
 export * from "./stall_detector.ts";
 export * from "./timestamp.ts";

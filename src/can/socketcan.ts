@@ -1,4 +1,4 @@
-import { type Clock, errorText, systemClock } from "../base/mod.ts";
+import { type Clock, errorText, pause, systemClock } from "../base/mod.ts";
 import { type CanFrame, MAX_CAN_BYTES } from "../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "./bus.ts";
 import { BusStatus } from "./bus_status.ts";
@@ -163,7 +163,7 @@ export class SocketCanBus implements CanBus {
       } catch (error) {
         if (this.#opened !== opened) return;
         this.#status.failed(error);
-        await new Promise((resolve) => setTimeout(resolve, INTERFACE_LOOK_MS));
+        await pause(INTERFACE_LOOK_MS);
       }
     }
   }

@@ -1,4 +1,4 @@
-import { type Clock, errorText, type Logger } from "../base/mod.ts";
+import { type Clock, errorText, type Logger, turn } from "../base/mod.ts";
 import {
   type BackfillBlock,
   type BackfillStatus,
@@ -116,7 +116,7 @@ export class BackfillSession implements InstanceSession {
     this.#pumping ??= this.#pump(files);
     while (this.#isFull && !this.#ended) await this.#pumping;
     // To check one takes a millisecond or two.
-    await new Promise((resolve) => setTimeout(resolve));
+    await turn();
   }
 
   get #isFull(): boolean {

@@ -105,13 +105,15 @@ export class Instance {
     return this.#stores.replica;
   }
 
+  /** Whether live frames of it are recorded now. */
+  get recording(): InstanceSummary["recording"] {
+    return this.#stores.recording;
+  }
+
   /** What is known of it. */
   summary(): InstanceSummary {
-    const { failure, journal } = this.#stores;
-    const recording: InstanceSummary["recording"] = failure !== undefined
-      ? { kind: "failing", reason: failure }
-      : { kind: journal?.isRecording ? "recording" : "idle" };
-    return { id: this.id, ...this.record.summary({ connected: this.connected }), recording };
+    const { id, recording, connected } = this;
+    return { id, ...this.record.summary({ connected }), recording };
   }
 
   /**

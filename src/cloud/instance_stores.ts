@@ -3,7 +3,7 @@ import type { DeviceRecord } from "../broker/mod.ts";
 import { type BlockDevice, NO_PRODUCT } from "../journal/mod.ts";
 import { Ranges, RpcError } from "../replication/mod.ts";
 import { InstanceJournal } from "./instance_journal.ts";
-import type { InstanceRecord } from "./instance_record.ts";
+import type { InstanceRecord, InstanceSummary } from "./instance_record.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
 import type { OpenReplica, Replica } from "./replica.ts";
 import { withNewerFrames } from "./state_file_rebuild.ts";
@@ -55,6 +55,13 @@ export class InstanceStores {
     const state = this.#journal?.state;
     if (state?.kind === "failing") return state.reason;
     return this.#isPaused ? "recording is paused: there is no room" : undefined;
+  }
+
+  /** Whether live frames are recorded now. */
+  get recording(): InstanceSummary["recording"] {
+    const { failure } = this;
+    if (failure !== undefined) return { kind: "failing", reason: failure };
+    return { kind: this.#journal?.isRecording ? "recording" : "idle" };
   }
 
   /** Names of the boat's buses, by their indexes. */

@@ -1,4 +1,4 @@
-import { type Clock, errorText } from "../base/mod.ts";
+import { type Clock, errorText, turn } from "../base/mod.ts";
 import {
   type BoatStatus,
   type Caller,
@@ -176,6 +176,6 @@ export class LiveSession implements InstanceSession {
 
   async #giveTurn(): Promise<void> {
     this.#sinceTurn = 0;
-    await new Promise((resolve) => setTimeout(resolve));
+    await turn();
   }
 }

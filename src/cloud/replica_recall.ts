@@ -1,3 +1,4 @@
+import { turn } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
 import { newStoredFrame } from "../frame/mod.ts";
 import { type Block, type BlockDevice, BlockError, type JournalIndex } from "../journal/mod.ts";
@@ -39,7 +40,7 @@ export async function recallJournal(broker: Broker, options: RecallOptions): Pro
     let sliceEndMs = performance.now() + SLICE_MS;
     for (const _ of recallBlock(block, { broker, progress, ...options })) {
       if ((++count & (LOOK_EVERY - 1)) !== 0 || performance.now() < sliceEndMs) continue;
-      await new Promise((resolve) => setTimeout(resolve));
+      await turn();
       sliceEndMs = performance.now() + SLICE_MS;
     }
   }

@@ -1,3 +1,4 @@
+import { turn } from "../base/mod.ts";
 import {
   BlockError,
   BlockReader,
@@ -87,7 +88,7 @@ async function readFileInto(
   for (const [i, place] of blocks.entries()) {
     if ((blocks[i + 1]?.seq ?? Infinity) <= fromSeq) continue;
     // To unpack one takes a millisecond.
-    await new Promise((resolve) => setTimeout(resolve));
+    await turn();
     try {
       const { baseSeq, frameCount } = await reader.read(path, place);
       if (baseSeq !== undefined) durable.add(baseSeq, baseSeq + frameCount);

@@ -1,3 +1,4 @@
+import { turn } from "../base/mod.ts";
 import { STATUS_CODES } from "node:http";
 
 /** A request that cannot be answered as asked; becomes an RFC 9457 problem. */
@@ -68,7 +69,7 @@ export function slices(texts: Iterable<string>): ReadableStream<Uint8Array> {
       let slice: { text: string; done: boolean };
       do {
         // A client that takes all at once would have slice after slice made in one turn.
-        if (begun) await new Promise((resolve) => setTimeout(resolve));
+        if (begun) await turn();
         begun = true;
         slice = takeSlice(rest);
       } while (slice.text === "" && !slice.done);

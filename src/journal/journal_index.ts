@@ -1,4 +1,4 @@
-import { errorText, type Logger } from "../base/mod.ts";
+import { errorText, type Logger, turn } from "../base/mod.ts";
 import { type Block, readBlock } from "./block.ts";
 import { BlockReader } from "./block_reader.ts";
 import { type BlockPlace, type BlockRange, BlockTable, isWanted } from "./block_table.ts";
@@ -163,7 +163,7 @@ export class JournalIndex {
       this.#readers.delete(news);
       for (const located of this.#locateWritten(news)) yield* await this.#read(located, { reader, seen, range });
       for (const bytes of unwritten) {
-        await new Promise((resolve) => setTimeout(resolve));
+        await turn();
         const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });
         const { epoch } = block.notes;
         const epochWord = epoch === undefined ? 0 : epochWordOf(epoch);
@@ -182,7 +182,7 @@ export class JournalIndex {
       const places: PlacedBlock[] = [];
       for await (const located of this.#locate(range)) {
         places.push(placed(located));
-        if (places.length % PLACES_A_TURN === 0) await new Promise((resolve) => setTimeout(resolve));
+        if (places.length % PLACES_A_TURN === 0) await turn();
       }
       for (const located of this.#locateWritten(news)) {
         if (located.file.header.epochWord === range.epochWord) places.push(placed(located));

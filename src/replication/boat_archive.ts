@@ -1,3 +1,4 @@
+import { turn } from "../base/mod.ts";
 import {
   type Block,
   BlockError,
@@ -164,7 +165,7 @@ const MESSAGE_ROOM_BYTES = 256;
 
 /** Packing holds the event loop for some milliseconds. */
 async function readMemory(bytes: Uint8Array<ArrayBuffer>): Promise<Found> {
-  await new Promise((resolve) => setTimeout(resolve));
+  await turn();
   const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });
   return { block, message: { data: compress(bytes, "zstd"), blockSize: bytes.length, fileOffset: 0, length: 0 } };
 }
@@ -182,7 +183,7 @@ async function bySeq(
   };
   for (const place of places) if (place.seq >= 1) add(place.seq, place);
   for (const bytes of unwritten) {
-    await new Promise((resolve) => setTimeout(resolve));
+    await turn();
     const { notes, baseSeq = 0 } = readBlock(bytes, { version: 2, blockBytes: bytes.length });
     if (notes.epoch?.toHex() === epoch) add(baseSeq, bytes);
   }

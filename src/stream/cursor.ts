@@ -1,3 +1,4 @@
+import { turn } from "../base/mod.ts";
 import type { Accept } from "../broker/mod.ts";
 import { newStoredFrame, type StoredFrame } from "../frame/mod.ts";
 import { type Block, type BlockCursor, type BlockDevice, BlockError } from "../journal/mod.ts";
@@ -262,8 +263,4 @@ export class FrameCursor {
       this.#wake = done;
     });
   }
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve));
 }

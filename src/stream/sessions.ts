@@ -1,4 +1,4 @@
-import { type Clock, type DurableFile, KeptFile, type Logger, readKept } from "../base/mod.ts";
+import { type Clock, type DurableFile, KeptFile, type Logger, pause, readKept } from "../base/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import { FallenBehindError, FrameCursor, type MissingFrames } from "./cursor.ts";
 import { archiveFilter, type CompileFilter, followDevices, type LiveFilter } from "./filters.ts";
@@ -231,7 +231,7 @@ export class Sessions {
         if (!this.#isUnread(session) || nowMs - seen.sinceMs > patienceMs) unread.delete(session);
       }
       if (unread.size === 0 || this.#isStopped) return;
-      await new Promise((resolve) => setTimeout(resolve, everyMs));
+      await pause(everyMs);
     }
   }
 
