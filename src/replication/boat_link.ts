@@ -1,6 +1,12 @@
 import { type Clock, errorText, type Logger } from "../base/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
-import { BoatConnection, type BoatPorts, type ConnectionTarget, type Welcome } from "./boat_link_connection.ts";
+import {
+  BoatConnection,
+  type BoatPorts,
+  type ConnectionTarget,
+  type Parting,
+  type Welcome,
+} from "./boat_link_connection.ts";
 import { LinkSecurity, type LinkTlsPaths } from "./boat_link_security.ts";
 import type { LinkHealth, ReplicationStatus } from "./boat_link_status.ts";
 import { MissingNumbers, NEVER_USED } from "./boat_missing.ts";
@@ -107,11 +113,11 @@ export class BoatLink {
     this.#on({ kind: "start" });
   }
 
-  /** Ends streams in good order. Resolves within a second. */
+  /** Sends the frames that are there now, and ends streams in good order. Resolves within little more than a second. */
   async stop(): Promise<void> {
     clearInterval(this.#looking);
     this.#looking = undefined;
-    this.#on({ kind: "stop" });
+    this.#on({ kind: "stop" }, "finish");
     clearTimeout(this.#timer);
     await Promise.all(this.#closing);
   }
@@ -190,18 +196,19 @@ export class BoatLink {
     return { cursor: 0, durable: 0, holes: [], backfillFrames: 0, sentThrough: this.#options.source.head };
   }
 
-  #on(event: LinkEvent): void {
+  /** @param parting how a connection ends that this puts an end to */
+  #on(event: LinkEvent, parting: Parting = "cut"): void {
     const { clock, limits, random = Math.random } = this.#options;
     const before = this.#state;
     const { state, effects } = stepLink(before, event, { nowMs: clock.monoMs(), random: random(), limits: limits() });
     this.#state = state;
     if (state.lagReconnectedMs !== before.lagReconnectedMs) this.#counters.lagReconnects++;
     if (state.phase.kind === "reconnecting" && before.phase.kind !== "reconnecting") this.#tellLost(state.phase);
-    for (const effect of effects) this.#do(effect, { isOrderly: event.kind === "stop" || event.kind === "sent" });
+    for (const effect of effects) this.#do(effect, parting);
     this.#arm();
   }
 
-  #do(effect: LinkEffect, { isOrderly }: { isOrderly: boolean }): void {
+  #do(effect: LinkEffect, parting: Parting): void {
     switch (effect.kind) {
       case "connect":
         return void this.#connect();
@@ -212,17 +219,17 @@ export class BoatLink {
       case "finish_backfill":
         return this.#connection?.finishBackfill();
       case "close":
-        return this.#close({ isOrderly });
+        return this.#close(parting);
     }
   }
 
-  #close(how: { isOrderly: boolean }): void {
+  #close(parting: Parting): void {
     const connection = this.#connection;
     if (!connection) return;
     this.#keepHoles(connection);
     if (connection.fromSeq > 0) this.#ownThrough = this.#options.source.head;
     this.#connection = undefined;
-    const closing = connection.close(how).finally(() => this.#closing.delete(closing));
+    const closing = connection.close(parting).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
 
@@ -273,7 +280,7 @@ export class BoatLink {
           ours(() => {
             this.#counters.liveFrames += frames;
             this.#known.sentThrough = cursor;
-            this.#on({ kind: "sent", frames, headSeq: source.head, cursor });
+            this.#on({ kind: "sent", frames, headSeq: source.head, cursor }, "end");
           }),
         blockSent: (bytes) => {
           this.#counters.blocks++;
@@ -335,7 +342,7 @@ export class BoatLink {
   /** Ends the connection in good order, and makes another one at once. */
   #reconnect(): void {
     if (this.#looking === undefined) return;
-    this.#on({ kind: "stop" });
+    this.#on({ kind: "stop" }, "end");
     this.#on({ kind: "start" });
   }
 }

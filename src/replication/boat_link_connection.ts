@@ -60,6 +60,15 @@ export interface ConnectionEvents {
   failed(error: unknown): void;
 }
 
+/**
+ * How a connection ends.
+ *
+ * - `finish`: frames that are there now go out before it ends in good order
+ * - `end`: streams end in good order
+ * - `cut`: at once
+ */
+export type Parting = "finish" | "end" | "cut";
+
 /** What a handshake came to. */
 export interface Welcome {
   response: HandshakeResponse;
@@ -71,8 +80,8 @@ export interface Welcome {
 
 /** Longest wait for the answer to a handshake. */
 const HANDSHAKE_TIMEOUT_MS = 20_000;
-/** Longest wait for streams to end in good order. */
-const GRACE_MS = 500;
+/** Longest wait for streams to end in good order, and for what is still to go out before. */
+const GRACE_MS = 1000;
 /** What peers' clouds take; they do not tell. */
 const PEER_RATE: LiveRate = { rateLimit: 2000, rateBurst: 500 };
 
@@ -180,16 +189,18 @@ export class BoatConnection {
     if (backfill) this.#run(() => backfill.end());
   }
 
-  /** Ends everything; in good order where there is time. Resolves within a second. */
-  async close({ isOrderly }: { isOrderly: boolean }): Promise<void> {
-    this.#live?.stop();
+  /** Ends everything. Resolves within little more than a second; what is not out by then is given up. */
+  async close(parting: Parting): Promise<void> {
+    if (parting === "finish") this.#live?.finish();
+    else this.#live?.stop();
     this.#backfill?.stop(new Error("the connection is closed"));
-    if (isOrderly) {
+    if (parting !== "cut") {
       void this.#backfill?.end();
       const grace = Promise.withResolvers<void>();
       const timer = setTimeout(grace.resolve, GRACE_MS);
       await Promise.race([Promise.allSettled(this.#running), grace.promise]);
       clearTimeout(timer);
+      this.#live?.stop();
     }
     this.#abort.abort();
     this.#client?.close();

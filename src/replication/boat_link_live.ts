@@ -53,12 +53,19 @@ export interface LiveSenderOptions {
   events: LiveEvents;
 }
 
+/** What is sent. */
+type Phase =
+  | { readonly kind: "sending" }
+  /** Frames up to this number, and then no more. */
+  | { readonly kind: "finishing"; readonly through: number }
+  | { readonly kind: "stopped" };
+
 /** Sends frames as they come, each once and in order, at the pace that the cloud allows. */
 export class LiveSender {
   readonly #options: LiveSenderOptions;
   readonly #cursor: FrameCursor;
   readonly #pacer: LivePacer;
-  #isStopped = false;
+  #phase: Phase = { kind: "sending" };
   /** Ends a pause. */
   #goOn: (() => void) | undefined;
   /** Frames up to this one need not keep to the rate. */
@@ -81,7 +88,7 @@ export class LiveSender {
   }
 
   /**
-   * Sends until it is stopped; then the stream ends in good order.
+   * Sends until it is to finish, or is stopped; then the stream ends in good order.
    *
    * @throws {RpcError} the stream has failed
    * @throws {FallenBehindError} frames to be sent are kept no longer
@@ -94,7 +101,7 @@ export class LiveSender {
     let isTelling = false;
     const timer = setInterval(() => {
       // One that waits for the link is enough; and that a stream is over, whoever sends frames is told.
-      if (isTelling) return;
+      if (isTelling || this.#phase.kind !== "sending") return;
       isTelling = true;
       tell(boatStatus()).catch(() => {}).finally(() => isTelling = false);
     }, this.#options.statusEveryMs ?? BOAT_STATUS_EVERY_MS);
@@ -106,9 +113,18 @@ export class LiveSender {
     }
   }
 
+  /** Sends what there is now, and then ends. It may take any time: who will not wait stops it. */
+  finish(): void {
+    if (this.#phase.kind !== "sending") return;
+    this.#phase = { kind: "finishing", through: this.#options.source.head };
+    this.#goOn?.();
+    // It waits for a frame that is not to be sent any more.
+    if (!this.#hasMore()) this.#cursor.close();
+  }
+
   /** Sends no more. */
   stop(): void {
-    this.#isStopped = true;
+    this.#phase = { kind: "stopped" };
     this.#goOn?.();
     this.#cursor.close();
   }
@@ -117,29 +133,42 @@ export class LiveSender {
     return this.#options.stream;
   }
 
+  /** Whether frames are still to be read, now or when they come. */
+  #hasMore(): boolean {
+    switch (this.#phase.kind) {
+      case "sending":
+        return true;
+      case "finishing":
+        return this.#cursor.nextSeq <= this.#phase.through;
+      case "stopped":
+        return false;
+    }
+  }
+
   async #sendAll(): Promise<void> {
     const { devices, hasBatches, hasBuses, source } = this.#options;
     await this.#sendPaced(hasBuses ? devices : devices.map((each) => ({ ...each, canId: each.canId & ID_MASK })));
-    while (!this.#isStopped) {
+    while (this.#hasMore()) {
       const frames: LiveFrame[] = [];
       await this.#cursor.read((frame) => frames.push(this.#copy(frame)), {
         maxFrames: MAX_BATCH_FRAMES,
         maxBytes: MAX_BATCH_BYTES,
       });
       await this.#sendPaced(frames);
-      if (hasBatches && this.#cursor.nextSeq > source.head) await this.#pause(TICK_MS);
+      const isAll = this.#cursor.nextSeq > source.head;
+      if (hasBatches && isAll && this.#phase.kind === "sending") await this.#pause(TICK_MS);
     }
     this.#stream.end();
   }
 
   async #listen(): Promise<void> {
     for await (const status of this.#stream) this.#options.events.acknowledged(status);
-    if (!this.#isStopped) throw new Error("the cloud has ended the live stream");
+    if (this.#phase.kind === "sending") throw new Error("the cloud has ended the live stream");
   }
 
   async #sendPaced(frames: readonly LiveFrame[]): Promise<void> {
     const { clock, events } = this.#options;
-    for (let at = 0; at < frames.length && !this.#isStopped;) {
+    for (let at = 0; at < frames.length && this.#phase.kind !== "stopped";) {
       const count = this.#freeOf(frames, at) || this.#pacer.take(clock.monoMs(), frames.length - at);
       if (count === 0) {
         await this.#pause(Math.max(PACE_MS, this.#pacer.waitMs));
@@ -177,7 +206,7 @@ export class LiveSender {
 
   /** Waits, unless it is stopped. */
   async #pause(ms: number): Promise<void> {
-    if (this.#isStopped) return;
+    if (this.#phase.kind === "stopped") return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);
     this.#goOn = resolve;

@@ -93,6 +93,40 @@ Deno.test("what came while the boat connected is sent beside the rate, and what 
   });
 });
 
+Deno.test("a boat that stops sends what came before", LINK, async () => {
+  await LinkFixture.run(async (fixture) => {
+    const { cloud } = fixture;
+    cloud.over = () => ({ rateLimit: 2000, rateBurst: 100 });
+    await using boat = await fixture.boat({ journal: await fixture.journalFolder() });
+    boat.link.start();
+    await eventually("the connection", () => boat.link.status().connected);
+    // More than may go at once, and a batch that waits for others.
+    for (const count of [250, 3, 1]) boat.bring(count);
+    const head = boat.broker.head;
+    await boat.link.stop();
+    assertFrames(cloud, seqs(1, head));
+    assert.deepEqual(cloud.endings, ["live"]);
+  });
+});
+
+Deno.test("a boat stops though the link is stalled, and the rest comes when it is there again", LINK, async () => {
+  await LinkFixture.run(async (fixture) => {
+    const { cloud, server } = fixture;
+    await using proxy = await TcpProxy.start(server.port);
+    await using boat = await fixture.boat({ journal: await fixture.journalFolder(), port: proxy.port });
+    boat.link.start();
+    await eventually("the connection", () => boat.link.status().connected);
+    proxy.mode = "hold";
+    const head = boat.bring(10_000);
+    await boat.link.stop();
+    assert.ok(!cloud.held.covers(1, head + 1));
+    proxy.mode = "pass";
+    boat.link.start();
+    await eventually("all frames", () => cloud.held.covers(1, head + 1));
+    assertFrames(cloud, seqs(1, head));
+  });
+});
+
 /** A link that takes some seconds for the blocks below. */
 const SLOW_BYTES_PER_SECOND = 60_000;
 
