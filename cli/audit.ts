@@ -5,6 +5,7 @@
  */
 import { VERSION } from "@vessel/gateway";
 import { audit } from "./audit_compare.ts";
+import { boatDirectory, cloudDirectory } from "./audit_place.ts";
 import { formatJson, formatReport } from "./audit_report.ts";
 import { type OutputChoice, outputOptions, wantsJson } from "./client_options.ts";
 import { programOptions, type ProgramSettings } from "./common_options.ts";
@@ -42,7 +43,7 @@ export const program: Program<AuditSettings> = {
       ...here,
       placeholder: "DIR",
       default: "",
-      help: "The boat's directory at the cloud.",
+      help: "The boat's directory at the cloud, in its -data-dir; that itself where there is but one boat.",
       group: GROUP,
     }),
     epoch: optional(text({
@@ -81,7 +82,8 @@ export async function run(around: Surroundings): Promise<number> {
     around,
     run: async (settings) => {
       const output = outputOf(around);
-      const report = await audit(settings);
+      const [boat, cloud] = [await boatDirectory(settings.boat), await cloudDirectory(settings.cloud)];
+      const report = await audit({ ...settings, boat, cloud });
       const lines = wantsJson(settings, output)
         ? formatJson(report)
         : formatReport(report).split("\n").map(printable).join("\n");

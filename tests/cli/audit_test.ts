@@ -4,6 +4,7 @@ import { truthLine } from "../../cli/audit_truth.ts";
 import { keptState, STATE_FILE } from "../../src/cloud/mod.ts";
 import type { JournalWriterOptions } from "../../src/journal/journal_writer.ts";
 import type { LostRange, Range } from "../../src/replication/mod.ts";
+import { runCommand } from "../support/command.ts";
 import { inFolder } from "../support/folder.ts";
 import { appendRange, EPOCH, frameOf, journalFiles, makeWriter } from "../support/journal_run.ts";
 import { START_US } from "../support/messages.ts";
@@ -227,12 +228,59 @@ Deno.test(
       const good = await run("-json=false", "--boat", boat, "--cloud", cloud);
       assert.equal(good.code, 0);
       assert.match(good.text, /\nmissing 0, extra 0, different 0\nrecovered 0, lost 0\n$/);
-      const bad = await run("-json=false", "--boat", cloud, "--cloud", folder);
+      const other = `${folder}/other`;
+      await write(other, [[101, 150]]);
+      const bad = await run("-json=false", "--boat", boat, "--cloud", other);
       assert.equal(bad.code, 1);
       assert.match(bad.text, /missing 100 \(1-100\), extra 0, different 0\n/);
-      const { code, text } = await run("--boat", cloud, "--cloud", folder);
+      const { code, text } = await run("--boat", boat, "--cloud", other);
       const { ok, epochs: [epoch] } = JSON.parse(text);
       assert.deepEqual([code, ok, epoch.missing], [1, false, { count: 100, first: [[1, 100]] }]);
       assert.equal((await run("--boat", boat)).code, 2);
+    }),
+);
+
+Deno.test(
+  "audit: of a data directory with one boat that boat is meant, and with more one has to be named",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const [boat, data] = [`${folder}/boat`, `${folder}/data`];
+      await write(boat, [[1, 100]]);
+      await write(`${data}/aurora`, [[1, 100]]);
+      Deno.mkdirSync(`${data}/.trash`);
+      for (const cloud of [data, `${data}/aurora`]) {
+        const { code, out } = await runCommand(["audit", "-boat", boat, "-cloud", cloud, "-json"]);
+        assert.deepEqual([code, JSON.parse(out).epochs[0].same], [0, 100]);
+      }
+      Deno.mkdirSync(`${data}/borealis`);
+      writeState(`${data}/borealis`, { ranges: [], lost: [] });
+      assert.deepEqual(await runCommand(["audit", "-boat", boat, "-cloud", data]), {
+        code: 2,
+        out: "",
+        err: `vbg audit: Cannot tell which boat of "${data}" is meant: give -cloud ${data}/ID, of aurora, borealis\n`,
+      });
+    }),
+);
+
+Deno.test(
+  "audit: a directory without anything of a boat is refused, and so is one that is not there",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const [boat, empty] = [`${folder}/boat`, `${folder}/empty`];
+      await write(boat, [[1, 100]]);
+      Deno.mkdirSync(`${empty}/deeper`, { recursive: true });
+      for (
+        const [args, expected] of [
+          [["-boat", boat, "-cloud", empty], /Cannot compare with ".*empty": it is neither a boat's directory nor/],
+          [["-boat", boat, "-cloud", `${folder}/none`], /Cannot read ".*none": No such file or directory/],
+          [["-boat", empty, "-cloud", boat], /Cannot compare ".*empty": it is no journal directory of a boat/],
+        ] as const
+      ) {
+        const { code, err } = await runCommand(["audit", ...args]);
+        assert.equal(code, 2);
+        assert.match(err, expected);
+      }
     }),
 );
