@@ -110,18 +110,18 @@ export function decideStart(
   const { epoch, reservedThrough, cleanHead, previous } = found.head;
   const first = (cleanHead ?? reservedThrough) + 1;
   const journalEpoch = journal?.epoch?.toHex();
-  if (!journal || (journalEpoch !== undefined && previous.includes(journalEpoch))) {
-    return { kind: "continued", first, ...skippedRange(1, first - 1) };
-  }
-  if (journalEpoch !== epoch) {
+  const isWithout = !journal || (journalEpoch !== undefined && previous.includes(journalEpoch));
+  if (!isWithout && journalEpoch !== epoch) {
     return startNew("head_outdated", `the journal ends in epoch ${journalEpoch ?? "unknown"}, head.json has ${epoch}`);
   }
+  // Of this epoch.
+  const recorded = isWithout ? 0 : journal.seq;
   const believable = cleanHead ?? reservedThrough - reserve / 4;
-  if (journal.seq > believable) {
-    return startNew("head_outdated", `the journal ends at ${journal.seq}, head.json knows up to ${first - 1}`);
+  if (!isWithout && recorded > believable) {
+    return startNew("head_outdated", `the journal ends at ${recorded}, head.json knows up to ${first - 1}`);
   }
-  const isUnrecorded = cleanHead !== undefined && journal.seq < cleanHead;
-  const skipped = skippedRange(journal.seq + 1, first - 1);
+  const isUnrecorded = cleanHead !== undefined && recorded < cleanHead;
+  const skipped = skippedRange(recorded + 1, first - 1);
   return { kind: "continued", first, ...skipped, ...(isUnrecorded && { isUnrecorded }) };
 }
 

@@ -17,6 +17,7 @@ import {
   parseHead,
   type SeqRange,
   type SequenceStart,
+  type StoredHead,
 } from "./sequence_start.ts";
 
 /** Name of the file in the state directory. */
@@ -72,6 +73,8 @@ export class SequenceStore {
   readonly #reserve: number;
   readonly #onNewEpoch: (epoch: Uint8Array<ArrayBuffer>, reason: EpochReason) => void;
   #start: SequenceStart = { kind: "new", first: 1, reason: { code: "first_start", message: "" } };
+  /** What the start goes on with. */
+  #found: StoredHead | undefined;
   #skipped: SeqRange | undefined;
   #epoch = "";
   #previous: readonly string[] = [];
@@ -156,11 +159,17 @@ export class SequenceStore {
     this.#closed = true;
     await this.#writing;
     try {
-      const [epoch, previous, head] = [this.#epoch, this.#previous, this.#head];
-      await this.#file.write(formatHead({ epoch, previous, reservedThrough: head, cleanHead: head }));
+      await this.#file.write(formatHead(this.#end()));
     } catch (error) {
       this.#log.warn("the end of the sequence numbers is not written down", { error: errorText(error) });
     }
+  }
+
+  #end(): StoredHead {
+    const [epoch, previous, head, found] = [this.#epoch, this.#previous, this.#head, this.#found];
+    // Without a frame since the start, what was skipped by then had none either: only a clean head says that it had.
+    if (found?.epoch === epoch && head === (found.cleanHead ?? found.reservedThrough)) return found;
+    return { epoch, previous, reservedThrough: head, cleanHead: head };
   }
 
   async #open(journal: JournalEnd | undefined): Promise<void> {
@@ -173,6 +182,7 @@ export class SequenceStore {
       return;
     }
     if (found.kind !== "head") return;
+    this.#found = found.head;
     ({ epoch: this.#epoch, previous: this.#previous } = found.head);
     this.#head = this.#limit = this.#start.first - 1;
     if (!this.#start.isUnrecorded) this.#skipped = this.#start.skipped;

@@ -187,8 +187,10 @@ class Life {
   }
 
   #writeJournal(): void {
-    if (!this.#last || !this.#store || this.#disk.failure || this.#last.seq === 0) return;
+    if (!this.#last || !this.#store || this.#disk.failure) return;
     const { epoch, seq } = this.#last;
+    // A start that has skipped numbers has no frames to write.
+    if (this.#high.get(epoch) !== seq) return;
     const { written } = this.#journal;
     const least = written?.epoch === epoch ? written.seq : 1;
     if (this.#random.chance(0.5)) this.#journal.synced = written;
