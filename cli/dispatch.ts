@@ -1,6 +1,6 @@
 import { VERSION } from "@vessel/gateway/version";
 import type { HelpSubject } from "./help.ts";
-import { nearest } from "./nearest.ts";
+import { hint } from "./nearest.ts";
 import { EXIT, type Surroundings } from "./program.ts";
 
 /** What the file of a command exports. */
@@ -49,6 +49,8 @@ export async function dispatch(set: CommandSet, around: Surroundings): Promise<n
     if ("load" in command) return await (await command.load()).run({ ...around, args });
     return await dispatch({ ...command, name: `${set.name} ${name}` }, { ...around, args });
   }
+  const [subject = "-"] = args;
+  if (name === "help" && !subject.startsWith("-")) return await dispatch(set, { ...around, args: [...args, "-help"] });
   const isHelp = ["-h", "-help", "--help", "help"].includes(name);
   if (isHelp) around.print(helpText(set));
   if (set.otherwise !== undefined && (name === "" || name.startsWith("-"))) {
@@ -60,11 +62,13 @@ export async function dispatch(set: CommandSet, around: Surroundings): Promise<n
     return EXIT.ok;
   }
   if (name === "") around.complain(helpText(set));
-  else {
-    const known = nearest(name, Object.keys(set.commands));
-    around.complain(`${set.name}: Unknown command "${name}": did you mean ${known}?\nRun "${set.name} help" for all`);
-  }
+  else around.complain(`${set.name}: ${wrongWord(name, set)}\nRun "${set.name} help" for all`);
   return EXIT.settings;
+}
+
+function wrongWord(word: string, { commands }: CommandSet): string {
+  if (word.startsWith("-")) return `Unexpected flag "${word}": expected a command first, then its flags`;
+  return `Unknown command "${word}"${hint(word, { known: Object.keys(commands) })}`;
 }
 
 /** Loads all commands, those of several words as well, in the order of their tables. */

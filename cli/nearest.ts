@@ -9,6 +9,21 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best;
 }
 
+/**
+ * ": did you mean X?" with the nearest of `known` and what stands in front of each; nothing where none is near, as a
+ * word at random only misleads.
+ */
+export function hint(word: string, { known, prefix = "" }: { known: Iterable<string>; prefix?: string }): string {
+  const best = nearest(word, known);
+  return best !== undefined && isNear(word, best) ? `: did you mean ${prefix}${best}?` : "";
+}
+
+/** A beginning, or mistakes in half of the letters at most. */
+function isNear(word: string, candidate: string): boolean {
+  if (word !== "" && candidate.startsWith(word)) return true;
+  return 2 * mistakes(word, candidate) <= Math.max(word.length, candidate.length);
+}
+
 /** Letters to insert, delete, replace or swap with their neighbour (optimal string alignment). */
 function mistakes(from: string, to: string): number {
   let beforeLast: number[] = [];
