@@ -1,8 +1,9 @@
 import { CLOUD_DEFAULTS, isOwnMachine } from "@vessel/gateway";
-import { ALL_ADDRESSES, formatAddress, type ListenAddress } from "@vessel/gateway/settings";
+import { readClientAuthorities, readRevoked } from "@vessel/gateway/cloud";
+import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress } from "@vessel/gateway/settings";
 import { address, boolean, duration, integer, oneOf, text } from "./option_types.ts";
-import type { Check, Options } from "./options.ts";
-import { reasonOf, tlsPairProblem } from "./tls_pair.ts";
+import type { Check, LateCheck, Options } from "./options.ts";
+import { authoritiesProblem, tlsPairProblem } from "./tls_pair.ts";
 
 /** Settings of where a cloud listens, and of who it lets in. */
 export interface CloudListenSettings {
@@ -224,10 +225,10 @@ export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
     },
   },
   {
-    settings: ["insecure", "tlsCert", "tlsClientCa"],
+    settings: ["insecure", "tlsCert", "tlsClientCa", "tlsRevoked"],
     severity: "error",
-    test: ({ insecure, tlsCert, tlsClientCa }) =>
-      insecure && tlsCert + tlsClientCa !== "" ? "Cannot use -insecure with certificates" : undefined,
+    test: ({ insecure, tlsCert, tlsClientCa, tlsRevoked }) =>
+      insecure && tlsCert + tlsClientCa + tlsRevoked !== "" ? "Cannot use -insecure with certificates" : undefined,
   },
   {
     settings: ["acmeEmail", "acmeDomain"],
@@ -237,19 +238,32 @@ export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
         ? "Cannot use ACME without -acme-email: the authority's terms are agreed to by it"
         : undefined,
   },
-  ...(["tlsClientCa", "tlsRevoked", "acmeCa"] as const).map((name): Check<CloudListenSettings> => ({
+  ...(["tlsClientCa", "acmeCa"] as const).map((name): Check<CloudListenSettings> => ({
     settings: [name],
     severity: "error",
-    test: ({ [name]: path }) =>
-      path === "" ? undefined : fileProblem(path, { isOfCertificates: name !== "tlsRevoked" }),
+    test: ({ [name]: path }) => path === "" ? undefined : authoritiesProblem(path),
   })),
 ];
 
-function fileProblem(path: string, { isOfCertificates }: { isOfCertificates: boolean }): string | undefined {
-  let text = "";
-  const reason = reasonOf(() => text = Deno.readTextFileSync(path));
-  if (reason !== undefined) return `Cannot read "${path}": ${reason}`;
-  return isOfCertificates && !/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/.test(text)
-    ? `Cannot use "${path}": there is no certificate (PEM) in it`
-    : undefined;
+/** What must be in the files by which boats are known: read as the server reads them. */
+export const cloudTrustChecks: readonly LateCheck<CloudListenSettings>[] = [
+  {
+    settings: ["tlsClientCa"],
+    test: async ({ tlsClientCa }) =>
+      tlsClientCa === "" ? undefined : await failureOf(readClientAuthorities(tlsClientCa)),
+  },
+  {
+    settings: ["tlsRevoked", "tlsClientCa"],
+    test: async ({ tlsRevoked: path, tlsClientCa }) => {
+      if (path === "") return undefined;
+      // Bad authorities are told for themselves.
+      const authorities = await readClientAuthorities(tlsClientCa).catch(() => "");
+      return await failureOf(readRevoked(path, authorities));
+    },
+  },
+];
+
+/** Why work fails, or nothing. */
+async function failureOf(work: Promise<unknown>): Promise<string | undefined> {
+  return await work.then(() => undefined, errorText);
 }

@@ -1,6 +1,11 @@
 import { BOAT_DEFAULTS, CLOUD_DEFAULTS } from "@vessel/gateway";
 import { authOptions, type AuthSettings, tokenChecks } from "./auth_options.ts";
-import { cloudListenChecks, cloudListenOptions, type CloudListenSettings } from "./cloud_listen_options.ts";
+import {
+  cloudListenChecks,
+  cloudListenOptions,
+  type CloudListenSettings,
+  cloudTrustChecks,
+} from "./cloud_listen_options.ts";
 import {
   fileOptions,
   type FileSettings,
@@ -12,7 +17,7 @@ import {
 } from "./common_options.ts";
 import { journalFileChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
 import { duration, integer, powerOfTwo, size, text } from "./option_types.ts";
-import type { Check, Options } from "./options.ts";
+import type { Check, LateCheck, Options } from "./options.ts";
 import { sessionOptions, type SessionSettings } from "./session_options.ts";
 
 /** Settings of the cloud server. */
@@ -203,3 +208,6 @@ export const cloudChecks: readonly Check<CloudSettings>[] = [
   ...journalFileChecks,
   ...tokenChecks,
 ];
+
+/** Those whose answer takes time. */
+export const cloudLateChecks: readonly LateCheck<CloudSettings>[] = cloudTrustChecks;

@@ -13,7 +13,7 @@ import {
   INSECURE_GRPC_LISTEN,
   SINGLE_LISTEN,
 } from "./cloud_listen_options.ts";
-import { CLOUD_CONFIG_NAME, cloudChecks, cloudOptions, type CloudSettings } from "./cloud_options.ts";
+import { CLOUD_CONFIG_NAME, cloudChecks, cloudLateChecks, cloudOptions, type CloudSettings } from "./cloud_options.ts";
 import type { CommandFile } from "./dispatch.ts";
 import { retentionOf } from "./journal_options.ts";
 import { type Program, type Running, serve } from "./program.ts";
@@ -25,6 +25,7 @@ const serverProgram: Program<CloudSettings> = {
   summary: "serves boats that replicate to it, and everybody who asks for what they have sent",
   options: cloudOptions,
   checks: cloudChecks,
+  lateChecks: cloudLateChecks,
   configName: CLOUD_CONFIG_NAME,
 };
 

@@ -1,7 +1,7 @@
 import type { Filter } from "@vessel/gateway";
 import { boolean, duration, integer, list, powerOfTwo, text } from "./option_types.ts";
 import type { Check, Options } from "./options.ts";
-import { reasonOf, tlsPairProblem } from "./tls_pair.ts";
+import { authoritiesProblem, reasonOf, tlsPairProblem } from "./tls_pair.ts";
 
 /** Settings of publishing to an MQTT broker. */
 export interface MqttOptionSettings {
@@ -226,7 +226,7 @@ export const mqttChecks: readonly Check<MqttOptionSettings>[] = [
       mqttBroker === "" && isGiven(name) ? "Not used: without -mqtt-broker nothing is published" : undefined,
   })),
   {
-    settings: ["mqttPassword", "mqttPasswordFile"],
+    settings: ["mqttPasswordFile", "mqttPassword"],
     severity: "error",
     test: ({ mqttPassword, mqttPasswordFile }) => {
       if (mqttPasswordFile === "") return undefined;
@@ -245,7 +245,7 @@ export const mqttChecks: readonly Check<MqttOptionSettings>[] = [
   {
     settings: ["mqttCaFile"],
     severity: "error",
-    test: ({ mqttCaFile }) => mqttCaFile === "" ? undefined : reasonOf(() => readAuthorities(mqttCaFile)),
+    test: ({ mqttCaFile }) => mqttCaFile === "" ? undefined : authoritiesProblem(mqttCaFile),
   },
   {
     settings: ["mqttCert", "mqttKey"],
@@ -284,7 +284,7 @@ export function mqttOf(settings: MqttOptionSettings): MqttConfiguration | undefi
     qos: settings.mqttQos === 0 ? 0 : settings.mqttQos === 1 ? 1 : 2,
     ...(mqttUsername !== "" && { username: mqttUsername }),
     ...(password !== "" && { password }),
-    ...(mqttCaFile !== "" && { ca: readAuthorities(mqttCaFile) }),
+    ...(mqttCaFile !== "" && { ca: Deno.readTextFileSync(mqttCaFile) }),
     ...(mqttCert !== "" && { cert: Deno.readTextFileSync(mqttCert), key: Deno.readTextFileSync(mqttKey) }),
     bufferFrames: settings.mqttBufferFrames,
     retryMs: settings.mqttRetryMs,
@@ -333,10 +333,4 @@ function readPassword(path: string): string {
   const [password = ""] = Deno.readTextFileSync(path).split(/\r?\n/);
   if (password === "") throw new RangeError(`Cannot use the password file "${path}": its first line is empty`);
   return password;
-}
-
-function readAuthorities(path: string): string {
-  const pem = Deno.readTextFileSync(path);
-  if (pem.includes("-----BEGIN CERTIFICATE-----")) return pem;
-  throw new RangeError(`Cannot use the authorities in "${path}": there is no certificate in it`);
 }

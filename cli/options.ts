@@ -1,4 +1,4 @@
-import { nearest } from "./nearest.ts";
+import { hint } from "./nearest.ts";
 
 /** Variables of the environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -59,6 +59,12 @@ export interface Check<S> {
   severity: "error" | "warning";
   /** Answers what is wrong, or nothing. `isGiven` tells a given setting from a default. */
   test(settings: S, isGiven: (name: keyof S & string) => boolean): string | undefined;
+}
+
+/** A rule whose answer takes time, such as one that makes of files what the program will make of them. */
+export interface LateCheck<S> extends Pick<Check<S>, "settings"> {
+  /** Answers what is wrong, an error, or nothing. */
+  test(settings: S): Promise<string | undefined>;
 }
 
 /** Something wrong with the settings. */
@@ -166,6 +172,31 @@ export function resolveSettings<S>(
   return { outcomes: complete, problems, settings: failed ? undefined : values as S };
 }
 
+/** The same after rules that take time; one is skipped when there is an error already in the setting that it blames. */
+export async function resolveLate<S>(
+  table: Options<S>,
+  { resolution, checks }: { resolution: Resolution<S>; checks: readonly LateCheck<S>[] },
+): Promise<Resolution<S>> {
+  const { outcomes } = resolution;
+  const problems = [...resolution.problems];
+  const values: Partial<S> = {};
+  const take = <K extends keyof S & string>(name: K) => {
+    const outcome = outcomes[name];
+    if (outcome.ok) values[name] = outcome.value;
+  };
+  settingNames(table).forEach(take);
+  for (const { settings, test } of checks) {
+    const [blamed] = settings;
+    const { name } = table[blamed];
+    const isWrong = problems.some((problem) => problem.severity === "error" && problem.name === name);
+    if (isWrong || !settings.every((each) => outcomes[each].ok)) continue;
+    const message = await test(values as S);
+    if (message !== undefined) problems.push({ severity: "error", name, source: outcomes[blamed].source, message });
+  }
+  const failed = problems.some(({ severity }) => severity === "error");
+  return { outcomes, problems, settings: failed ? undefined : resolution.settings };
+}
+
 /** `flag -port`, `environment VBG_PORT`, `config key "port"` or `default`. */
 export function describeSource(source: Source): string {
   switch (source.from) {
@@ -201,7 +232,7 @@ function flagsByName<S>(table: Options<S>): Map<string, Option<unknown>> {
 }
 
 function unknownFlag(name: string, known: Iterable<string>): string {
-  return `Unknown flag -${name}: did you mean -${nearest(name, known)}?`;
+  return `Unknown flag -${name}${hint(name, { known, prefix: "-" })}`;
 }
 
 /** Reads one setting from the strongest place that gives it. */

@@ -10,7 +10,7 @@ import {
 import { parseAddress } from "@vessel/gateway/settings";
 import { boolean, duration, integer, text } from "./option_types.ts";
 import type { Check, Options } from "./options.ts";
-import { reasonOf, tlsPairProblem } from "./tls_pair.ts";
+import { authoritiesProblem, reasonOf, tlsPairProblem } from "./tls_pair.ts";
 
 /** Settings of replication. */
 export interface ReplicationSettings {
@@ -171,10 +171,7 @@ export const replicationChecks: readonly Check<ReplicationSettings & { interface
   {
     settings: ["replicationTlsCa"],
     severity: "error",
-    test: ({ replicationTlsCa: ca }) => {
-      const reason = ca === "" ? undefined : reasonOf(() => new X509Certificate(Deno.readTextFileSync(ca)));
-      return reason && `Cannot use the authority's certificate "${ca}": ${reason}`;
-    },
+    test: ({ replicationTlsCa: ca }) => ca === "" ? undefined : authoritiesProblem(ca),
   },
   {
     settings: ["replicationTlsCert", "replicationInstanceId", "replicationTlsKey"],

@@ -3,10 +3,12 @@ import { type ConfigFile, configPlaces, loadConfigFile } from "./config_file.ts"
 import {
   type Check,
   type Environment,
+  type LateCheck,
   type Options,
   type Problem,
   readOption,
   type Resolution,
+  resolveLate,
   resolveSettings,
 } from "./options.ts";
 
@@ -14,6 +16,8 @@ import {
 export interface SettingsSubject<S extends ProgramSettings & Partial<FileSettings>> {
   options: Options<S>;
   checks: readonly Check<S>[];
+  /** Those whose answer takes time. */
+  lateChecks?: readonly LateCheck<S>[];
   /** Name of the configuration file that is looked for without `-config`; left out: none is read. */
   configName?: string;
 }
@@ -37,14 +41,17 @@ export interface Loaded<S> {
 
 /** Reads the configuration file and every setting. `configPath` is a file that must be there, whatever `-config` says. */
 export async function loadSettings<S extends ProgramSettings & Partial<FileSettings>>(
-  { options, checks, configName }: SettingsSubject<S>,
+  { options, checks, lateChecks = [], configName }: SettingsSubject<S>,
   { flags, environment, configPath }: Given & { configPath?: string | undefined },
 ): Promise<Loaded<S>> {
   const named = configName === undefined ? undefined : readOption(options.config, { flags, environment });
   const path = configPath ?? (named?.ok ? named.value : undefined);
   const places = configName === undefined ? [] : configPlaces(configName);
   const file = await loadConfigFile(options, { path, places });
-  const resolution = resolveSettings(options, { flags, environment, config: file.values, checks });
+  const resolution = await resolveLate(options, {
+    resolution: resolveSettings(options, { flags, environment, config: file.values, checks }),
+    checks: lateChecks,
+  });
   const settings = file.problems.length === 0 ? resolution.settings : undefined;
   return { file, resolution, problems: [...file.problems, ...resolution.problems], settings };
 }

@@ -1,5 +1,6 @@
 /**
- * What programs do with a cloud's files while no cloud runs: certificates are made and listed, a boat's state is read.
+ * What programs do with a cloud's files while no cloud runs: certificates are made, listed and judged, a boat's state is
+ * read.
  *
  * @module
  */
@@ -19,7 +20,9 @@ export {
   type IssuedCertificate,
   type IssueOptions,
   parseState,
+  readClientAuthorities,
   readIssued,
+  readRevoked,
   type ReceivedRecord,
   STATE_FILE,
 } from "./cloud/mod.ts";

@@ -49,12 +49,7 @@ export class ClientAuthorities {
    * @throws {AuthoritiesError} there is none, or it cannot be used
    */
   static async open(options: ClientAuthoritiesOptions): Promise<ClientAuthorities> {
-    const { path } = options;
-    try {
-      return new ClientAuthorities(await parse(await readText(fileAt(path))), options);
-    } catch (error) {
-      throw new AuthoritiesError(`Cannot use the authorities of clients "${path}": ${errorText(error)}`);
-    }
+    return new ClientAuthorities(await read(options.path), options);
   }
 
   /** Their certificates, PEM, as a TLS server names them to clients. */
@@ -112,6 +107,23 @@ export class ClientAuthorities {
     this.#content = content;
     this.#log.info("authorities of clients replaced", { expires: new Date(content.expiresMs).toISOString() });
     for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+/**
+ * The certificates of authorities of a file, PEM, judged as a cloud does that starts with it.
+ *
+ * @throws {AuthoritiesError} there is none, or it cannot be used
+ */
+export async function readClientAuthorities(path: string): Promise<string> {
+  return (await read(path)).pem;
+}
+
+async function read(path: string): Promise<Content> {
+  try {
+    return await parse(await readText(fileAt(path)));
+  } catch (error) {
+    throw new AuthoritiesError(`Cannot use the authorities of clients "${path}": ${errorText(error)}`);
   }
 }
 

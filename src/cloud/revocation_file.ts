@@ -17,6 +17,12 @@ const LOOK_EVERY_MS = 1000;
 /** About 300 000 lines. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
+/** What is in a file that can be used. */
+interface Content {
+  text: string;
+  serials: ReadonlySet<string>;
+}
+
 /** The revoked certificates, kept as fresh as their file. A file that cannot be used leaves the old list in use. */
 export class RevocationFile {
   readonly #file: AtomicFile;
@@ -28,10 +34,7 @@ export class RevocationFile {
   #fault: string | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  private constructor(
-    { path, authorities, log }: RevocationFileOptions,
-    { text, serials }: { text: string; serials: ReadonlySet<string> },
-  ) {
+  private constructor({ path, authorities, log }: RevocationFileOptions, { text, serials }: Content) {
     this.#file = fileAt(path);
     this.#authorities = authorities;
     this.#log = log;
@@ -46,15 +49,7 @@ export class RevocationFile {
    */
   static async open(options: RevocationFileOptions): Promise<RevocationFile> {
     const { path, authorities } = options;
-    try {
-      const text = await readText(fileAt(path));
-      return new RevocationFile(options, {
-        text,
-        serials: await parseRevocations(text, { authorities: authorities() }),
-      });
-    } catch (error) {
-      throw new RevocationError(`Cannot use the list of revoked certificates "${path}": ${errorText(error)}`);
-    }
+    return new RevocationFile(options, await read(path, authorities()));
   }
 
   /** Why the file as it is now cannot be used; nothing when it can. */
@@ -112,6 +107,25 @@ export class RevocationFile {
     this.#serials = serials;
     this.#log.info("list of revoked certificates replaced", { certificates: serials.size });
     for (const listener of this.#listeners) listener();
+  }
+}
+
+/**
+ * The serial numbers of a list of revoked certificates, judged as a cloud does that starts with it.
+ *
+ * @param authorities certificates (PEM) of those who may sign lists
+ * @throws {RevocationError} there is none, or it cannot be used
+ */
+export async function readRevoked(path: string, authorities: string): Promise<ReadonlySet<string>> {
+  return (await read(path, authorities)).serials;
+}
+
+async function read(path: string, authorities: string): Promise<Content> {
+  try {
+    const text = await readText(fileAt(path));
+    return { text, serials: await parseRevocations(text, { authorities }) };
+  } catch (error) {
+    throw new RevocationError(`Cannot use the list of revoked certificates "${path}": ${errorText(error)}`);
   }
 }
 

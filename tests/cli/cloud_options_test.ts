@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { cloudChecks, cloudOptions } from "../../cli/cloud_options.ts";
+import { cloudChecks, cloudLateChecks, cloudOptions } from "../../cli/cloud_options.ts";
 import { flattenConfig, parseHocon } from "../../cli/hocon.ts";
 import { parseCommandLine, resolveSettings } from "../../cli/options.ts";
+import { loadSettings } from "../../cli/settings.ts";
+import { Authority, formatRevocations, initAuthority } from "../../src/cloud/mod.ts";
+import { systemClock } from "../../src/base/mod.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
@@ -15,6 +18,14 @@ function read(...args: string[]) {
   assert.equal(error, undefined);
   const { settings, problems } = resolveSettings(cloudOptions, { flags, checks: cloudChecks });
   return { settings, errors: problems.map(({ message }) => message) };
+}
+
+/** The errors that are blamed on a flag, with what only files tell. */
+async function errorsOf(flag: string, ...args: string[]): Promise<string[]> {
+  const { flags } = parseCommandLine(args, cloudOptions);
+  const subject = { options: cloudOptions, checks: cloudChecks, lateChecks: cloudLateChecks };
+  const { problems } = await loadSettings(subject, { flags, environment: {} });
+  return problems.filter(({ name }) => `-${name}` === flag).map(({ message }) => message);
 }
 
 Deno.test("without certificates a cloud says how to make them, and without an authority the same", () => {
@@ -66,29 +77,63 @@ Deno.test(
     }),
 );
 
-Deno.test("a file of authorities that is not there is told, and so is one of revoked certificates", () => {
+Deno.test("a file of authorities that is not there is told, and so is one of revoked certificates", async () => {
   for (const flag of ["-tls-client-ca", "-tls-revoked", "-acme-ca"]) {
     assert.match(
-      read(flag, "/nowhere/ca.pem").errors.join("\n"),
-      /Cannot read "\/nowhere\/ca.pem": .*(No such file|permission|read access)/i,
+      (await errorsOf(flag, flag, "/nowhere/ca.pem")).join("\n"),
+      /^Cannot use .* "\/nowhere\/ca.pem": .*(no such file|permission|read access)/i,
       flag,
     );
   }
 });
 
 Deno.test(
-  "a file of authorities without a certificate in it is told before the cloud starts",
+  "files of authorities that are none are told before the cloud starts",
   FILES,
   () =>
     inFolder(async (folder) => {
-      const path = `${folder}/key.pem`;
-      await Deno.writeTextFile(path, "-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n");
-      for (const flag of ["-tls-client-ca", "-acme-ca"]) {
-        assert.match(
-          read(flag, path).errors.join("\n"),
-          /Cannot use ".*key.pem": there is no certificate \(PEM\) in it/,
-        );
+      const path = `${folder}/ca.pem`;
+      const wrap = (label: string, text: string) => `-----BEGIN ${label}-----\n${text}\n-----END ${label}-----\n`;
+      for (
+        const [text, reason] of [
+          ["garbage", "there is no certificate"],
+          [wrap("PRIVATE KEY", "MC4="), "there is no certificate"],
+          [wrap("CERTIFICATE", "MC4="), "a certificate in it cannot be read"],
+        ] as const
+      ) {
+        await Deno.writeTextFile(path, text);
+        for (const flag of ["-tls-client-ca", "-acme-ca"]) {
+          const [error = "", ...others] = await errorsOf(flag, flag, path);
+          assert.match(error, new RegExp(`^Cannot use the authorities .*ca.pem": ${reason}`));
+          assert.deepEqual(others, []);
+        }
       }
+    }),
+);
+
+Deno.test(
+  "authorities of boats must be authorities, and a list of revoked certificates must be one that the cloud reads",
+  FILES,
+  () =>
+    inFolder(async (folder) => {
+      await initAuthority(`${folder}/ca`, { name: "fleet", days: 30, clock: systemClock });
+      using authority = await Authority.open(`${folder}/ca`, { clock: systemClock });
+      const boat = await authority.issueBoat("aurora", { days: 9, isForced: false });
+      assert.match(
+        (await errorsOf("-tls-client-ca", "-tls-client-ca", boat.certPath)).join(),
+        /^Cannot use the authorities of clients ".*cert.pem": .*"CN=aurora" is not that of an authority$/,
+      );
+      const path = `${folder}/revoked`;
+      const errors = () => errorsOf("-tls-revoked", "-tls-client-ca", boat.caPath, "-tls-revoked", path);
+      await Deno.writeTextFile(path, formatRevocations([{ serial: "0a3f", name: "aurora", revokedMs: 0 }]));
+      assert.deepEqual(await errors(), []);
+      await Deno.writeTextFile(path, "0a3f\nstolen laptop\n");
+      assert.deepEqual(await errors(), [
+        `Cannot use the list of revoked certificates "${path}": line 2 is no serial number: "stolen laptop"`,
+      ]);
+      await Deno.writeTextFile(path, "-----BEGIN X509 CRL-----\nMC4=\n-----END X509 CRL-----\n");
+      assert.match((await errors()).join(), /^Cannot use the list of revoked certificates ".*": it cannot be read/);
+      assert.match(read("-insecure", "-tls-revoked", path).errors.join(), /Cannot use -insecure with certificates/);
     }),
 );
 

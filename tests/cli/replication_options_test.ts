@@ -100,7 +100,7 @@ Deno.test("files that cannot be used, or are another boat's, are refused with th
       /not the one of the certificate/,
     );
     assert.match(problemsOf([...HERE, ...files(own.certPath, "")])[0] ?? "", /without -replication-tls-key/);
-    assert.match(problemsOf([...HERE, ...files(own.certPath, own.keyPath, own.keyPath)])[0] ?? "", /authority/);
+    assert.match(problemsOf([...HERE, ...files(own.certPath, own.keyPath, own.keyPath)])[0] ?? "", /authorities in/);
     assert.deepEqual(problemsOf([...HERE, ...files(other.certPath, other.keyPath)]), [
       `error: The certificate "${other.certPath}" is for "borealis", and -replication-instance-id is "aurora"`,
     ]);
