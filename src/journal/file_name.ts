@@ -3,6 +3,11 @@ export const JOURNAL_EXTENSION = ".lpj";
 
 const NAME = /^(.+)-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(?:\.(\d{3}))?Z\.lpj$/;
 
+/** The name at the end of a path. */
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
 /** Name of a file that begins at a time: `{prefix}-{YYYYMMDD}T{HHMMSS.mmm}Z.lpj`, UTC. */
 export function formatFileName(prefix: string, timeUs: number): string {
   const text = new Date(Math.floor(timeUs / 1000)).toISOString();

@@ -5,7 +5,7 @@ import { type BlockPlace, type BlockRange, BlockTable, isWanted } from "./block_
 import { BlockError } from "./errors.ts";
 import { readFileAt, readingAhead } from "./file_index.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "./file_layout.ts";
-import { JOURNAL_EXTENSION } from "./file_name.ts";
+import { JOURNAL_EXTENSION, nameOf } from "./file_name.ts";
 import {
   byFirstBlock,
   compareNumbers,
@@ -49,6 +49,8 @@ export class JournalIndex {
   readonly #loading = new Map<FileEntry, { table: Promise<BlockTable>; written: WrittenBlock[] }>();
   /** What was written since each reader began. */
   readonly #readers = new Set<WrittenBlock[]>();
+  /** Paths of files that the disk did not give: what is in them nobody knows now. */
+  readonly #unread = new Set<string>();
   readonly #told = new Set<string>();
   #order: { runs: FileEntry[][]; byTime: FileEntry[] } | undefined;
   #damagedBlocks = 0;
@@ -180,6 +182,7 @@ export class JournalIndex {
     this.#readers.add(news);
     try {
       const places: PlacedBlock[] = [];
+      for (const path of [...this.#unread]) if (!this.#files.has(nameOf(path))) await this.#addFile(path);
       for await (const located of this.#locate(range)) {
         places.push(placed(located));
         if (places.length % PLACES_A_TURN === 0) await turn();
@@ -187,7 +190,7 @@ export class JournalIndex {
       for (const located of this.#locateWritten(news)) {
         if (located.file.header.epochWord === range.epochWord) places.push(placed(located));
       }
-      return { places, unwritten: this.#unwritten() };
+      return { places, unwritten: this.#unwritten(), isComplete: this.#unread.size === 0 };
     } finally {
       this.#readers.delete(news);
     }
@@ -236,16 +239,14 @@ export class JournalIndex {
       const block = await reader.read(file.path, place);
       return isWanted(block, { epochWord, range }) ? seen.fresh(block, epochWord) : [];
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) {
-        this.#forget(file);
-        return this.#tellGone(file);
-      }
+      if (error instanceof Deno.errors.NotFound) return this.#tellGone(file);
       this.#tellDamage(file, place.offset, error);
       return [];
     }
   }
 
   async #addFile(path: string): Promise<void> {
+    this.#unread.delete(path);
     try {
       const head = await this.#readHead(path);
       if (head?.first) return void this.#add(path, { ...head, first: head.first, isWritten: false });
@@ -259,6 +260,7 @@ export class JournalIndex {
       }
       this.#log.warn("journal file passed over", { path, reason: "it has no whole block" });
     } catch (error) {
+      if (!(error instanceof BlockError || error instanceof Deno.errors.NotFound)) this.#unread.add(path);
       this.#log.warn("journal file passed over", { path, reason: errorText(error) });
     }
   }
@@ -282,6 +284,7 @@ export class JournalIndex {
   }
 
   #forget(file: FileEntry): void {
+    this.#unread.delete(file.path);
     file.isGone = true;
     file.table = undefined;
     this.#placed.delete(file);
@@ -327,14 +330,16 @@ export class JournalIndex {
         fileBytes: size,
       });
       for (const block of written) table.addWritten(block);
+      this.#unread.delete(file.path);
       this.#tellFaults(file, faults);
       if (!file.isGone) this.#keep(file, table);
       return table;
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) {
-        this.#forget(file);
-        this.#tellGone(file);
-      } else this.#log.warn("journal file cannot be read", { path: file.path, reason: errorText(error) });
+      if (error instanceof Deno.errors.NotFound) this.#tellGone(file);
+      else {
+        this.#unread.add(file.path);
+        this.#log.warn("journal file cannot be read", { path: file.path, reason: errorText(error) });
+      }
       return new BlockTable();
     }
   }
@@ -371,6 +376,7 @@ export class JournalIndex {
   }
 
   #tellGone(file: FileEntry): Block[] {
+    if (!file.isGone) this.#forget(file);
     if (this.#isNews(`${file.name} gone`)) {
       this.#log.warn("journal file was deleted while it was read", { path: file.path });
     }
@@ -388,8 +394,4 @@ export class JournalIndex {
 
 function placed({ file: { path }, offset, bytes, seq }: Located): PlacedBlock {
   return { path, offset, bytes, seq };
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }

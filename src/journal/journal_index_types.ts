@@ -29,4 +29,6 @@ export interface JournalPlaces {
   places: PlacedBlock[];
   /** Those that are in no file yet, oldest first; of any run of numbers. */
   unwritten: Uint8Array<ArrayBuffer>[];
+  /** False where the disk did not give a file: there may be more in it. */
+  isComplete: boolean;
 }

@@ -128,8 +128,13 @@ export class BackfillPlan<B extends BlockSpan> {
     return this.#settle(isAnswered);
   }
 
-  /** Frames, perhaps of a block that was to be sent, turn out to be gone. */
+  /** Frames, perhaps of a block that was to be sent, turn out to be gone; or not to be found, where not all is known. */
   lose({ start, end }: Range, reason: string): void {
+    if (this.#index.isComplete === false) {
+      this.#cut(start, end);
+      this.#settle(({ wanted }) => wanted.start >= start && wanted.end <= end);
+      return;
+    }
     const gone = this.#missing.intersect(new Ranges([{ start, end }]));
     for (const range of gone) this.#lost.push({ ...range, reason });
     this.#missing.remove(start, end);

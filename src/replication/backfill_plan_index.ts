@@ -12,6 +12,8 @@ export interface BlockIndex<B extends BlockSpan> {
   readonly oldestSeq: number | undefined;
   /** Up to this number, what is not found is not there. Above it, blocks may still come. */
   readonly recordedThrough: number;
+  /** False where what is not found may be there all the same: then nothing is given up. Default true. */
+  readonly isComplete?: boolean;
   /** The block with the lowest numbers that holds any of the range. */
   find(range: Range): B | undefined;
 }

@@ -6,6 +6,7 @@ import {
   compress,
   epochWordOf,
   type JournalIndex,
+  type JournalPlaces,
   type PlacedBlock,
   readBlock,
 } from "../journal/mod.ts";
@@ -65,23 +66,31 @@ interface Found {
 /** The blocks of a boat's journal that a cloud misses, by number. Nothing is unpacked before it is read. */
 export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
   readonly oldestSeq: number | undefined;
+  /** False where the disk did not give a file: what is not found may be in it. */
+  readonly isComplete: boolean;
   readonly #blocks: BlockList<ArchivedBlock>;
   readonly #epoch: string;
   readonly #reader = new BlockReader();
 
-  private constructor(blocks: BlockList<ArchivedBlock>, options: { oldestSeq: number | undefined; epoch: string }) {
+  private constructor(
+    blocks: BlockList<ArchivedBlock>,
+    { oldestSeq, isComplete, epoch }: { oldestSeq: number | undefined; isComplete: boolean; epoch: string },
+  ) {
     this.#blocks = blocks;
-    this.oldestSeq = options.oldestSeq;
-    this.#epoch = options.epoch;
+    this.oldestSeq = oldestSeq;
+    this.isComplete = isComplete;
+    this.#epoch = epoch;
   }
 
   /** Looks where the blocks are. What comes later is not in it. */
   static async open({ journal, epoch, head, holes }: BoatArchiveOptions): Promise<BoatArchive> {
     const [first] = holes;
     const spans: ArchivedBlock[] = [];
+    let isComplete = true;
     if (journal && first) {
-      const { places, unwritten } = await journal.index.places({ fromSeq: first.start, epochWord: epochWordOf(epoch) });
-      const blocks = await bySeq(places, { unwritten, epoch: epoch.toHex() });
+      const found = await journal.index.places({ fromSeq: first.start, epochWord: epochWordOf(epoch) });
+      ({ isComplete } = found);
+      const blocks = await bySeq(found, epoch.toHex());
       for (const [i, { seq, copies }] of blocks.entries()) {
         const next = blocks[i + 1];
         const end = next?.seq ?? head + 1;
@@ -90,7 +99,7 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
       }
     }
     const list = new BlockList(spans, { recordedThrough: head });
-    return new BoatArchive(list, { oldestSeq: journal?.oldestSeq, epoch: epoch.toHex() });
+    return new BoatArchive(list, { oldestSeq: journal?.oldestSeq, isComplete, epoch: epoch.toHex() });
   }
 
   get recordedThrough(): number {
@@ -172,8 +181,8 @@ async function readMemory(bytes: Uint8Array<ArrayBuffer>): Promise<Found> {
 
 /** Blocks by their first number, lowest first; those that are in no file behind those that are. */
 async function bySeq(
-  places: readonly PlacedBlock[],
-  { unwritten, epoch }: { unwritten: readonly Uint8Array<ArrayBuffer>[]; epoch: string },
+  { places, unwritten }: Pick<JournalPlaces, "places" | "unwritten">,
+  epoch: string,
 ): Promise<{ seq: number; copies: Copy[] }[]> {
   const copies = new Map<number, Copy[]>();
   const add = (seq: number, copy: Copy) => {

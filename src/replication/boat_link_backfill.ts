@@ -10,6 +10,8 @@ import type { Range, Ranges } from "./ranges.ts";
 const LOOK_EVERY_MS = 200;
 /** Waits until a block is read again that the disk did not give. */
 const READ_BACKOFF = { firstMs: 1000, capMs: 60_000 };
+/** Files that the disk did not give are looked at again after so long, milliseconds. */
+const LOOK_AGAIN_MS = 30_000;
 
 /** What a backfill tells. */
 export interface BackfillEvents {
@@ -76,6 +78,12 @@ export class BackfillSender {
       if (block) await this.#send(block, { plan, archive });
       else await this.#news(this.#unread.size > 0 ? { timeoutMs: LOOK_EVERY_MS } : {});
     }
+  }
+
+  /** Waits until it is worth to look again for what was not found. @throws what {@linkcode BackfillSender.stop} was told */
+  async rest(): Promise<void> {
+    await this.#news({ timeoutMs: LOOK_AGAIN_MS });
+    this.#throwFailure();
   }
 
   /** Ends the stream in good order; resolves when the cloud has done so, too. */

@@ -217,7 +217,10 @@ export class BoatConnection {
     while (holes.count > 0) {
       using archive = await BoatArchive.open({ journal, epoch, head: source.head, holes });
       const isNews = missing.note(await backfill.run(holes, archive));
-      holes = isNews ? await this.#tellMissing() : new Ranges();
+      if (!archive.isComplete && backfill.missingFrames > 0) {
+        await backfill.rest();
+        holes = new Ranges(backfill.holes);
+      } else holes = isNews ? await this.#tellMissing() : new Ranges();
     }
     events.toBackfill(0);
   }

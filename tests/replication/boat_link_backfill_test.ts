@@ -201,6 +201,35 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "what is in a file that the disk does not give at all is not told as lost, and comes later",
+  LINK,
+  async () => {
+    await LinkFixture.run(async (fixture) => {
+      const { cloud } = fixture;
+      const journal = await fixture.journalFolder();
+      {
+        await using _ = await record(fixture, { head: 3000, perFile: 1000 });
+      }
+      // After a start nothing is known of a file but how it begins.
+      await using boat = await fixture.boat({ journal, ringFrames: 16, firstSeq: 3001 });
+      const path = `${journal}/${journalFiles(journal)[1]}`;
+      await Deno.rename(path, `${path}.away`);
+      await Deno.mkdir(path);
+      boat.link.start();
+      await eventually("the other files", () => boat.link.status().backfill_remaining_seqs === 1000);
+      assert.deepEqual(boat.link.status().holes, [{ start: 1001, end: 2001 }]);
+      assertFrames(cloud, [...seqs(1, 1000), ...seqs(2001, 3000)]);
+      Deno.removeSync(path);
+      Deno.renameSync(`${path}.away`, path);
+      fixture.server.cut();
+      await eventually("the file on the next connection", () => cloud.frames.has(1001) && cloud.frames.has(2000));
+      assertFrames(cloud, seqs(1, 3000));
+      assert.deepEqual(boat.link.status().lost, []);
+    });
+  },
+);
+
 Deno.test("frames that could not be recorded are told as lost", LINK, async () => {
   await LinkFixture.run(async (fixture) => {
     const { cloud } = fixture;
