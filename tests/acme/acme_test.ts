@@ -7,8 +7,9 @@ import { TestAuthority } from "../support/certificates.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
+import { freePort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
-import { freePort, Pebble } from "../support/pebble.ts";
+import { Pebble } from "../support/pebble.ts";
 
 const PEBBLE = needs({
   permissions: ["env", "net", "write", "sys"],

@@ -1,5 +1,5 @@
 /** How long a condition may take before a test gives up; generous, because no test is about speed. */
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 const LOOK_EVERY_MS = 5;
 
 /**

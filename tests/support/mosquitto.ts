@@ -1,5 +1,6 @@
 import { eventually } from "./eventually.ts";
 import type { CertificateFiles } from "./certificates.ts";
+import { HeldPort } from "./held_port.ts";
 
 /** How a broker is set up. */
 export interface MosquittoOptions {
@@ -25,12 +26,15 @@ export interface MqttMessage {
 /** Debian's MQTT broker as a process of its own, on 127.0.0.1. */
 export class Mosquitto implements AsyncDisposable {
   readonly port: number;
+  /** Held by this one, unless it was told its port. */
+  readonly #held: HeldPort | undefined;
   readonly #process: Deno.ChildProcess;
   readonly #logging: Promise<void>;
   #log = "";
 
-  private constructor(port: number, config: string) {
+  private constructor({ port, held, config }: { port: number; held: HeldPort | undefined; config: string }) {
     this.port = port;
+    this.#held = held;
     this.#process = new Deno.Command("mosquitto", {
       args: ["-v", "-c", config],
       stdin: "null",
@@ -42,10 +46,11 @@ export class Mosquitto implements AsyncDisposable {
 
   /** Starts it, with its files in a folder; it listens when this resolves. */
   static async start(folder: string, options: MosquittoOptions = {}): Promise<Mosquitto> {
-    const port = options.port ?? freePort();
+    const held = options.port === undefined ? HeldPort.take() : undefined;
+    const port = options.port ?? held!.port;
     const config = `${folder}/mosquitto-${port}.conf`;
     await Deno.writeTextFile(config, await configOf(folder, { ...options, port }));
-    const broker = new Mosquitto(port, config);
+    const broker = new Mosquitto({ port, held, config });
     await eventually("mosquitto runs", () => broker.log.includes("running"));
     return broker;
   }
@@ -68,6 +73,7 @@ export class Mosquitto implements AsyncDisposable {
     }
     await this.#process.status;
     await this.#logging;
+    this.#held?.[Symbol.dispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -130,14 +136,6 @@ export class MqttSubscriber implements AsyncDisposable {
       }
     }
   }
-}
-
-/** A port that nobody listens on just now. */
-export function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
-  return port;
 }
 
 async function configOf(folder: string, options: MosquittoOptions & { port: number }): Promise<string> {

@@ -2,6 +2,7 @@ import { get } from "node:https";
 import { TestAuthority } from "./certificates.ts";
 import { Child } from "./child.ts";
 import { eventually } from "./eventually.ts";
+import { HeldPort } from "./held_port.ts";
 
 /** How an authority is made. */
 export interface PebbleOptions {
@@ -11,18 +12,12 @@ export interface PebbleOptions {
   refusedNonces?: number;
 }
 
-/** A port that nobody has at the moment. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
-
 /** The authority `pebble`, which gives out certificates by ACME, and its own DNS, where all names are 127.0.0.1. */
 export class Pebble implements AsyncDisposable {
   /** Where it looks for pages, whatever the domain. */
-  readonly httpPort = freePort();
+  readonly httpPort: number;
   /** Where it looks for certificates, whatever the domain. */
-  readonly tlsPort = freePort();
+  readonly tlsPort: number;
   readonly directoryUrl: string;
   /** Who stands behind its own HTTPS, PEM. */
   readonly ca: string;
@@ -33,6 +28,7 @@ export class Pebble implements AsyncDisposable {
   private constructor(
     { ca, stack, ports }: { ca: string; stack: AsyncDisposableStack; ports: [number, number, number] },
   ) {
+    [this.httpPort, this.tlsPort] = [stack.use(HeldPort.take()).port, stack.use(HeldPort.take()).port];
     this.ca = ca;
     this.#stack = stack;
     const [port, managementPort, dnsManagementPort] = ports;
@@ -42,11 +38,12 @@ export class Pebble implements AsyncDisposable {
   }
 
   static async start(folder: string, { validityS = 3600, refusedNonces = 0 }: PebbleOptions = {}): Promise<Pebble> {
-    const [port, managementPort, dnsPort, dnsManagementPort] = [freePort(), freePort(), freePort(), freePort()];
     await Deno.mkdir(`${folder}/pebble`);
     const authority = await TestAuthority.make(`${folder}/pebble`);
     const { certPath, keyPath } = await authority.issue("pebble");
     const stack = new AsyncDisposableStack();
+    const take = () => stack.use(HeldPort.take()).port;
+    const [port, managementPort, dnsPort, dnsManagementPort] = [take(), take(), take(), take()];
     const pebble = new Pebble({ ca: authority.pem, stack, ports: [port, managementPort, dnsManagementPort] });
     const config = {
       listenAddress: `127.0.0.1:${port}`,

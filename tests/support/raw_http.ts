@@ -1,5 +1,5 @@
 /** A reply that has not ended by then will not end. */
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 /** What came back, nothing decoded but the chunks. */
 export interface RawReply {

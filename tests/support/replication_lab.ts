@@ -4,6 +4,7 @@ import { systemClock } from "../../src/base/mod.ts";
 import { Authority, initAuthority } from "../../src/cloud/mod.ts";
 import { Cable } from "./cable.ts";
 import { eventually, pause } from "./eventually.ts";
+import { HeldPort } from "./held_port.ts";
 import { TestProgram } from "./program.ts";
 import { BusFeed } from "./replication_feed.ts";
 import { TcpProxy } from "./tcp_proxy.ts";
@@ -77,11 +78,13 @@ export class ReplicationLab implements AsyncDisposable {
   readonly #id: string;
   readonly #dataDirectory: string;
   readonly #urls: Record<Side, string>;
+  /** Programs come back to their ports. */
+  readonly #ports: readonly HeldPort[];
   readonly #http: Deno.HttpClient;
   readonly #programs: Partial<Record<Side, TestProgram>> = {};
   readonly #logs: Record<Side, string[]> = { boat: [], cloud: [] };
 
-  private constructor({ feed, proxy, cable, folder, flags, id, dataDirectory, urls, ca }: {
+  private constructor({ feed, proxy, cable, folder, flags, id, dataDirectory, urls, ports, ca }: {
     feed: BusFeed;
     proxy: TcpProxy;
     cable: Cable | undefined;
@@ -90,6 +93,7 @@ export class ReplicationLab implements AsyncDisposable {
     id: string;
     dataDirectory: string;
     urls: Record<Side, string>;
+    ports: readonly HeldPort[];
     ca: string;
   }) {
     this.feed = feed;
@@ -100,6 +104,7 @@ export class ReplicationLab implements AsyncDisposable {
     this.#id = id;
     this.#dataDirectory = dataDirectory;
     this.#urls = urls;
+    this.#ports = ports;
     this.#http = Deno.createHttpClient({ caCerts: [ca] });
   }
 
@@ -110,8 +115,9 @@ export class ReplicationLab implements AsyncDisposable {
     const { dataDirectory = `${folder}/cloud` } = options;
     const certificates = await makeCertificates(`${folder}/ca`, id);
     await prepare?.(folder);
-    const grpcPort = freePort();
-    const httpPorts = { boat: freePort(), cloud: freePort() };
+    const held = { grpc: HeldPort.take(), boat: HeldPort.take(), cloud: HeldPort.take() };
+    const grpcPort = held.grpc.port;
+    const httpPorts = { boat: held.boat.port, cloud: held.cloud.port };
     const cable = options.hasCable ? await Cable.lay(grpcPort) : undefined;
     const doors = ports === "single"
       ? ["-listen", `127.0.0.1:${grpcPort}`]
@@ -140,7 +146,8 @@ export class ReplicationLab implements AsyncDisposable {
       ],
     };
     const ca = await Deno.readTextFile(certificates.server.caPath);
-    const lab = new ReplicationLab({ feed, proxy, cable, folder, flags, id, dataDirectory, urls, ca });
+    const parts = { feed, proxy, cable, folder, flags, id, dataDirectory, urls, ports: Object.values(held), ca };
+    const lab = new ReplicationLab(parts);
     try {
       await lab.begin("cloud");
       await lab.begin("boat");
@@ -278,6 +285,7 @@ export class ReplicationLab implements AsyncDisposable {
     await this.proxy[Symbol.asyncDispose]();
     await this.cable?.[Symbol.asyncDispose]();
     this.#http.close();
+    for (const port of this.#ports) port[Symbol.dispose]();
     await Deno.remove(this.folder, { recursive: true });
   }
 }
@@ -292,10 +300,4 @@ async function makeCertificates(directory: string, id: string) {
   using authority = await Authority.open(directory, { clock: systemClock });
   const server = await authority.issueServer({ hosts: ["localhost"], ips: ["127.0.0.1"] }, validity);
   return { server, boat: await authority.issueBoat(id, validity) };
-}
-
-/** A port that nobody uses now. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
