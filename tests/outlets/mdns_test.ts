@@ -5,6 +5,7 @@ import { MdnsAnnouncer, type MdnsOptions } from "../../src/outlets/mdns.ts";
 import { findBoats } from "../../src/outlets/mdns_browse.ts";
 import { openMulticast } from "../../src/outlets/mdns_socket.ts";
 import { eventually } from "../support/eventually.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 
@@ -15,20 +16,13 @@ const FAST = { retry: { firstMs: 20, capMs: 20 }, lookMs: 20 };
 /** A network of the test's own: the machine alone, and a port that nobody else has. */
 class Sea implements AsyncDisposable {
   readonly multicast: { port: number; interface: string };
+  readonly #held = HeldPort.take();
   readonly lines: string[] = [];
   readonly #boats: MdnsAnnouncer[] = [];
   readonly #log = new Logger({ level: "debug", write: (line) => this.lines.push(line) });
 
-  private constructor(port: number) {
-    this.multicast = { port, interface: LOOPBACK };
-  }
-
-  static async make(): Promise<Sea> {
-    const socket = createSocket("udp4");
-    await new Promise<void>((resolve) => socket.bind(0, LOOPBACK, resolve));
-    const { port } = socket.address();
-    await new Promise<void>((resolve) => socket.close(() => resolve()));
-    return new Sea(port);
+  constructor() {
+    this.multicast = { port: this.#held.port, interface: LOOPBACK };
   }
 
   add(options: Partial<MdnsOptions> = {}): MdnsAnnouncer {
@@ -51,12 +45,18 @@ class Sea implements AsyncDisposable {
     return (await findBoats({ multicast: this.multicast, timeoutMs: 300 })).map(({ name }) => name);
   }
 
+  /** Waits until these boats are found, and no others. */
+  async finds(...names: string[]): Promise<void> {
+    await eventually(names.join(), async () => (await this.names()).join() === names.join());
+  }
+
   count(pattern: RegExp): number {
     return this.lines.filter((line) => pattern.test(line)).length;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const boat of this.#boats) await boat.stop();
+    this.#held[Symbol.dispose]();
   }
 }
 
@@ -64,7 +64,7 @@ const nameOf = ({ state }: MdnsAnnouncer) => state.type === "announced" ? state.
 const isNamed = (boat: MdnsAnnouncer) => eventually("the announcement", () => nameOf(boat));
 
 Deno.test("a boat is found by its name with all that it says of itself", NEEDS, async () => {
-  await using sea = await Sea.make();
+  await using sea = new Sea();
   await isNamed(sea.add({ instance: "boat-7", tls: true, listening: { hostname: "0.0.0.0", port: 4443 } }));
   for (const name of ["aurora", "AURORA", "boat-7"]) {
     const [boat, ...rest] = await findBoats({ name, multicast: sea.multicast });
@@ -80,35 +80,38 @@ Deno.test("a boat is found by its name with all that it says of itself", NEEDS, 
 });
 
 Deno.test("a boat that comes later with a taken name gets a new one, and says so", NEEDS, async () => {
-  await using sea = await Sea.make();
+  await using sea = new Sea();
   assert.equal(await isNamed(sea.add()), "aurora");
-  assert.equal(await isNamed(sea.add({ name: "Aurora" })), "Aurora (2)");
-  assert.deepEqual(await sea.names(), ["aurora", "Aurora (2)"]);
+  const later = sea.add({ name: "Aurora" });
+  await eventually("its name", () => nameOf(later) === "Aurora (2)");
+  await sea.finds("aurora", "Aurora (2)");
   assert.equal(sea.count(/name="Aurora \(2\)" wanted=Aurora/), 1, sea.lines.join("\n"));
 });
 
 Deno.test("boats that start at the same moment with one name agree on different names", NEEDS, async () => {
-  await using sea = await Sea.make();
+  await using sea = new Sea();
   const boats = Array.from({ length: 4 }, () => sea.add());
   const wanted = ["aurora", "aurora (2)", "aurora (3)", "aurora (4)"];
   await eventually("four names", () => wanted.every((name) => boats.some((boat) => nameOf(boat) === name)));
-  assert.deepEqual(await sea.names(), wanted);
+  await sea.finds(...wanted);
 });
 
 Deno.test("a stranger that takes our name later keeps it, and we get another", NEEDS, async () => {
-  await using sea = await Sea.make();
+  await using sea = new Sea();
   const boat = sea.add();
   await isNamed(boat);
   await using stranger = await openMulticast({ ...sea.multicast, onError: () => {} });
   stranger.bonjour.publish({ name: "aurora", type: "vbg", port: 1234, host: "stranger.local", probe: false });
   await eventually("the new name", () => nameOf(boat) === "aurora (2)");
   assert.equal(sea.count(/WARN .*same mDNS name/), 1);
-  const found = await findBoats({ multicast: sea.multicast, timeoutMs: 300 });
-  assert.deepEqual(found.map(({ name, port }) => [name, port]), [["aurora", 1234], ["aurora (2)", 8089]]);
+  await eventually("both", async () => {
+    const found = await findBoats({ multicast: sea.multicast, timeoutMs: 300 });
+    return found.map(({ name, port }) => `${name} ${port}`).join() === "aurora 1234,aurora (2) 8089";
+  });
 });
 
 Deno.test("a boat that stops says goodbye to those who have seen it", NEEDS, async () => {
-  await using sea = await Sea.make();
+  await using sea = new Sea();
   const boat = sea.add();
   await isNamed(boat);
   await using other = await openMulticast({ ...sea.multicast, onError: () => {} });
@@ -123,7 +126,7 @@ Deno.test("a boat that stops says goodbye to those who have seen it", NEEDS, asy
 });
 
 Deno.test("no network is told once, and one that comes later is used", NEEDS, async () => {
-  await using sea = await Sea.make();
+  await using sea = new Sea();
   let addresses: string[] = [];
   let looks = 0;
   const boat = sea.add({ addresses: () => (looks++, addresses) });
@@ -140,7 +143,7 @@ Deno.test("no network is told once, and one that comes later is used", NEEDS, as
 });
 
 Deno.test("a port that another keeps for itself is told once, and used when it is given back", NEEDS, async () => {
-  await using sea = await Sea.make();
+  await using sea = new Sea();
   const selfish = createSocket({ type: "udp4", reuseAddr: false });
   await new Promise<void>((resolve) => selfish.bind(sea.multicast.port, "0.0.0.0", resolve));
   const boat = sea.add();
@@ -152,14 +155,14 @@ Deno.test("a port that another keeps for itself is told once, and used when it i
 });
 
 Deno.test("a responder that shares the port is no trouble", NEEDS, async () => {
-  await using sea = await Sea.make();
+  await using sea = new Sea();
   await using _other = await openMulticast({ ...sea.multicast, onError: () => {} });
   assert.equal(await isNamed(sea.add()), "aurora");
   assert.equal(sea.count(/WARN/), 0);
 });
 
 Deno.test("a server that only its own machine can reach is not announced", NEEDS, async () => {
-  await using sea = await Sea.make();
+  await using sea = new Sea();
   for (const hostname of ["127.0.0.1", "::1", "localhost"]) {
     assert.equal(sea.add({ listening: { hostname, port: 8089 } }).state.type, "off");
   }
@@ -170,7 +173,7 @@ Deno.test(
   "a boat that is stopped at any moment of its start ends at once and leaves nothing behind",
   NEEDS,
   async () => {
-    await using sea = await Sea.make();
+    await using sea = new Sea();
     for (const ms of [0, 1, 5, 20, 100, 400, 800]) {
       const boat = sea.add();
       await new Promise((resolve) => setTimeout(resolve, ms));
@@ -183,7 +186,7 @@ Deno.test(
 );
 
 Deno.test("fuzz: broken and odd packets leave a boat as it was", NEEDS, async () => {
-  await using sea = await Sea.make();
+  await using sea = new Sea();
   const boat = sea.add();
   await isNamed(boat);
   const heard: Uint8Array[] = [];
@@ -202,6 +205,5 @@ Deno.test("fuzz: broken and odd packets leave a boat as it was", NEEDS, async ()
     await new Promise<void>((resolve) => ear.send(bytes, sea.multicast.port, "224.0.0.251", () => resolve()));
   }
   await new Promise<void>((resolve) => ear.close(() => resolve()));
-  const name = await isNamed(boat);
-  await eventually("it is found", async () => (await sea.names()).includes(name));
+  await eventually("it is found", async () => (await sea.names()).includes(await isNamed(boat)));
 });

@@ -3,7 +3,8 @@ import { eventually } from "../support/eventually.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { Child } from "../support/child.ts";
 import { inFolder } from "../support/folder.ts";
-import { freePort, Mosquitto, MqttSubscriber } from "../support/mosquitto.ts";
+import { freePort } from "../support/held_port.ts";
+import { Mosquitto, MqttSubscriber } from "../support/mosquitto.ts";
 import { needs } from "../support/needs.ts";
 import { Gate } from "./mqtt_gate.ts";
 import { TestBridge } from "./mqtt_setup.ts";
@@ -29,6 +30,7 @@ for (const qos of [0, 1, 2] as const) {
           for (let burst = 0; burst < 10; burst++) {
             boat.say(100);
             await eventually("the burst", () => subscriber.on("vbg/frames").length === (burst + 1) * 100);
+            await eventually("its confirmation", () => boat.bridge.counters.published === (burst + 1) * 100);
           }
           const frames = subscriber.on("vbg/frames");
           assert.deepEqual(frames.map(seqOf), count(1000));
@@ -38,7 +40,7 @@ for (const qos of [0, 1, 2] as const) {
         }
         await eventually("the goodbye", () => subscriber.on("vbg/status").includes("offline"));
         assert.deepEqual(subscriber.on("vbg/status"), ["online", "offline"]);
-        assert.ok(mosquitto.log.includes("Received DISCONNECT from vbg-boat"));
+        await eventually("an end in good order", () => mosquitto.log.includes("Received DISCONNECT from vbg-boat"));
       }),
   );
 }
@@ -70,7 +72,7 @@ Deno.test(
       {
         await using boat = await TestBridge.start({ url: mosquitto.url, topicPrefix: "fleet/anna" });
         await eventually("the connection", () => boat.isUp);
-        await eventually("the status", () => mosquitto.log.includes("fleet/anna/status"));
+        await eventually("the status", () => /Received PUBLISH from .*fleet\/anna\/status/.test(mosquitto.log));
         assert.deepEqual(await statusSeenLate(), [{ topic: "fleet/anna/status", payload: "online", retain: true }]);
       }
       assert.deepEqual(await statusSeenLate(), [{ topic: "fleet/anna/status", payload: "offline", retain: true }]);
@@ -161,6 +163,7 @@ Deno.test(
       boat.say(40, { pgn: 127251, src: 3 });
       boat.say(1, { pgn: 127250, src: 4 });
       await eventually("the frames", () => subscriber.on("vbg/frames").length === 41);
+      await eventually("the last one by its source", () => subscriber.on("vbg/pgn/127250/4").length === 1);
       assert.deepEqual(subscriber.on("vbg/pgn/127250/3"), subscriber.on("vbg/frames").slice(0, 40));
       assert.deepEqual(subscriber.on("vbg/pgn/127250/4"), subscriber.on("vbg/frames").slice(40));
       assert.equal(JSON.parse(subscriber.on("vbg/frames")[0]!).decoded.heading_reference, "true");
