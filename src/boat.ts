@@ -352,7 +352,7 @@ function keepHouse(
     for (const { assembler } of lines) assembler.expire(lastRoundMs);
     broker.registry.expire(lastRoundMs, deviceIdleTimeoutMs());
     sessions.keepHouse();
-    outlets.look({ broker, lines, components: health().components }, lastRoundMs);
+    outlets.look({ broker, lines, health: health() }, lastRoundMs);
     lastRoundMs = nowMs;
     beat();
   };

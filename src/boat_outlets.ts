@@ -1,7 +1,7 @@
 import { AtomicFile, type Clock, type ListenAddress, type Logger, type StallDetector } from "./base/mod.ts";
 import type { Line } from "./boat_lines.ts";
 import type { Broker } from "./broker/mod.ts";
-import type { ComponentHealth } from "./http/mod.ts";
+import type { ComponentHealth, Health } from "./http/mod.ts";
 import {
   ALERT_FILE,
   type AlertRules,
@@ -81,15 +81,15 @@ export class Outlets {
 
   /** Looks once a second for what is to be told. `nowMs`: all frames have been read up to then. */
   look(
-    { broker, lines, components }: {
+    { broker, lines, health: { components, replication } }: {
       broker: Broker;
       lines: readonly Line[];
-      components: Readonly<Record<string, ComponentHealth>>;
+      health: Pick<Health, "components" | "replication">;
     },
     nowMs: number,
   ): void {
     const buses = lines.map(({ bus, index }) => ({ state: bus.state, lastFrame: broker.lastFrame(index) }));
-    this.alerts.look({ buses, components }, nowMs);
+    this.alerts.look({ buses, components, replication }, nowMs);
   }
 
   /** How they do. */

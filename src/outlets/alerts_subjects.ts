@@ -50,6 +50,11 @@ export class Subjects {
     return [...this.#entries.keys()].filter((subject) => subject.startsWith(prefix));
   }
 
+  /** Key of what was told of a subject last. */
+  toldOf(subject: string): string {
+    return this.#entries.get(subject)?.told ?? WELL;
+  }
+
   /** Takes note of how a subject is now. */
   note(subject: string, condition: Condition): void {
     const entry = this.#entries.get(subject);

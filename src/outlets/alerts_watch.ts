@@ -17,10 +17,10 @@ const MAX_MESSAGE_CHARS = 500;
 
 /** Our own component: what cannot be delivered cannot tell so. */
 export const ALERTS_COMPONENT = "alerts";
-/** Components whose alerts have names that other systems know. */
-const KNOWN_TYPES: Readonly<Record<string, { bad: string; well: string }>> = {
-  replication: { bad: "replication_disconnected", well: "replication_reconnected" },
-};
+/** The component whose connection has alerts with names that other systems know. */
+const REPLICATION = "replication";
+/** Key of it while there is no connection. */
+const DISCONNECTED = "disconnected";
 
 type Silence =
   | { kind: "unknown" }
@@ -55,6 +55,8 @@ export interface Facts {
   buses: readonly WatchedBus[];
   /** All components of health; those of buses and of the alerts themselves are passed over. */
   components: WatchedComponents;
+  /** Whether there is a connection to the cloud; left out: nothing is replicated. */
+  replication?: { readonly connected: boolean } | undefined;
 }
 
 /**
@@ -118,12 +120,12 @@ export class AlertWatch {
   }
 
   /** Looks at everything. Returns what is to be told now. */
-  look({ buses, components }: Facts, nowMs: number): AlertDraft[] {
+  look({ buses, ...others }: Facts, nowMs: number): AlertDraft[] {
     for (const [index, bus] of buses.entries()) {
       const memory = this.#buses[index];
       if (memory) this.#lookAtBus(memory, { bus, nowMs });
     }
-    this.#lookAtComponents(components);
+    this.#lookAtComponents(others);
     this.#lookForDevices(nowMs);
     return this.#subjects.due(nowMs, this.rules.dedupWindowMs);
   }
@@ -163,11 +165,15 @@ export class AlertWatch {
   }
 
   /** Components come and go: one that is not there any more is well. */
-  #lookAtComponents(components: WatchedComponents): void {
+  #lookAtComponents({ components, replication }: Omit<Facts, "buses">): void {
     const passedOver = new Set([ALERTS_COMPONENT, ...this.#buses.map(({ name }) => name)]);
     for (const [name, { status, message }] of Object.entries(components)) {
       if (passedOver.has(name)) continue;
-      this.#subjects.note(COMPONENT + name, componentCondition(name, { status, message }));
+      const subject = COMPONENT + name;
+      const condition = name === REPLICATION && replication
+        ? replicationCondition({ status, message }, { ...replication, told: this.#subjects.toldOf(subject) })
+        : componentCondition(name, { status, message });
+      if (condition) this.#subjects.note(subject, condition);
     }
     for (const subject of this.#subjects.open(COMPONENT)) {
       const name = subject.slice(COMPONENT.length);
@@ -236,16 +242,29 @@ function deviceBack(bus: string, { label, details }: DeviceWords): Condition {
 }
 
 function componentCondition(name: string, { status, message }: WatchedComponents[string]): Condition {
-  const known = KNOWN_TYPES[name];
   const word = name.replaceAll(/[^\w]+/g, "_");
   const details = { component: name, status, ...(message !== undefined && { message: shortened(message) }) };
   if (status === "ok") {
-    const type = known?.well ?? `${word}_recovered`;
-    return { key: WELL, alert: { type, severity: "info", summary: `${name} is well again`, details } };
+    const summary = `${name} is well again`;
+    return { key: WELL, alert: { type: `${word}_recovered`, severity: "info", summary, details } };
   }
   const severity = status === "unhealthy" ? "critical" : "warning";
   const summary = `${name} is ${status}` + (message === undefined ? "" : `: ${shortened(message)}`);
-  return { key: status, alert: { type: known?.bad ?? `${word}_${status}`, severity, summary, details } };
+  return { key: status, alert: { type: `${word}_${status}`, severity, summary, details } };
+}
+
+/** Only what has no connection is disconnected: with one, other things can be wrong. A first try tells nothing yet. */
+function replicationCondition(
+  component: WatchedComponents[string],
+  { connected, told }: { connected: boolean; told: string },
+): Condition | undefined {
+  const condition = componentCondition(REPLICATION, component);
+  const { key, alert } = condition;
+  if (!connected) {
+    return key === WELL ? undefined : { key: DISCONNECTED, alert: { ...alert, type: "replication_disconnected" } };
+  }
+  if (key !== WELL || told !== DISCONNECTED) return condition;
+  return { key, alert: { ...alert, type: "replication_reconnected" } };
 }
 
 function shortened(message: string): string {

@@ -17,6 +17,7 @@ class Watched {
   readonly registry = new Registry(["can0", "can1"]);
   readonly alerts: AlertDraft[] = [];
   components: WatchedComponents = {};
+  replication: Facts["replication"];
   nowMs = 0;
   /** Buses that have frames. */
   readonly talking = [true, true];
@@ -54,7 +55,7 @@ class Watched {
 
   facts(): Facts {
     const buses = this.#states.map((state, index): WatchedBus => ({ state, lastFrame: this.#lastFrames[index] }));
-    return { buses, components: this.components };
+    return { buses, components: this.components, replication: this.replication };
   }
 
   /** A device speaks on the first bus. */
@@ -207,13 +208,38 @@ Deno.test("a component that is only there while it is bad has recovered when it 
   assert.deepEqual(boat.pass(400), ["401 component:numbers numbers_recovered"]);
 });
 
-Deno.test("components of buses and of the alerts themselves are no subjects; replication has its known types", () => {
+Deno.test("components of buses and of the alerts themselves are no subjects", () => {
   const boat = new Watched();
   const bad = { status: "unhealthy" } as const;
-  boat.components = { can0: bad, alerts: bad, replication: bad };
-  assert.deepEqual(boat.pass(400), ["1 component:replication replication_disconnected"]);
-  boat.components = {};
-  assert.deepEqual(boat.pass(1), ["401 component:replication replication_reconnected"]);
+  boat.components = { can0: bad, alerts: bad, disk: bad };
+  assert.deepEqual(boat.pass(400), ["1 component:disk disk_unhealthy"]);
+});
+
+Deno.test("replication is disconnected without a connection alone, and reconnected after that alone", () => {
+  const boat = new Watched();
+  const replicates = (connected: boolean, status: "ok" | "degraded") => {
+    boat.replication = { connected };
+    boat.components = { replication: { status } };
+    return boat.pass(400);
+  };
+  assert.deepEqual(replicates(false, "ok"), [], "the first try");
+  assert.deepEqual(replicates(true, "ok"), []);
+  assert.deepEqual(replicates(true, "degraded"), ["801 component:replication replication_degraded"]);
+  assert.deepEqual(replicates(true, "ok"), ["1201 component:replication replication_recovered"]);
+  assert.deepEqual(replicates(false, "degraded"), ["1601 component:replication replication_disconnected"]);
+  assert.deepEqual(replicates(true, "degraded"), ["2001 component:replication replication_degraded"]);
+  assert.deepEqual(replicates(false, "degraded"), ["2401 component:replication replication_disconnected"]);
+  assert.deepEqual(replicates(true, "ok"), ["2801 component:replication replication_reconnected"]);
+});
+
+Deno.test("a start whose first try is under way does not tell that replication is there again", () => {
+  const told = [{ subject: "component:replication", key: "disconnected" }];
+  const boat = new Watched(new AlertWatch({ buses: ["can0", "can1"], rules: RULES, told }));
+  boat.replication = { connected: false };
+  boat.components = { replication: { status: "ok" } };
+  assert.deepEqual(boat.pass(5), []);
+  boat.replication = { connected: true };
+  assert.deepEqual(boat.pass(1), ["6 component:replication replication_reconnected"]);
 });
 
 Deno.test("a long message is cut", () => {
