@@ -2,6 +2,7 @@ import type { BoatHealth } from "@vessel/gateway";
 import { errorText } from "@vessel/gateway/settings";
 import { type ChosenServer, NoServerError } from "./boat_choice.ts";
 import type { Finding, FindingState } from "./doctor_finding.ts";
+import { advised } from "./server_advice.ts";
 
 const STATES: Readonly<Record<string, FindingState>> = { ok: "ok", degraded: "warn", unhealthy: "fail" };
 
@@ -23,7 +24,7 @@ export async function checkServer({ choose, isNamed, timeoutMs }: ServerQuestion
   } catch (error) {
     if (error instanceof NoServerError && !isNamed) return [{ name, state: "skip", text: errorText(error) }];
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
-    const text = isLate ? `no answer within ${timeoutMs / 1000} s` : errorText(error);
+    const text = isLate ? `no answer within ${timeoutMs / 1000} s` : errorText(advised(error));
     return [{ name, state: "fail", text }];
   }
 }

@@ -16,6 +16,7 @@ import { DumpView } from "./dump_view.ts";
 import { formatUsage } from "./help.ts";
 import { Interrupted } from "./interrupt.ts";
 import { errorsOf, EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
+import { advised } from "./server_advice.ts";
 import type { Output } from "./terminal.ts";
 
 /** The command's name, words and settings. */
@@ -63,7 +64,7 @@ async function dump(
     if (paths.length > 0) await showRecordings(settings, { ...parts, paths });
     else await showLive(settings, parts);
   } catch (error) {
-    if (!(error instanceof Interrupted)) throw error;
+    if (!(error instanceof Interrupted)) throw advised(error);
   } finally {
     await output.flush();
   }

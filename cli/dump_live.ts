@@ -3,6 +3,7 @@ import { errorText } from "@vessel/gateway/settings";
 import { NoServerError } from "./boat_choice.ts";
 import { LiveDump } from "./dump_frame.ts";
 import type { DumpView } from "./dump_view.ts";
+import { advised } from "./server_advice.ts";
 
 /** What live frames are shown by. */
 export interface LiveParts {
@@ -143,7 +144,7 @@ export class LiveView {
 
 /** Of a request that was never sent, why there is nowhere to send it. */
 function reasonOf(error: Error): string {
-  return errorText(error.cause instanceof NoServerError ? error.cause : error);
+  return errorText(error.cause instanceof NoServerError ? error.cause : advised(error));
 }
 
 function missedText({ fromSeq, toSeq, why }: Extract<StreamEvent, { type: "missed" }>): string {

@@ -12,7 +12,7 @@ const ADVICE: Readonly<Record<number, (error: ApiError) => string | undefined>> 
     return undefined;
   },
   404: ({ message, problem: { detail } }) => {
-    if (!detail.startsWith("There is nothing at")) return undefined;
+    if (!detail.startsWith("There is nothing at") && !isPage(detail)) return undefined;
     return message.startsWith("POST ")
       ? "a cloud sends nothing: ask the boat's own server"
       : "is this the address of a boat, or of a boat in a cloud (https://cloud.example.com/instances/ID)?";
@@ -25,11 +25,45 @@ const ADVICE: Readonly<Record<number, (error: ApiError) => string | undefined>> 
   },
 };
 
-/** The error with what to do about it, where that is known. */
+/** What to do about a server that cannot be reached, by what the runtime says of it. */
+const REACHING: readonly (readonly [reason: RegExp, advice: string])[] = [
+  [/certificate: UnknownIssuer/, "NODE_EXTRA_CA_CERTS names the PEM file of the authority that it comes from"],
+  [/CaUsedAsEndEntity/, "it is an authority's: a server's says CA:FALSE"],
+  [/invalid HTTP version/, "try https://"],
+  [/InvalidContentType/, "try http://"],
+];
+
+/** The error with why, and with what to do about it, where that is known. One line. */
 export function advised(error: unknown): unknown {
+  if (error instanceof ConnectionError) return withReason(error);
   if (!(error instanceof ApiError)) return error;
   const advice = ADVICE[error.status]?.(error);
-  return advice === undefined ? error : new Error(`${error.message}; ${advice}`, { cause: error });
+  const message = shortMessage(error);
+  const text = advice === undefined ? message : `${message}; ${advice}`;
+  return text === error.message ? error : new Error(text, { cause: error });
+}
+
+function withReason(error: ConnectionError): Error {
+  const reason = reachingReason(error);
+  if (reason === undefined) return error;
+  const [, advice] = REACHING.find(([known]) => known.test(reason)) ?? [];
+  return new Error([`${error.message}: ${reason}`, ...advice ? [advice] : []].join("; "), { cause: error });
+}
+
+/** What the runtime says of a request that did not come through: the end of the last error's text. */
+function reachingReason({ cause }: Error): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  return reachingReason(cause) ?? /: client error \(\w+\): (.+)$/.exec(cause.message)?.[1];
+}
+
+/** The message; of a page that some other server has sent, the status and its name alone. */
+function shortMessage({ message, problem: { title, detail } }: ApiError): string {
+  return isPage(detail) ? `${message.slice(0, -detail.length)}${title}`.trimEnd() : message;
+}
+
+/** Whether this is some other server's page, and no word of ours. */
+function isPage(detail: string): boolean {
+  return detail.includes("\n") || detail.startsWith("<");
 }
 
 /** Whether the same question may be answered later. */

@@ -19,6 +19,7 @@ import { filterOf, wantsJson } from "./client_options.ts";
 import { LiveView } from "./dump_live.ts";
 import { DumpView } from "./dump_view.ts";
 import { EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
+import { advised } from "./server_advice.ts";
 import { lastFrames } from "./tail_history.ts";
 import { tailChecks, tailOptions, type TailSettings } from "./tail_options.ts";
 
@@ -58,6 +59,8 @@ async function tail(settings: TailSettings, around: Surroundings): Promise<numbe
     : withLast(events, { client, filter, count: settings.last, signal, note });
   try {
     await live.run(following, signal);
+  } catch (error) {
+    throw advised(error);
   } finally {
     await output.flush();
   }

@@ -66,6 +66,20 @@ Deno.test("an address with nothing behind it, and one of no server, are told", N
   for (const command of ["devices", "values", "history", "top"]) {
     const { code, out, err } = await runCommand([command, "-server", `http://127.0.0.1:${port}`]);
     assert.deepEqual([code, out], [1, ""]);
-    assert.match(err, /^vbg \w+: GET http:.*: the server cannot be reached\n$/);
+    assert.match(err, /^vbg \w+: GET http:.*: the server cannot be reached: .*[Rr]efused.*\n$/);
   }
+});
+
+Deno.test("the page of another server is not shown, its status is", NET, async () => {
+  const page = "<html>\n<h1>It works!</h1>\n</html>\n";
+  const listen = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+  await using server = Deno.serve(listen, () => new Response(page, { status: 404, statusText: "Not Found" }));
+  const url = `http://127.0.0.1:${server.addr.port}`;
+  for (const command of [["devices"], ["dump", "-reconnect=false"], ["tail"]]) {
+    const { code, err } = await runCommand([...command, "-server", url]);
+    assert.equal(code, 1);
+    assert.match(err, /^vbg \w+: GET http:[^ ]+: 404 Not Found; is this the address of a boat, .*\n$/);
+  }
+  const { err } = await runCommand(["devices", "-server", url.replace("http:", "https:")]);
+  assert.match(err, /: the server cannot be reached: .*; try http:\/\/\n$/);
 });
