@@ -121,12 +121,16 @@ Deno.test("a connection on which nothing comes any more is given up, and another
   const reading = new Reader(connect(url, { retry: SOON, silenceMs: 300, timeoutMs: 300 }).subscribe().events());
   await reading.connections(1);
   proxy.mode = "swallow";
-  const { error } = await eventually("the silence to be seen", () => reading.told("disconnected")[0]);
-  assert.deepEqual([error.name, error.message], ["ConnectionError", "Nothing came for 0.3 s"]);
+  const errors = () => reading.told("disconnected").map(({ error: { name, message } }) => `${name}: ${message}`);
+  await eventually("the silence to be seen", () => errors().includes("ConnectionError: Nothing came for 0.3 s"));
+  const before = reading.told("connected").length;
   proxy.mode = "pass";
-  await reading.connections(2);
-  boat.say();
-  await reading.atLeast(1);
+  await reading.connections(before + 1);
+  // On a busy machine this connection may seem silent, too.
+  await eventually("a frame", () => {
+    boat.say();
+    return reading.frames.length > 0;
+  });
   await reading.leave();
 });
 
@@ -153,7 +157,7 @@ Deno.test("what a consumer that is too slow does not get is told, number by numb
 });
 
 Deno.test("silence counts only while something is waited for: a slow consumer loses no connection", NET, async () => {
-  const silenceMs = 400;
+  const silenceMs = 1000;
   await using boat = await TestBoat.start();
   const events = connect(boat.url, { silenceMs }).subscribe().events();
   await events.next();

@@ -97,10 +97,12 @@ test("a client that takes nothing is waited for once, and then told what it miss
     return await head() === before;
   });
   const waiting = await head();
+  const missed = /^vbg_dropped_deliveries_total\{reason="client_slow"\} [1-9]/m;
   await eventually("the replay to go on", async () => {
     // More than once: on a busy machine it may not have waited yet.
     clock.advance(10_000);
-    return await head() > waiting + 20_000;
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    return await head() > waiting + 20_000 && missed.test(metrics);
   });
   stream.resume();
   await eventually("the account of what is missing", () => stream.dropped.length > 0);
@@ -145,14 +147,21 @@ test("a replay that cannot go on makes the server unhealthy, and what was played
     await record(folder, { messages: messages(500) }),
     await record(folder, { name: "b", messages: messages(5, { fromMs: 9000 }), firstSeq: 1 }),
   ];
-  await using server = await TestSimulation.start({ files, speed: 10 });
+  const clock = new FakeClock();
+  await using server = await TestSimulation.start({ files, speed: 10, clock });
   await Deno.remove(files[1] ?? "");
-  const state = await server.simulation.replayed;
-  assert.equal(state.kind, "failed");
+  let end: string | undefined;
+  void server.simulation.replayed.then(({ kind }) => end = kind);
+  await eventually("the end of the replay", () => {
+    clock.advance(100);
+    return end;
+  });
+  assert.equal(end, "failed");
   const health: Health = await (await fetch(`${server.url}/healthz`)).json();
   assert.equal(health.status, "unhealthy");
   assert.match(health.components["replay"]?.message ?? "", /^failed: .*b\.lpj/);
-  assert.equal((await server.get<Frame[]>("/history?from=2026-01-01T00:00:00Z")).length, 500);
+  const played = await server.get<Frame[]>("/history?from=2026-01-01T00:00:00Z&to=2026-01-03T00:00:00Z");
+  assert.equal(played.length, 500);
 });
 
 test("drained waits for a client that reads slowly, and for one that is away only as long as its session is kept", async (folder) => {
