@@ -82,7 +82,7 @@ class Recording implements AsyncDisposable {
   /** Waits for health to say something of the journal while frames come. */
   async until(message: RegExp): Promise<void> {
     await eventually(`${message}`, async () => {
-      await this.say(20);
+      await this.say(100);
       this.clock.advance(100);
       return message.test((await this.health()).journal?.message ?? "ok");
     });

@@ -119,7 +119,8 @@ async function tell({ cloud, boat, proxy }: { cloud: Cloud; boat: TestBoat; prox
   // So slow that whoever looks sees it shrink.
   proxy.bytesPerSecond = 10_000;
   proxy.mode = "pass";
-  await eventually("the boat to be back", async () => (await link()).connected);
+  // A try of meanwhile would wait for its answer.
+  proxy.cut("rst");
   const seen: Status["holes"][] = [];
   const healed = await eventually("the hole to be filled", async () => {
     const now = await status();
@@ -142,8 +143,11 @@ async function tell({ cloud, boat, proxy }: { cloud: Cloud; boat: TestBoat; prox
   });
   assert.deepEqual(after.holes, []);
   assert.deepEqual([after.live_lag, after.backfill_remaining_seqs, after.reconnects], [0, 0, 1]);
-  const events = (await ask<ReplicationEvent[]>(cloud, "/replication/events?limit=1024")).reverse();
-  const types = events.map(({ type }) => type).filter((type, i, all) => type !== all[i - 1]);
+  const types = await eventually("the end of the backfill", async () => {
+    const events = (await ask<ReplicationEvent[]>(cloud, "/replication/events?limit=1024")).reverse();
+    const each = events.map(({ type }) => type).filter((type, i, all) => type !== all[i - 1]);
+    return each.includes("backfill_stop") && each;
+  });
   assert.deepEqual(types, [
     "live_start",
     "live_stop",
