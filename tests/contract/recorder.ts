@@ -3,7 +3,7 @@ import type { BusState } from "../../src/can/mod.ts";
 import type { CanFrame } from "../../src/frame/mod.ts";
 
 /** Longest wait for anything. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 const POLL_MS = 10;
 
 interface Received {

@@ -10,7 +10,7 @@ import { SseClient } from "../support/sse_client.ts";
 import { WsClient } from "../support/ws_client.ts";
 
 const BOAT = "http://127.0.0.1:8089";
-const PROBE_MS = 500;
+const PROBE_MS = 5000;
 /** Devices of the simulated boat, at least. */
 const SIMULATED_DEVICES = 10;
 /** Serial number of the simulated boat's GPS, by which it is known; of any other boat nothing is expected. */
