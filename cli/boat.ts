@@ -5,6 +5,7 @@
  */
 import {
   type Boat,
+  BusError,
   createBus,
   instanceNameOf,
   type RecordingOptions,
@@ -57,8 +58,14 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
     };
   } catch (error) {
     stateDir[Symbol.dispose]();
-    throw error;
+    throw advised(error);
   }
+}
+
+/** The error with what to do about it: an interface that is not there is most people's first. */
+function advised(error: unknown): unknown {
+  if (!(error instanceof BusError) || !error.message.endsWith("no such interface")) return error;
+  return new Error(`${error.message}; "ip link" lists those there are, -demo needs none`, { cause: error });
 }
 
 /** How the boat records; nothing without a directory. */

@@ -58,7 +58,7 @@ export async function run(around: Surroundings): Promise<number> {
         const found = (await facts.list()).filter((each) => hasAll(each, words));
         if (found.length === 0 && !json) throw new Error(`No message is called "${words.join(" ")}"`);
         await (json ? writeJson(output, found) : output.write(pgnListText(found, form) + "\n"));
-        return EXIT.ok;
+        return found.length === 0 ? EXIT.failure : EXIT.ok;
       } catch (error) {
         throw advised(error);
       } finally {

@@ -158,6 +158,10 @@ Deno.test("an unknown flag names the nearest one", () => {
   }
 });
 
+Deno.test("an unknown flag that is like no other gets no hint", () => {
+  assert.equal(parseCommandLine(["-frobnicate"], sample).error, "Unknown flag -frobnicate");
+});
+
 Deno.test("a flag without its value is named", () => {
   assert.equal(parseCommandLine(["-loud", "-wait"], sample).error, "Missing value of flag -wait: expected DURATION");
 });
