@@ -58,6 +58,11 @@ const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 const HOST_NAME =
   /^(?=.{1,253}$)(?:\*\.)?(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 
+/** A list of revoked certificates is for the cloud, about boats. */
+const SERVERS_STAY =
+  "it is the cloud's certificate, and boats do not ask whether that is revoked: where its key is in " +
+  "wrong hands, only another authority helps";
+
 /** Whether text can be the host of a server's certificate. */
 export function isHostName(text: string): boolean {
   return HOST_NAME.test(text) && isIP(text) === 0;
@@ -195,7 +200,7 @@ export class Authority implements Disposable {
    *
    * @param options.serial the one, hex
    * @returns those that were revoked now
-   * @throws {CertificateError} there is no such certificate, or it is revoked already
+   * @throws {CertificateError} there is no such certificate, it is a cloud's, or it is revoked already
    */
   async revoke(
     instanceId: string,
@@ -206,7 +211,7 @@ export class Authority implements Disposable {
       each.kind === "boat" && each.name === instanceId && (serial === undefined || each.serial === wanted)
     );
     const which = `${JSON.stringify(instanceId)}${serial === undefined ? "" : ` with the serial number ${serial}`}`;
-    if (matching.length === 0) throw new CertificateError(`Cannot revoke ${which}: no such certificate was made here`);
+    if (matching.length === 0) throw new CertificateError(`Cannot revoke ${which}: ${this.#whyNot(instanceId)}`);
     const revokedMs = nowMsOf(this.#clock);
     const revoked = matching.filter((each) => each.revokedMs === undefined).map((each) => ({ ...each, revokedMs }));
     if (revoked.length === 0) throw new CertificateError(`Cannot revoke ${which}: it is revoked already`);
@@ -219,6 +224,14 @@ export class Authority implements Disposable {
   /** Lets the directory go. */
   [Symbol.dispose](): void {
     this.#lock.close();
+  }
+
+  /** Why there is no certificate of a boat to revoke. */
+  #whyNot(name: string): string {
+    const isServer = this.#record.certificates.some((each) =>
+      each.kind === "server" && each.name.split(" ").includes(name)
+    );
+    return isServer ? SERVERS_STAY : "no such certificate of a boat was made here";
   }
 
   async #issue(

@@ -192,7 +192,10 @@ Deno.test(
       [["issue", "a", "-days", "0"], /^vbg-cloud ca issue: flag -days: Cannot read the number "0"/],
       [["issue", "a", "-hots", "b"], /^vbg-cloud ca issue: Unknown flag -hots: did you mean -host\?/],
       [["revoke"], /^vbg-cloud ca revoke: Cannot tell which boat: .* found 0\n/],
-      [["revoke", "nobody"], /^vbg-cloud ca revoke: Cannot revoke "nobody": no such certificate was made here/],
+      [
+        ["revoke", "nobody"],
+        /^vbg-cloud ca revoke: Cannot revoke "nobody": no such certificate of a boat was made here/,
+      ],
       [["list", "a"], /^vbg-cloud ca list: Unexpected argument "a"/],
       [["init", "-name", ""], /^vbg-cloud ca init: flag -name: Cannot be a common name/],
       [["revok"], /^vbg-cloud ca: Unknown command "revok": did you mean revoke\?/],
