@@ -10,7 +10,7 @@ import {
 import { programOptions } from "./common_options.ts";
 import { boolean, duration, optional, structured, text } from "./option_types.ts";
 import type { Check, Option, Options } from "./options.ts";
-import { parseWhere, type Where } from "./where.ts";
+import { doubtWhere, parseWhere, type Where } from "./where.ts";
 
 /** What is shown of frames. */
 export interface ViewSettings {
@@ -134,9 +134,15 @@ export const dumpOptions: Options<DumpSettings> = {
   ...programOptions(),
 };
 
+/** Rules of ViewSettings. */
+export const viewChecks: readonly Check<ViewSettings>[] = [
+  { settings: ["where"], severity: "warning", test: ({ where }) => where && doubtWhere(where.source) },
+];
+
 /** Rules that look at several settings. */
 export const dumpChecks: readonly Check<DumpSettings>[] = [
   ...serverChecks,
+  ...viewChecks,
   {
     settings: ["clientId", "bufferTimeout"],
     severity: "error",

@@ -7,7 +7,7 @@ import {
   serverOptions,
 } from "./client_options.ts";
 import { programOptions } from "./common_options.ts";
-import { viewOptions, type ViewSettings } from "./dump_options.ts";
+import { viewChecks, viewOptions, type ViewSettings } from "./dump_options.ts";
 import { integer } from "./option_types.ts";
 import type { Check, Options } from "./options.ts";
 
@@ -38,4 +38,4 @@ export const tailOptions: Options<TailSettings> = {
 };
 
 /** Rules that look at several settings. */
-export const tailChecks: readonly Check<TailSettings>[] = serverChecks;
+export const tailChecks: readonly Check<TailSettings>[] = [...serverChecks, ...viewChecks];

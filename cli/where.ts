@@ -1,8 +1,10 @@
 import { checkExpression } from "./where_check.ts";
 import { compileExpression, type DeviceAt, type WhereFrame } from "./where_compile.ts";
-import { type Expression, parseExpression, type Subject } from "./where_parse.ts";
+import { subjectsOf } from "./where_doubt.ts";
+import { parseExpression } from "./where_parse.ts";
 
 export type { DeviceAt, WhereFrame } from "./where_compile.ts";
+export { doubtWhere } from "./where_doubt.ts";
 export { WhereError } from "./where_error.ts";
 export { MAX_WHERE_DEPTH, MAX_WHERE_LENGTH } from "./where_parse.ts";
 
@@ -60,9 +62,3 @@ export function parseWhere(source: string): Where {
 }
 
 function nobody(): undefined {}
-
-function* subjectsOf(expression: Expression): Generator<Subject> {
-  if ("subject" in expression) yield expression.subject;
-  if ("term" in expression) yield* subjectsOf(expression.term);
-  if ("terms" in expression) { for (const term of expression.terms) yield* subjectsOf(term); }
-}

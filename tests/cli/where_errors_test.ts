@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { MAX_WHERE_DEPTH, MAX_WHERE_LENGTH, parseWhere, WhereError } from "../../cli/where.ts";
+import { doubtWhere, MAX_WHERE_DEPTH, MAX_WHERE_LENGTH, parseWhere, WhereError } from "../../cli/where.ts";
+import { runCommand } from "../support/command.ts";
+import { needs } from "../support/needs.ts";
 
 /** The error of an expression. */
 function errorOf(text: string): WhereError {
@@ -135,3 +137,27 @@ Deno.test("where: length and depth of an expression are limited", () => {
   assert.match(errorOf("src == 1".padEnd(MAX_WHERE_LENGTH + 1)).message, /longer than 10000 characters/);
   parseWhere(Array.from({ length: 800 }, () => "src == 1").join(" or ").slice(0, MAX_WHERE_LENGTH));
 });
+
+Deno.test("where: a field that no known PGN has is doubted, with the nearest one", () => {
+  const doubts: [expression: string, doubt: string | undefined][] = [
+    ["wind_sped > 10", 'No known PGN has a field "wind_sped": did you mean wind_speed?'],
+    ["src == 1 or not (pgn == 1 and qqqq in [1])", 'No known PGN has a field "qqqq"'],
+    ["wind_speed > 10 and satellites.prn == 1", undefined],
+    ["decoded.pgn == 1 or decoded.pgm == 1", 'No known PGN has a field "pgm": did you mean pgn?'],
+    ['src.model_id == "x" or seq == 1', undefined],
+  ];
+  for (const [expression, doubt] of doubts) assert.equal(doubtWhere(expression), doubt, expression);
+});
+
+Deno.test(
+  "a field that no known PGN has is a warning: the command goes on",
+  needs({ permissions: ["read"] }),
+  async () => {
+    const { code, err } = await runCommand(["dump", "-where", "wind_sped > 10", "no such file"]);
+    assert.equal(code, 1);
+    assert.match(
+      err,
+      /^vbg dump: warning: flag -where: No known PGN has a field "wind_sped": .*\nvbg dump: Cannot read /,
+    );
+  },
+);

@@ -1,0 +1,35 @@
+/** What may be wrong with an expression, though a newer server may know better: fields that no PGN here has. */
+import { describePgn, listPgns } from "@vessel/gateway/pgn";
+import { hint } from "./nearest.ts";
+import { type Expression, parseExpression, type Subject } from "./where_parse.ts";
+
+/** Says which field of an expression that can be read no known PGN has; nothing when all are known. */
+export function doubtWhere(source: string): string | undefined {
+  const strange = new Set(fieldsOf(source));
+  if (strange.size === 0) return undefined;
+  const known = new Set<string>();
+  for (const name of knownFields()) {
+    known.add(name);
+    // Most are found early: describing all PGNs takes a tenth of a second.
+    if (strange.delete(name) && strange.size === 0) return undefined;
+  }
+  const [first = ""] = strange;
+  return `No known PGN has a field "${first}"${hint(first, { known })}`;
+}
+
+/** Everything that an expression compares. */
+export function* subjectsOf(expression: Expression): Generator<Subject> {
+  if ("subject" in expression) yield expression.subject;
+  if ("term" in expression) yield* subjectsOf(expression.term);
+  if ("terms" in expression) { for (const term of expression.terms) yield* subjectsOf(term); }
+}
+
+function* fieldsOf(source: string): Generator<string> {
+  for (const subject of subjectsOf(parseExpression(source))) if (subject.kind === "field") yield subject.path[0];
+}
+
+function* knownFields(): Generator<string> {
+  for (const { pgn } of listPgns()) {
+    for (const { fields } of describePgn(pgn)?.layouts ?? []) yield* fields.map(({ name }) => name);
+  }
+}
