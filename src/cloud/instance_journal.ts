@@ -157,11 +157,6 @@ export class InstanceJournal {
     return { live: this.#toldThrough, backfill };
   }
 
-  /** Resolves when every live frame taken so far is durable. Rejects when the journal is closed before. */
-  async sync(): Promise<void> {
-    await this.#writer?.sync();
-  }
-
   /** Begins a session of blocks. Whoever begins it ends it by {@linkcode endBackfill}. */
   beginBackfill(): BackfillFiles {
     const { directory, settings, log } = this.#options;

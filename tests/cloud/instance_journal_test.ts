@@ -4,6 +4,7 @@ import { checkBlock, type CheckedBlock } from "../../src/cloud/mod.ts";
 import { InstanceJournal } from "../../src/cloud/instance_journal.ts";
 import type { InstanceSettings } from "../../src/cloud/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
+import type { Range } from "../../src/replication/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
@@ -15,12 +16,14 @@ import { framesIn, framesOfIndex, liveFrame, SETTINGS, wanted } from "./cloud_fi
 
 const DISK = needs({ permissions: ["read", "write"] });
 const NEVER_MS = 3_600_000;
+/** A journal that writes by itself, and soon. */
+const SOON = { settings: { syncIntervalMs: 10 } };
 
 function test(name: string, run: (directory: string) => Promise<void>): void {
   Deno.test({ name: `instance journal: ${name}`, ...DISK, fn: () => inFolder(run) });
 }
 
-/** A journal whose own timer does nothing during a test. */
+/** A journal whose own timer does nothing during a test, unless it is to. */
 async function open(
   directory: string,
   { log = silentLogger, epoch = EPOCH, settings = {} }: {
@@ -33,6 +36,15 @@ async function open(
   const journal = await InstanceJournal.open({ directory, settings: () => all, clock: new FakeClock(), log });
   journal.use({ epoch, buses: ["can0"] });
   return journal;
+}
+
+/** Resolves when the live frames up to a number are on disk; gives what was told of that. */
+async function durable(journal: InstanceJournal, through: number): Promise<Range> {
+  return await eventually(`frame ${through} on disk`, () => {
+    const range = journal.newlyDurable();
+    assert.ok(range === undefined || range.end === through + 1, "what came at once is on disk at once");
+    return range;
+  });
 }
 
 function live(seq: number): Message {
@@ -98,14 +110,14 @@ test("blocks of each size and each run of numbers have a file of their own, and 
 });
 
 test("frames of a tail survive a kill although a fetched block ends behind them", async (directory) => {
-  const journal = await open(directory);
+  const journal = await open(directory, SOON);
   append(journal, 1, 20);
-  await journal.sync();
+  await durable(journal, 20);
   const files = journal.beginBackfill();
   append(journal, 311, 315);
   // Of the same run, newer by name, and its last numbers are behind the tail's.
   await files.write([block({ firstSeq: 10, frames: 301 }), block({ firstSeq: 320, frames: 81 })], EPOCH);
-  await journal.sync();
+  await durable(journal, 315);
   const copy = copyTo(directory, `${directory}/copy`);
   await journal.close();
   const after = await open(copy);
@@ -158,28 +170,26 @@ test("live numbers only go up, also after a restart", async (directory) => {
 });
 
 test("only what was taken and is on disk is told to be durable, and once", async (directory) => {
-  const journal = await open(directory, { settings: { blockBytes: 4096 } });
+  const journal = await open(directory, SOON);
   append(journal, 7, 9);
   assert.equal(journal.newlyDurable(), undefined);
-  await journal.sync();
-  assert.deepEqual(journal.newlyDurable(), { start: 1, end: 10 });
+  assert.deepEqual(await durable(journal, 9), { start: 1, end: 10 });
   assert.equal(journal.newlyDurable(), undefined);
   journal.pause(true);
   assert.equal(journal.append(10, live(10)), false);
   journal.pause(false);
   append(journal, 11, 12);
-  await journal.sync();
-  assert.deepEqual(journal.newlyDurable(), { start: 10, end: 13 });
+  assert.deepEqual(await durable(journal, 12), { start: 10, end: 13 });
   await journal.close();
   assert.deepEqual((await framesIn(directory)).map(({ seq }) => seq), [7, 8, 9, 11, 12]);
 });
 
 test("where nothing can be written, frames are refused at last, and nothing of them is told", async (directory) => {
   await Deno.mkdir(`${directory}/boat`);
+  const before = await open(`${directory}/boat`);
+  append(before, 1, 10);
+  await before.close();
   const journal = await open(`${directory}/boat`);
-  append(journal, 1, 10);
-  await journal.sync();
-  journal.newlyDurable();
   await Deno.rename(`${directory}/boat`, `${directory}/away`);
   await Deno.writeTextFile(`${directory}/boat`, "no directory");
   let seq = 11;
