@@ -9,7 +9,8 @@ export interface Output {
   /** Whether it shows colours: a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`. */
   readonly hasColor: boolean;
   /**
-   * Takes text. It goes out soon, or at once when much has come together: then there is a promise to wait for.
+   * Takes text. It goes out soon, or at once when much has come together: then there is a promise to wait for, so that
+   * no more than twice as much is kept.
    *
    * @throws {OutputClosed} whoever read it has gone, also as a rejection
    */
@@ -35,8 +36,8 @@ export type OutputForm = Pick<Output, "isTerminal" | "hasColor"> & {
 };
 
 const DEFAULT_COLUMNS = 80;
-/** So many characters go out at once … */
-const FULL_CHARACTERS = 262_144;
+/** So many characters go out at once: what a pipe takes … */
+const FULL_CHARACTERS = 65_536;
 /** … and fewer after so long. */
 const DELAY_MS = 15;
 const ESCAPE = "\u001b[";
@@ -71,7 +72,7 @@ export class BufferedOutput implements Output {
   write(text: string): Promise<void> | void {
     if (this.#failure !== undefined) throw this.#failure;
     this.#text += text;
-    if (this.#text.length >= FULL_CHARACTERS) return this.flush();
+    if (this.#text.length >= FULL_CHARACTERS) return this.#sendFull();
     // What fails here is told by the next call.
     this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), DELAY_MS);
   }
@@ -79,11 +80,21 @@ export class BufferedOutput implements Output {
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    return this.#sendAll();
+  }
+
+  /** More text can be made while this goes out: whoever writes waits for what went before it only. */
+  #sendFull(): Promise<void> {
+    const before = this.#writing;
+    // What fails here is told by the next call.
+    this.#sendAll().catch(() => {});
+    return before;
+  }
+
+  #sendAll(): Promise<void> {
     const text = this.#text;
     this.#text = "";
-    const before = this.#writing;
-    this.#writing = this.#send(text, before);
-    return this.#writing;
+    return this.#writing = this.#send(text, this.#writing);
   }
 
   async #send(text: string, before: Promise<void>): Promise<void> {

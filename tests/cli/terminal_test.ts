@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Progress } from "../../cli/progress.ts";
 import { formatTable } from "../../cli/table.ts";
 import { BufferedOutput, OutputClosed, paint, printable } from "../../cli/terminal.ts";
+import { turn } from "../../src/base/mod.ts";
 import { Random } from "../support/random.ts";
 
 /** An output whose pieces are kept; each write takes at most so many bytes. */
@@ -41,6 +42,30 @@ Deno.test("small writes go out together, and much at once goes out at once", asy
   assert.equal(pieces.length, 1);
   await output.write("x".repeat(300_000));
   assert.equal(pieces.length, 2);
+});
+
+Deno.test("a second piece is taken while the first goes out; whoever writes a third waits for a place", async () => {
+  const gate = Promise.withResolvers<void>();
+  const pieces: Uint8Array[] = [];
+  const sink = {
+    write: async (bytes: Uint8Array) => {
+      pieces.push(bytes);
+      await gate.promise;
+      return bytes.length;
+    },
+  };
+  const output = new BufferedOutput(sink, { isTerminal: false, hasColor: false, columns: () => 80 });
+  const piece = "x".repeat(300_000);
+  await output.write(piece);
+  const waited: string[] = [];
+  const second = Promise.resolve(output.write(piece)).then(() => waited.push("second"));
+  await turn();
+  waited.push("opened");
+  gate.resolve();
+  await second;
+  await output.flush();
+  assert.deepEqual(waited, ["opened", "second"]);
+  assert.deepEqual(pieces.map(({ length }) => length), [300_000, 300_000]);
 });
 
 Deno.test("once the reader has gone, every write says so", async () => {
