@@ -18,6 +18,8 @@ export interface Frame {
   data: string;
 }
 
+/** What follows the point: one text for each millisecond of a second. */
+const MS_TEXTS = Array.from({ length: 1000 }, (_, ms) => `${String(ms).padStart(3, "0")}Z`);
 let lastSecond = NaN;
 let lastSecondText = "";
 
@@ -29,8 +31,7 @@ export function formatTimeUs(timeUs: number): string {
     lastSecondText = new Date(second * 1000).toISOString().slice(0, -4);
     lastSecond = second;
   }
-  const rest = ms - second * 1000;
-  return lastSecondText + (rest < 10 ? "00" : rest < 100 ? "0" : "") + rest + "Z";
+  return lastSecondText + MS_TEXTS[ms - second * 1000];
 }
 
 /** Lower-case hex of `data`, or of the part from `start` that is `length` bytes long. */
