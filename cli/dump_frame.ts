@@ -2,6 +2,9 @@ import type { ClientFrame } from "@vessel/gateway";
 import { destinationOfId, formatHex, formatTimeUs, readHex, type StoredFrame } from "@vessel/gateway/frame";
 import { decode, type Decoded } from "@vessel/gateway/pgn";
 
+/** Bits of an identifier; the bus is above them. */
+const ID_BITS = 29;
+
 /** A frame on its way to the output, live or recorded. What costs something is made when it is asked for. */
 export abstract class DumpFrame {
   seq = 0;
@@ -22,6 +25,8 @@ export abstract class DumpFrame {
   abstract readonly data: Uint8Array;
   /** The payload in hex. */
   abstract readonly hex: string;
+  /** From whom it comes and to whom it goes, as members of JSON: `"prio":2,…,`. */
+  abstract readonly headText: string;
 
   /** Fields of the payload; undefined when nothing describes it. */
   get decoded(): Decoded | undefined {
@@ -40,6 +45,9 @@ export abstract class DumpFrame {
 
 /** A recorded frame; one object for all of a part whose buses are the same. */
 export class StoredDump extends DumpFrame {
+  /** By bus and identifier: many frames of a part have few of them. */
+  readonly #heads = new Map<number, string>();
+  #headKey = 0;
   #stored: StoredFrame | undefined;
   #data: Uint8Array | undefined;
 
@@ -49,6 +57,7 @@ export class StoredDump extends DumpFrame {
     this.begin();
     this.#stored = stored;
     this.#data = undefined;
+    this.#headKey = (stored.bus << ID_BITS) | id;
     this.seq = stored.seq;
     this.prio = (id >>> 26) & 7;
     this.pgn = stored.pgn;
@@ -76,6 +85,12 @@ export class StoredDump extends DumpFrame {
   override get hex(): string {
     return formatHex(this.data);
   }
+
+  override get headText(): string {
+    let text = this.#heads.get(this.#headKey);
+    if (text === undefined) this.#heads.set(this.#headKey, text = formatHead(this));
+    return text;
+  }
 }
 
 /** A frame of a server. */
@@ -96,7 +111,16 @@ export class LiveDump extends DumpFrame {
     return Date.parse(this.ts);
   }
 
+  override get headText(): string {
+    return formatHead(this);
+  }
+
   override get data(): Uint8Array {
     return this.#data ??= readHex(this.hex) ?? new Uint8Array(0);
   }
+}
+
+function formatHead({ prio, pgn, src, dst, bus }: DumpFrame): string {
+  const busText = bus === undefined ? "" : `"bus":${JSON.stringify(bus)},`;
+  return `"prio":${prio},"pgn":${pgn},"src":${src},"dst":${dst},${busText}`;
 }

@@ -26,11 +26,10 @@ const SENDER_STYLES: readonly Style[] = ["cyan", "green", "yellow", "magenta", "
 
 /** A frame as a line of JSON, its end included. */
 export function jsonLine(frame: DumpFrame, { sender, change, decode }: LineParts): string {
-  const { seq, ts, prio, pgn, src, dst, bus, hex } = frame;
+  const { seq, ts, headText, hex } = frame;
   const decoded = decode ? frame.decoded : undefined;
-  return `{${change ? changeText(change) : ""}"seq":${seq},"ts":"${ts}","prio":${prio},"pgn":${pgn},"src":${src},` +
-    `"dst":${dst},${bus === undefined ? "" : `"bus":${JSON.stringify(bus)},`}${sender?.nameText ?? ""}"data":"${hex}"` +
-    `${decoded === undefined ? "" : `,"decoded":${JSON.stringify(decoded)}`}}\n`;
+  return `{${change ? changeText(change) : ""}"seq":${seq},"ts":"${ts}",${headText}${sender?.nameText ?? ""}` +
+    `"data":"${hex}"${decoded === undefined ? "" : `,"decoded":${JSON.stringify(decoded)}`}}\n`;
 }
 
 /** A silence as a line of JSON. */

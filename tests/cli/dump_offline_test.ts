@@ -55,6 +55,25 @@ Deno.test(
 );
 
 Deno.test(
+  "the same identifier on two buses gives lines that name each its own",
+  OFFLINE,
+  () =>
+    inFolder(async (folder) => {
+      const [log, journal] = [`${folder}/two.log`, `${folder}/two.lpj`];
+      const buses = ["can0", "can1", "can0", "can1"];
+      const frames = buses.map((bus, i) => `(1502984866.${i}21964) ${bus} 09F112CC#FF725AFF7FFF7FFD\n`);
+      await Deno.writeTextFile(log, frames.join(""));
+      await CommandRun.end(["convert", log, "-out", journal]);
+      const { lines } = await CommandRun.end(["dump", journal]);
+      const expected = buses.map((bus, i) =>
+        `{"seq":${i + 1},"ts":"2017-08-17T15:47:46.${i}21Z","prio":2,"pgn":127250,"src":204,"dst":255,` +
+        `"bus":"${bus}","data":"ff725aff7fff7ffd"}`
+      );
+      assert.deepEqual(lines, expected);
+    }),
+);
+
+Deno.test(
   "several recordings come one after the other; those of other programs go on counting",
   OFFLINE,
   withJournal(async ({ log, journal }) => {
