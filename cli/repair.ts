@@ -4,6 +4,7 @@
  * @module
  */
 import { VERSION } from "@vessel/gateway";
+import { BlockError } from "@vessel/gateway/journal";
 import { errorText, systemClock } from "@vessel/gateway/settings";
 import { type OutputChoice, outputOptions, wantsJson } from "./client_options.ts";
 import { programOptions, type ProgramSettings } from "./common_options.ts";
@@ -107,7 +108,7 @@ async function repairOne(path: string, options: RepairOptions): Promise<Repaired
   try {
     return await repairFile(await examine(path), options);
   } catch (error) {
-    if (!(error instanceof Error && error.name === "BlockError")) throw error;
+    if (!(error instanceof BlockError)) throw error;
     return await repairWithoutHeader(path, { ...options, why: errorText(error) });
   }
 }
