@@ -127,12 +127,13 @@ export class InstanceStores {
     if (this.#replica) return this.#replica;
     const { openReplica, id, directory } = this.#options;
     const { epoch, received } = this.#record;
+    const never = () => this.#record.received.void;
     const index = this.#journal?.index;
     if (!openReplica || !index || epoch === undefined) {
       throw new RpcError("FAILED_PRECONDITION", `nothing has come of "${id}" so far`);
     }
     const { buses } = this;
-    return this.#replica = await openReplica({ id, directory, epoch, buses, head: received.last, index });
+    return this.#replica = await openReplica({ id, directory, epoch, buses, head: received.last, index, void: never });
   }
 
   /** Ends the replica, and all that reads from it. */

@@ -2,6 +2,7 @@ import { AtomicFile, type Clock, type DurableFile, FileError, type Logger, readK
 import { Broker, Decoder, type RingPool } from "../broker/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { epochWordOf, type JournalIndex } from "../journal/mod.ts";
+import type { Range } from "../replication/mod.ts";
 import {
   type CompileFilter,
   type FrameArchive,
@@ -31,6 +32,8 @@ export interface ReplicaOptions {
   head: number;
   /** All files of the boat, and what is not on disk yet. */
   index: JournalIndex;
+  /** Numbers that never had a frame, so the boat says; default none. */
+  void?: () => readonly Range[];
   /** Frames in the ring, a power of two. */
   ringFrames: number;
   /** (Device, PGN) pairs kept as last values. */
@@ -47,7 +50,7 @@ export interface ReplicaOptions {
 
 /** Makes the replica of a boat; what is the same for all is known. */
 export type OpenReplica = (
-  options: Pick<ReplicaOptions, "id" | "directory" | "epoch" | "buses" | "head" | "index">,
+  options: Pick<ReplicaOptions, "id" | "directory" | "epoch" | "buses" | "head" | "index" | "void">,
 ) => Promise<Replica>;
 
 /** The run of numbers that goes on now. */
@@ -121,7 +124,7 @@ export class Replica {
     const knownThrough = snapshot?.seq ?? 0;
     const recalled = await recallJournal(broker, { index, epochWord: wordOf(run), knownThrough, head, time });
     log.info("replica started", { id, devices: broker.registry.size, values: broker.values.size, recalled });
-    const source = new FrameSource(broker, { archive: archiveOf(index, run) });
+    const source = new FrameSource(broker, { archive: archiveOf(index, { run, ...options }) });
     const sessions = await Sessions.open({
       source,
       compile: (filter) => options.compile(filter, broker),
@@ -252,8 +255,14 @@ async function readSnapshot(
 }
 
 /** What the journal has of the run of numbers that goes on. */
-function archiveOf(index: JournalIndex, run: Run): FrameArchive {
+function archiveOf(
+  index: JournalIndex,
+  { run, void: never }: { run: Run } & Pick<ReplicaOptions, "void">,
+): FrameArchive {
   return {
+    get void(): readonly Range[] {
+      return never?.() ?? [];
+    },
     get oldestSeq(): number {
       // While nothing is on disk, all that ever came is about to be.
       return index.oldestSeqOf(wordOf(run)) ?? 1;

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/mod.ts";
 import type { StoredFrame } from "../frame/mod.ts";
-import { FrameCursor, type FrameSource } from "../stream/mod.ts";
+import { FrameCursor, type FrameSource, type MissingFrames } from "../stream/mod.ts";
 import type { MessageStream } from "./grpc_stream.ts";
 import { type BoatStatus, type LiveFrame, type LiveStatus, type LiveUpstream, MAX_BATCH_FRAMES } from "./messages.ts";
 import { LivePacer, type LiveRate } from "./pacer.ts";
@@ -77,8 +77,9 @@ export class LiveSender {
     const { source, fromSeq, events } = options;
     this.#options = options;
     this.#pacer = new LivePacer(options.rate);
-    const missing = ({ fromSeq, toSeq }: { fromSeq: number; toSeq: number }) =>
-      events.missing({ start: fromSeq, end: toSeq + 1 });
+    // What may be there the cloud asks for.
+    const missing = ({ fromSeq, toSeq, mayBeThere = false }: MissingFrames) =>
+      mayBeThere ? undefined : events.missing({ start: fromSeq, end: toSeq + 1 });
     this.#cursor = new FrameCursor({ source, fromSeq, missing });
   }
 

@@ -1,7 +1,7 @@
 import { turn } from "../base/mod.ts";
 import type { Accept } from "../broker/mod.ts";
 import { newStoredFrame, type StoredFrame } from "../frame/mod.ts";
-import { type Block, type BlockCursor, type BlockDevice, BlockError } from "../journal/mod.ts";
+import { type Block, type BlockCursor, type BlockDevice, BlockError, type Gap } from "../journal/mod.ts";
 import type { FrameSource } from "./frame_source.ts";
 
 /** Frames that were there are kept no longer; `oldestSeq` is where reading can begin. */
@@ -26,6 +26,8 @@ export interface ArchiveFilter {
 export interface MissingFrames {
   fromSeq: number;
   toSeq: number;
+  /** The archive does not say that it lacks them: a disk that fails for now looks the same. */
+  mayBeThere?: boolean;
 }
 
 /** How frames are read. */
@@ -39,7 +41,7 @@ export interface CursorOptions {
   archived?: ArchiveFilter;
   /** Read nothing from the ring; for an archive that is complete. Default false. */
   archiveOnly?: boolean;
-  /** Told of frames that never came into the archive, or are damaged there. */
+  /** Told of frames that the archive does not give: they never came there, are damaged, or cannot be read. */
   missing?: (frames: MissingFrames) => void;
 }
 
@@ -171,7 +173,7 @@ export class FrameCursor {
     const { base } = this.#source.broker.ring;
     const fromSeq = Math.max(this.#next, base + 1);
     const toSeq = this.#goneWhenAsked;
-    if (fromSeq <= toSeq) this.#options.missing?.({ fromSeq, toSeq });
+    this.#tell({ fromSeq, toSeq, mayBeThere: true });
     this.#next = Math.max(fromSeq, toSeq + 1);
   }
 
@@ -197,17 +199,34 @@ export class FrameCursor {
 
   #openBlock(block: Block, baseSeq: number): OpenBlock {
     const { notes, devices } = block;
-    const { archived, missing } = this.#options;
+    const { archived } = this.#options;
     const ours = this.#source.broker.buses;
     const buses = (notes.buses ?? []).map((name, index) => ours.includes(name) ? ours.indexOf(name) : index);
-    const isLost = notes.gap !== undefined && notes.gap.reason !== "restart" && this.#next < baseSeq;
-    if (isLost) missing?.({ fromSeq: Math.max(this.#next, notes.gap?.firstMissing ?? 0), toSeq: baseSeq - 1 });
+    this.#tellBefore(baseSeq, notes.gap);
     return {
       frames: block.frames(),
       devices: archived ? devices.toSorted((a, b) => a.activeFrom - b.activeFrom) : [],
       buses,
       endSeq: baseSeq + block.frameCount,
     };
+  }
+
+  /** What is missing before a block; of numbers that a start has skipped there is nothing to tell. */
+  #tellBefore(baseSeq: number, gap: Gap | undefined): void {
+    const gapSeq = Math.min(baseSeq, Math.max(this.#next, gap?.firstMissing ?? baseSeq));
+    // What no gap tells was there once.
+    this.#tell({ fromSeq: this.#next, toSeq: gapSeq - 1, mayBeThere: true });
+    if (gap?.reason !== "restart") this.#tell({ fromSeq: gapSeq, toSeq: baseSeq - 1 });
+  }
+
+  /** Tells of frames that are missing, of those among the numbers that had one. */
+  #tell({ fromSeq, toSeq, ...how }: MissingFrames): void {
+    let next = fromSeq;
+    for (const { start, end } of [...this.#source.archive?.void ?? [], { start: toSeq + 1, end: toSeq + 1 }]) {
+      const last = Math.min(start - 1, toSeq);
+      if (next <= last) this.#options.missing?.({ fromSeq: next, toSeq: last, ...how });
+      next = Math.max(next, end);
+    }
   }
 
   #readBlock(block: OpenBlock, { take, budget }: { take: (frame: StoredFrame) => void; budget: Budget }): void {

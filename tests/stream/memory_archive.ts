@@ -37,6 +37,11 @@ export class MemoryArchive implements FrameArchive {
     this.#sealed = this.#sealed.slice(1);
   }
 
+  /** Takes a sealed block away, as if the disk did not give it. */
+  lose(at: number): void {
+    this.#sealed.splice(at, 1);
+  }
+
   /** Makes the frames of the newest sealed block unreadable once the block has been checked. */
   damage(): void {
     this.#damaged = this.#sealed.at(-1);
