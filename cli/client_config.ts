@@ -1,5 +1,6 @@
 import { errorText, parseDuration } from "@vessel/gateway/settings";
 import { readName } from "@vessel/gateway/frame";
+import { isToken } from "./client_options.ts";
 import { readHocon } from "./hocon.ts";
 import { nearest } from "./nearest.ts";
 import type { Environment } from "./options.ts";
@@ -99,6 +100,7 @@ export function readClientConfig(tree: unknown, path: string): ClientConfig {
     if (cloud !== undefined && !isHttpUrl(cloud)) {
       fail(`${prefix}cloud is "${cloud}": expected an address such as https://cloud.example.com`);
     }
+    if (token !== undefined && !isToken(token)) fail(`${prefix}token cannot be one: expected ASCII without spaces`);
     return [name, { mdns, cloud, token, exclude: exclusionsOf(boat, { prefix, fail }) }];
   });
   const timeout = textOf(root["mdns-timeout"], { key: "mdns-timeout", fail });

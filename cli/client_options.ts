@@ -88,8 +88,7 @@ export function serverOptions(): Options<ServerChoice> {
       help: "Access token, where the server wants one. VBG_TOKEN keeps it out of the list of processes.",
       group,
       secret: true,
-      validate: (value) =>
-        /^[\x21-\x7e]*$/.test(value) ? undefined : "Cannot use the token: expected ASCII without spaces",
+      validate: (value) => isToken(value) ? undefined : "Cannot use the token: expected ASCII without spaces",
     })),
     config: optional(text({
       name: "config",
@@ -109,6 +108,11 @@ export function serverOptions(): Options<ServerChoice> {
       group,
     })),
   };
+}
+
+/** Whether a header can hold this. */
+export function isToken(text: string): boolean {
+  return /^[\x21-\x7e]*$/.test(text);
 }
 
 /** Rules of ServerChoice. */
