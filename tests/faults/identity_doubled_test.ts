@@ -72,7 +72,9 @@ Deno.test({
       assert.equal(replication?.status, "degraded");
       const words = new RegExp(`epoch ${cloned} was followed by ${other}: two machines may be this boat`);
       assert.match(replication?.message ?? "", words);
-      assert.match((await eventsOf(lab, { id: ID, type: "live_stop" })).at(-1) ?? "", words);
+      await eventually("the note of it", async () => {
+        return words.test((await eventsOf(lab, { id: ID, type: "live_stop" })).at(-1) ?? "");
+      });
       feed.rate = 0;
       await eventually("all of the clone", async () => {
         const { local_head_seq, cloud_durable_seq } = await (await fetch(`${url}/replication/status`)).json();
@@ -139,7 +141,7 @@ for (const unheard of [0, 800]) {
         return epoch !== "" && epoch !== before && epoch;
       });
       const words = /the cloud has (\d+) of this run, and from here it can have \d+(; the \d+ frames since then stay)?/;
-      const [, highest, kept] = words.exec(lab.log("boat")) ?? [];
+      const [, highest, kept] = await eventually("the boat's log", () => words.exec(lab.log("boat")));
       assert.deepEqual([Number(highest), kept !== undefined], [had, unheard > 0], lab.log("boat"));
       await lab.connected();
       const heard = lab.feed.count;

@@ -6,7 +6,7 @@ import { ReplicationLab } from "../support/replication_lab.ts";
 
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? 1);
 /** Slow enough that a backfill is still going on when it is looked for. */
-const SLOW_BYTES_PER_SECOND = 25_000;
+const SLOW_BYTES_PER_SECOND = 10_000;
 const OUTAGE_MESSAGES = 9000;
 
 Deno.test({
