@@ -8,7 +8,7 @@ const AWAY = () => new RpcError("UNAVAILABLE", "the cloud is away");
 
 async function connected(boat: LinkedBoat, clock: FakeClock): Promise<void> {
   await eventually("the connection", () => {
-    clock.advance(200);
+    boat.waitFor(clock, 200);
     return boat.link.status().connected;
   });
 }
@@ -28,7 +28,7 @@ Deno.test(
       boat.bring(400);
       cloud.refuse = undefined;
       await eventually("another run", () => {
-        clock.advance(200);
+        boat.waitFor(clock, 200);
         return boat.renewals.length > 0;
       });
       cloud.held.remove(1, 301);
@@ -69,7 +69,7 @@ Deno.test(
       await cutAt(700);
       cloud.held.add(701, 901);
       await eventually("another run", () => {
-        clock.advance(200);
+        boat.waitFor(clock, 200);
         return boat.renewals.length > 0;
       });
       assert.match(boat.renewals[0]!, /^the cloud has 900 of this run, and from here it can have 700; the 500 frames/);

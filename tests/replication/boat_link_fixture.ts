@@ -27,6 +27,7 @@ import {
 } from "../../src/replication/mod.ts";
 import { FrameSource } from "../../src/stream/mod.ts";
 import { type CertificateFiles, TestAuthority } from "../support/certificates.ts";
+import type { FakeClock } from "../support/fake_clock.ts";
 import { TestJournal } from "../support/history.ts";
 import { type FrameSeen, framesOf } from "../support/journal_files.ts";
 import { EPOCH, frameOf, seenOf } from "../support/journal_run.ts";
@@ -233,6 +234,11 @@ export class LinkedBoat implements AsyncDisposable {
       this.journal?.writer.append(seq, frame);
     }
     return this.broker.head;
+  }
+
+  /** Lets so much time pass while it waits for its next try; a try itself takes none. */
+  waitFor(clock: FakeClock, ms: number): void {
+    if (this.link.status().state === "reconnecting") clock.advance(ms);
   }
 
   /** Begins another run of numbers. */

@@ -96,7 +96,7 @@ Deno.test("what came while the boat connected is sent beside the rate, and what 
 Deno.test("a boat that stops sends what came before", LINK, async () => {
   await LinkFixture.run(async (fixture) => {
     const { cloud } = fixture;
-    cloud.over = () => ({ rateLimit: 2000, rateBurst: 100 });
+    cloud.over = () => ({ rateLimit: 20_000, rateBurst: 100 });
     await using boat = await fixture.boat({ journal: await fixture.journalFolder() });
     boat.link.start();
     await eventually("the connection", () => boat.link.status().connected);

@@ -5,6 +5,7 @@ import type { ReplicationStatus } from "../../src/replication/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { LINK, LinkFixture } from "./boat_link_fixture.ts";
 
 /** What a boat server needs of a link. */
@@ -43,8 +44,10 @@ Deno.test("a boat server replicates what its buses bring, and tells how that doe
     const health = await boat.get<Health>("/healthz");
     assert.equal(health.status, "ok");
     assert.deepEqual(health.components.replication, { status: "ok" });
-    const { last_ack } = status;
-    assert.deepEqual({ ...health.replication, last_ack }, {
+    // It may have been acknowledged once more.
+    const last_ack = health.replication?.last_ack ?? "";
+    assert.ok(last_ack >= (status.last_ack ?? "?"), last_ack);
+    assert.deepEqual(health.replication, {
       ...{ status: "ok", connected: true, live_lag: 0, backfill_remaining_seqs: 0, last_ack },
     });
     const metrics = await (await fetch(`${boat.url}/metrics`)).text();
@@ -87,13 +90,8 @@ Deno.test("a boat that connects for the first time is not degraded while that ta
 
 Deno.test("a boat whose cloud is away is degraded, says why and when it tries again", LINK, async () => {
   await LinkFixture.run(async (fixture) => {
-    const { target, ...rest } = await replicationTo(fixture);
-    // Nobody listens where a listener was.
-    const gone = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const { port } = gone.addr;
-    gone.close();
-    assert.notEqual(target, "");
-    await using boat = await TestBoat.start({ replication: { ...rest, target: `127.0.0.1:${port}` } });
+    using nobody = HeldPort.take();
+    await using boat = await TestBoat.start({ replication: await replicationTo(fixture, nobody) });
     const health = await eventually("the reason", async () => {
       const now = await boat.get<Health>("/healthz");
       return now.components.replication?.message?.startsWith("disconnected") && now;

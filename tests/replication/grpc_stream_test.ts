@@ -186,7 +186,7 @@ Deno.test("a server that stops ends streams as unavailable, after their services
 });
 
 Deno.test("a boat that has vanished without a word is given up, and so is a cloud", GRPC, async () => {
-  const keepalive = { timeMs: 100, timeoutMs: 200 };
+  const keepalive = { timeMs: 500, timeoutMs: 1000 };
   let reason: unknown;
   await using fixture = await ServerFixture.start(
     service({
