@@ -1,3 +1,4 @@
+import { newStoredFrame } from "@vessel/gateway/frame";
 import {
   type Clock,
   type Filter,
@@ -6,8 +7,7 @@ import {
   readRecorded,
   RecordedFilter,
   type RecordedInput,
-} from "@vessel/gateway";
-import { newStoredFrame } from "@vessel/gateway/frame";
+} from "@vessel/gateway/recordings";
 import { StoredDump } from "./dump_frame.ts";
 import type { DumpView } from "./dump_view.ts";
 import { Progress } from "./progress.ts";
