@@ -41,8 +41,8 @@ interface Session {
   cursor: number;
   /** Newest number that its streams that have ended came to. */
   readThrough: number;
-  /** The client counts in an older epoch, and has not been told. */
-  isOutdated: boolean;
+  /** Which epoch the client counts in: an older one, until it is told, and once it was told until it comes back. */
+  epoch: "current" | "older" | "told";
   live: LiveFilter;
   state: { kind: "idle"; sinceMs: number } | { kind: "streaming"; stream: SessionStream };
 }
@@ -101,7 +101,7 @@ export class Sessions {
     }
     const session = known ?? this.#add({ id, filter, timeoutMs });
     if (known) this.#change(known, { filter, timeoutMs });
-    session.isOutdated = false;
+    session.epoch = "current";
     this.#touch(session);
     this.#file?.changed();
     return viewOf(session);
@@ -133,7 +133,7 @@ export class Sessions {
     const session = this.#find(id);
     this.#touch(session);
     // It counts in numbers that begin again.
-    if (session.isOutdated) return;
+    if (session.epoch !== "current") return;
     const { source } = this.#options;
     if (seq > source.head) {
       throw new SessionError("ahead", `No frame has number ${seq} yet: the newest is ${source.head}`);
@@ -152,9 +152,11 @@ export class Sessions {
    * @throws {FallenBehindError} frames from the cursor on are gone
    */
   checkReadable(id: string): void {
-    const { cursor, isOutdated } = this.#find(id);
+    const session = this.#find(id);
     const { source, log } = this.#options;
-    if (isOutdated || !source.isGone(cursor)) return;
+    const { cursor } = session;
+    if (session.epoch === "told") session.epoch = "current";
+    if (session.epoch === "older" || !source.isGone(cursor)) return;
     const error = new FallenBehindError(source.oldestSeq);
     log.warn("session has fallen behind", { client: id, error: error.name, next: cursor, oldestSeq: error.oldestSeq });
     throw error;
@@ -191,10 +193,10 @@ export class Sessions {
     });
     session.state = { kind: "streaming", stream };
     if (this.#isStopped) stream.end({ code: "stopped" });
-    else if (session.isOutdated) {
-      session.isOutdated = false;
+    else if (session.epoch === "older") {
+      session.epoch = "told";
       stream.end({ code: "new_epoch" });
-    }
+    } else session.epoch = "current";
     return stream;
   }
 
@@ -208,7 +210,7 @@ export class Sessions {
     this.#epoch = epoch;
     for (const session of this.#sessions.values()) {
       session.cursor = 1;
-      session.isOutdated = session.state.kind === "idle";
+      session.epoch = session.state.kind === "idle" ? "older" : "told";
       this.#endStream(session, { code: "new_epoch" });
     }
     this.#file?.changed();
@@ -252,7 +254,7 @@ export class Sessions {
     for (const { id, filter, timeoutMs, epoch, cursor } of stored ?? []) {
       const session = this.#sessions.get(id) ?? this.#add({ id, filter, timeoutMs });
       if (epoch === this.#epoch) session.cursor = Math.min(cursor, source.head + 1);
-      else session.isOutdated = true;
+      else session.epoch = "older";
     }
     if (this.size > 0) this.#file?.changed();
   }
@@ -266,7 +268,7 @@ export class Sessions {
       timeoutMs: Math.min(timeoutMs, limits().maxTimeoutMs),
       cursor: (slot && slotsFrom) ?? source.head + 1,
       readThrough: 0,
-      isOutdated: false,
+      epoch: "current",
       live: this.#follow(filter),
       state: { kind: "idle", sinceMs: clock.monoMs() },
     };
@@ -342,9 +344,9 @@ export class Sessions {
   }
 
   #stored(): StoredSession[] {
-    return Array.from(this.#sessions.values(), ({ id, cursor, timeoutMs, filter, isOutdated }) => ({
+    return Array.from(this.#sessions.values(), ({ id, cursor, timeoutMs, filter, epoch }) => ({
       id,
-      epoch: isOutdated ? "" : this.#epoch,
+      epoch: epoch === "older" ? "" : this.#epoch,
       cursor,
       timeoutMs,
       filter,

@@ -327,12 +327,18 @@ Deno.test("in a new epoch streams end and say why, and sessions begin with its f
   assert.deepEqual(ends, [{ code: "new_epoch" }]);
   broker.publish(message());
   broker.publish(message());
+  await sessions.ack("on", 2);
+  assert.equal(sessions.get("on").cursor, 1, "nothing has come of the new epoch that could be acknowledged");
+  sessions.checkReadable("on");
   assert.deepEqual(await watch(sessions, "on").next(), [1, 2]);
+  await sessions.ack("on", 1);
+  assert.equal(sessions.get("on").cursor, 2);
   await sessions.ack("off", 7);
   assert.equal(sessions.get("off").cursor, 1, "7 is a number of the old epoch");
   sessions.checkReadable("off");
   const told = watch(sessions, "off");
   assert.deepEqual([await told.next(), told.ends], [[], [{ code: "new_epoch" }]]);
+  await sessions.ack("off", 2);
   assert.deepEqual(await watch(sessions, "off").next(), [1, 2]);
   await sessions.stop();
 });
