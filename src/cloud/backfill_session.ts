@@ -14,7 +14,8 @@ import {
 } from "../replication/mod.ts";
 import type { BackfillFiles } from "./backfill_files.ts";
 import { checkBlock, type CheckedBlock } from "./block_check.ts";
-import type { Instance, InstanceSession } from "./instance.ts";
+import type { Instance } from "./instance.ts";
+import type { InstanceSession } from "./instance_sessions.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
 
 /** What a stream of blocks is served with. */

@@ -13,24 +13,15 @@ import type { CheckedBlock } from "./block_check.ts";
 import { DiagnosticEvents, type DiagnosticEventType } from "./diagnostic_events.ts";
 import type { InstanceJournal } from "./instance_journal.ts";
 import { InstanceRecord, type InstanceSummary } from "./instance_record.ts";
+import { handshakeFirst, type InstanceSession, InstanceSessions, type SessionKind } from "./instance_sessions.ts";
 import { InstanceStores, type InstanceStoresOptions } from "./instance_stores.ts";
 import { LiveRateMeter } from "./live_rate.ts";
 import type { Received } from "./received.ts";
 import type { Replica } from "./replica.ts";
 import { type InstanceState, keptState, loadState, stateFile } from "./state_file.ts";
 
-/** A boat's stream, as far as the boat's other streams matter. */
-export interface InstanceSession {
-  /** The connection it came by; left out where there is but one. */
-  readonly connection?: string;
-  /** Ends it; of what it brings nothing counts any more. */
-  end(error: RpcError): void;
-}
-
 /** While a boat is heard of, what is known of it is written down so often. */
 const STATE_EVERY_MS = 5000;
-/** Connections of one boat whose handshake is remembered: it has one, and perhaps a few that nobody has noticed to be cut. */
-const MAX_GREETED = 16;
 const ID_MASK = 0x1fffffff;
 const BUS_SHIFT = 29;
 
@@ -49,11 +40,8 @@ export class Instance {
   readonly #frame: Message = { ...newStoredFrame(), monoMs: 0 };
   readonly #stores: InstanceStores;
   #rate: LiveRateMeter | undefined;
-  /** Connections that have told this very run of numbers, the newest last: streams do not name theirs. */
-  readonly #greeted = new Set<string>();
+  readonly #sessions = new InstanceSessions();
   #isStopped = false;
-  #live: InstanceSession | undefined;
-  #backfill: InstanceSession | undefined;
   /** Opening and closing, one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #usedMs: number;
@@ -87,7 +75,7 @@ export class Instance {
 
   /** Whether the boat streams live frames now. */
   get connected(): boolean {
-    return this.#live !== undefined;
+    return this.#sessions.isOpen("live");
   }
 
   /** Whether its files are open. */
@@ -151,7 +139,7 @@ export class Instance {
       else if (busesBefore.join("\n") !== this.#stores.buses.join("\n")) await this.#stores.useBuses();
       const leftOut = this.record.declare(request);
       if (leftOut > 0) this.#options.log.warn("a boat tells of too many gaps", { id: this.id, leftOut });
-      this.#greet(connection);
+      this.#sessions.greet(connection);
       this.heard();
       this.#save();
       this.#stores.settle();
@@ -166,10 +154,7 @@ export class Instance {
    */
   enterLive(session: InstanceSession): Promise<void> {
     return this.#inTurn(async () => {
-      this.#requireGreeting(session);
-      const before = this.#live;
-      this.#live = session;
-      before?.end(takenOver());
+      this.#enter("live", session);
       this.rate.reconnected(this.#options.clock.monoMs());
       this.record.counters.liveStreams++;
       // Without it the boat's frames are safe all the same.
@@ -180,18 +165,14 @@ export class Instance {
   /** A backfill begins; one that is open has to go. Gives where its blocks go. @throws as {@linkcode enterLive} */
   enterBackfill(session: InstanceSession): Promise<BackfillFiles> {
     return this.#inTurn(() => {
-      const journal = this.#requireGreeting(session);
-      const before = this.#backfill;
-      this.#backfill = session;
-      before?.end(takenOver());
+      const journal = this.#enter("backfill", session);
       return Promise.resolve(journal.beginBackfill());
     });
   }
 
   /** A stream has ended. */
   leave(session: InstanceSession): void {
-    if (this.#live === session) this.#live = undefined;
-    if (this.#backfill === session) this.#backfill = undefined;
+    this.#sessions.leave(session);
     this.#usedMs = this.#options.clock.monoMs();
     this.#save();
   }
@@ -262,7 +243,7 @@ export class Instance {
 
   /** For how long nobody has used what is open, milliseconds; 0: somebody does, or nothing is open. */
   idleMs(nowMs: number): number {
-    if (!this.isOpen || this.#live || this.#backfill) return 0;
+    if (!this.isOpen || this.#sessions.isOpen()) return 0;
     return Math.min(nowMs - this.#usedMs, this.#stores.replica?.idleMs(nowMs) ?? Infinity);
   }
 
@@ -298,7 +279,7 @@ export class Instance {
   /** Ends its streams, writes everything, and closes its files. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    for (const session of [this.#live, this.#backfill]) session?.end(unavailable("the server is stopping"));
+    this.#sessions.end(unavailable("the server is stopping"));
     await this.#inTurn(() => this.#close());
     await this.#kept.close();
   }
@@ -336,17 +317,13 @@ export class Instance {
     this.#kept.changed();
   }
 
-  #greet(connection: string): void {
-    this.#greeted.delete(connection);
-    this.#greeted.add(connection);
-    const [oldest = ""] = this.#greeted;
-    if (this.#greeted.size > MAX_GREETED) this.#greeted.delete(oldest);
-  }
-
-  #requireGreeting({ connection = "" }: InstanceSession): InstanceJournal {
+  /** A stream begins. Gives the files, which its handshake has opened. */
+  #enter(kind: SessionKind, session: InstanceSession): InstanceJournal {
+    const { journal } = this.#stores;
     if (this.#isStopped) throw unavailable("the server is stopping");
-    if (this.#stores.journal && this.#greeted.has(connection)) return this.#stores.journal;
-    throw new RpcError("FAILED_PRECONDITION", "a handshake comes first");
+    if (!journal) throw handshakeFirst();
+    this.#sessions.enter(kind, session);
+    return journal;
   }
 
   #open(): Promise<InstanceJournal> {
@@ -359,10 +336,8 @@ export class Instance {
     request: HandshakeRequest,
     { reason, busesBefore }: { reason: string; busesBefore: readonly string[] },
   ): Promise<void> {
-    for (const session of [this.#live, this.#backfill]) {
-      session?.end(new RpcError("ABORTED", "the boat's numbers have begun again"));
-    }
-    this.#greeted.clear();
+    this.#sessions.end(new RpcError("ABORTED", "the boat's numbers have begun again"));
+    this.#sessions.forgetGreetings();
     this.record.beginEpoch(request, (count) => crypto.getRandomValues(new Uint8Array(count)));
     this.#options.log.info("a boat's numbers begin", { id: this.id, epoch: this.record.epoch, reason });
     await this.#stores.beginEpoch(busesBefore);
@@ -374,7 +349,7 @@ export class Instance {
 
   async #close(): Promise<void> {
     if (!this.isOpen) return;
-    this.#greeted.clear();
+    this.#sessions.forgetGreetings();
     await this.#stores.close();
     this.#save();
   }
@@ -388,10 +363,6 @@ function addLive(received: Received, seq: number): boolean {
     if (error instanceof RangeError) throw new RpcError("INVALID_ARGUMENT", error.message);
     throw error;
   }
-}
-
-function takenOver(): RpcError {
-  return new RpcError("ABORTED", "another connection of this boat took over");
 }
 
 function unavailable(reason: string): RpcError {

@@ -9,7 +9,8 @@ import {
   RpcError,
   SERVICE_NAMES,
 } from "../replication/mod.ts";
-import type { Instance, InstanceSession } from "./instance.ts";
+import type { Instance } from "./instance.ts";
+import type { InstanceSession } from "./instance_sessions.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
 
 /** What a stream of live frames is served with. */

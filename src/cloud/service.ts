@@ -13,6 +13,7 @@ import {
 } from "../replication/mod.ts";
 import { BackfillSession } from "./backfill_session.ts";
 import type { Instance } from "./instance.ts";
+import { handshakeFirst } from "./instance_sessions.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
 import type { Instances } from "./instances.ts";
 import { LiveSession } from "./live_session.ts";
@@ -110,6 +111,6 @@ export class CloudService implements ReplicationService {
     this.#requireRunning();
     const instance = this.#options.instances.get(instanceId);
     if (instance) return instance;
-    throw new RpcError("FAILED_PRECONDITION", "a handshake comes first");
+    throw handshakeFirst();
   }
 }

@@ -1,0 +1,67 @@
+import { RpcError } from "../replication/mod.ts";
+
+/** A boat's stream, as far as the boat's other streams matter. */
+export interface InstanceSession {
+  /** The connection it came by; left out where there is but one. */
+  readonly connection?: string;
+  /** Ends it; of what it brings nothing counts any more. */
+  end(error: RpcError): void;
+}
+
+/** What a stream brings; a boat has one of each kind. */
+export type SessionKind = "live" | "backfill";
+
+/** Connections of one boat whose handshake is remembered: it has one, and perhaps a few that nobody has noticed to be cut. */
+const MAX_GREETED = 16;
+
+/** The streams of a boat: who may open one, and which have to go. */
+export class InstanceSessions {
+  /** Connections that have told this very run of numbers, the newest last: streams do not name theirs. */
+  readonly #greeted = new Set<string>();
+  readonly #open = new Map<SessionKind, InstanceSession>();
+
+  /** Whether a stream is open: of this kind, or of any. */
+  isOpen(kind?: SessionKind): boolean {
+    return kind === undefined ? this.#open.size > 0 : this.#open.has(kind);
+  }
+
+  /** A connection has made its handshake: streams are taken of it. */
+  greet(connection: string): void {
+    this.#greeted.delete(connection);
+    this.#greeted.add(connection);
+    const [oldest = ""] = this.#greeted;
+    if (this.#greeted.size > MAX_GREETED) this.#greeted.delete(oldest);
+  }
+
+  /** Streams need another handshake from now on; those that are open go on. */
+  forgetGreetings(): void {
+    this.#greeted.clear();
+  }
+
+  /**
+   * A stream begins; one of its kind that is open has to go.
+   *
+   * @throws {RpcError} `FAILED_PRECONDITION`: its connection has made no handshake
+   */
+  enter(kind: SessionKind, session: InstanceSession): void {
+    if (!this.#greeted.has(session.connection ?? "")) throw handshakeFirst();
+    const before = this.#open.get(kind);
+    this.#open.set(kind, session);
+    before?.end(new RpcError("ABORTED", "another connection of this boat took over"));
+  }
+
+  /** A stream has ended. */
+  leave(session: InstanceSession): void {
+    for (const [kind, each] of this.#open) if (each === session) this.#open.delete(kind);
+  }
+
+  /** Ends all streams; each leaves when it is over. */
+  end(error: RpcError): void {
+    for (const session of [...this.#open.values()]) session.end(error);
+  }
+}
+
+/** What who has made no handshake is told. */
+export function handshakeFirst(): RpcError {
+  return new RpcError("FAILED_PRECONDITION", "a handshake comes first");
+}
