@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { run } from "../../cli/archive_s3.ts";
 import { inFolder } from "../support/folder.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
 import { BUCKET, S3_ENVIRONMENT, S3Server } from "../support/s3_server.ts";
 
@@ -193,9 +194,8 @@ Deno.test("archive-s3 refuses every file with code 2 when its settings are wrong
 
 Deno.test("archive-s3 tells of a store that is down, after so many attempts", ALONE, () =>
   inFolder(async (folder) => {
-    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const { port } = listener.addr as Deno.NetAddr;
-    listener.close();
+    using nobody = HeldPort.take();
+    const { port } = nobody;
     const { code, answers } = await archive(
       ["-bucket", BUCKET, "-endpoint", `http://127.0.0.1:${port}`, "-attempts", "2"],
       { lines: [write(folder, { name: "1.lpj" })] },

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createSocket } from "node:dgram";
 import { chooseServer, type Discover } from "../../cli/boat_choice.ts";
 import { type ClientConfig, EMPTY_CONFIG, readClientConfig } from "../../cli/client_config.ts";
 import type { ServerChoice } from "../../cli/client_options.ts";
@@ -12,6 +11,7 @@ import { Reader } from "../client/reader.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
 import { accessToken } from "../support/sending.ts";
 
@@ -234,10 +234,8 @@ Deno.test("frames that a cloud has later than its boat gave them are shown once"
 });
 
 Deno.test("of two boats on the network the one that is named is asked", MDNS, async () => {
-  const socket = createSocket("udp4");
-  await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
-  const multicast = { port: socket.address().port, interface: "127.0.0.1" };
-  await new Promise<void>((resolve) => socket.close(() => resolve()));
+  using held = HeldPort.take();
+  const multicast = { port: held.port, interface: "127.0.0.1" };
   await using aurora = await TestBoat.start();
   await using borealis = await TestBoat.start();
   const announcers = Object.entries({ aurora, borealis }).map(([name, { boat }]) =>

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
 import { accessToken } from "../support/sending.ts";
 import { range } from "../support/session.ts";
@@ -51,12 +52,12 @@ Deno.test("a server restarted under dump -buffer-timeout costs not one frame, an
       journal: { directory: `${folder}/journal`, stateDirectory: folder },
       stateDirectory: folder,
     };
-    const start = async (port = 0) => {
+    using held = HeldPort.take();
+    const start = async () => {
       await Deno.mkdir(`${folder}/journal`, { recursive: true });
-      return await TestBoat.start({ ...kept, port });
+      return await TestBoat.start({ ...kept, port: held.port });
     };
     const first = await start();
-    const port = first.boat.address.port;
     const args = ["-buffer-timeout", "5m", "-client-id", "log", "-ack-interval", "100ms"];
     await using run = new CommandRun(["dump", "-server", first.url, ...args]);
     await run.told(/connected to/);
@@ -64,7 +65,7 @@ Deno.test("a server restarted under dump -buffer-timeout costs not one frame, an
     await run.written(200);
     const said = new Set(range(1, 500));
     await first[Symbol.asyncDispose]();
-    const again = await start(port);
+    const again = await start();
     try {
       const before = again.boat.broker.head;
       await say(again, 300);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
 import { PtyCommand, vbgWords } from "../support/pty_command.ts";
 
@@ -11,8 +12,8 @@ const HEADING = [0xff, 0x10, 0x27, 0xff, 0x7f, 0xff, 0x7f, 0xfd];
 const [NORMAL_SCREEN, ALTERNATE_SCREEN] = ["\u001b[?25h\u001b[?1049l", "\u001b[?1049h\u001b[?25l"];
 
 /** A boat with a device that nobody's terminal has room for. */
-async function boatWithDevice(): Promise<TestBoat> {
-  const boat = await TestBoat.start();
+async function boatWithDevice({ port = 0 } = {}): Promise<TestBoat> {
+  const boat = await TestBoat.start({ port });
   boat.claim(7, { manufacturerCode: 229 });
   boat.product(7, "A model with a very long name");
   await eventually("both messages", () => boat.boat.broker.head === 2);
@@ -60,10 +61,11 @@ Deno.test("vbg top gives the terminal back at q, at Ctrl-C and at SIGTERM, with 
 });
 
 Deno.test("vbg top gives the terminal back when it fails", PTY, async () => {
-  const boat = await boatWithDevice();
+  using held = HeldPort.take();
+  const { port } = held;
+  const boat = await boatWithDevice(held);
   await using terminal = new PtyCommand(topLine(boat.url));
   await terminal.shows("Overview]");
-  const { port } = boat.boat.address;
   await boat[Symbol.asyncDispose]();
   // Somebody else's server has the address now, and refuses for good.
   await using other = Deno.serve(

@@ -6,6 +6,7 @@ import { TestBoat } from "../support/boat.ts";
 import { runCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { LiveCommand } from "../support/live_command.ts";
 import { needs } from "../support/needs.ts";
 
@@ -15,8 +16,8 @@ const [HOME, ERASE_BELOW, ERASE_LINE_END] = ["\u001b[H", "\u001b[J", "\u001b[K"]
 const TERMINAL = { isTerminal: true, columns: 80, environment: { LINES: "24" } };
 
 /** A boat with two devices on two buses; its times stand still. */
-async function boatWithDevices(): Promise<TestBoat> {
-  const boat = await TestBoat.start({ names: ["can0", "can1"], clock: new FakeClock() });
+async function boatWithDevices({ port = 0 } = {}): Promise<TestBoat> {
+  const boat = await TestBoat.start({ names: ["can0", "can1"], clock: new FakeClock(), port });
   boat.claim(7, { manufacturerCode: 229 }, { bus: 1 });
   boat.product(7, "GPS 24xd", { bus: 1 });
   boat.say({ src: 9, data: HEADING });
@@ -144,7 +145,8 @@ Deno.test("vbg top moves through what has no room, and no further", NET, async (
 });
 
 Deno.test("vbg top shows that the server is away, and goes on when it is back", NET, async () => {
-  const first = await boatWithDevices();
+  using held = HeldPort.take();
+  const first = await boatWithDevices(held);
   await using command = new LiveCommand(["top", "-server", first.url], TERMINAL);
   await eventually("the first picture", () => command.written.length > 1);
   await first[Symbol.asyncDispose]();
@@ -154,7 +156,7 @@ Deno.test("vbg top shows that the server is away, and goes on when it is back", 
   );
   assert.match(linesOf(lost)[1] ?? "", /^GET http:.*: the server cannot be reached$/);
   assert.ok(lost.includes("GPS 24xd"), "what was known is shown on");
-  await using boat = await TestBoat.start({ port: first.boat.address.port });
+  await using boat = await TestBoat.start({ port: held.port });
   boat.say({ src: 33, data: HEADING });
   await eventually("the new device", () => linesOf(command.written.at(-1) ?? "").some((line) => /^ 33 /.test(line)));
   assert.ok(!command.written.at(-1)?.includes("cannot be reached"));

@@ -3,6 +3,7 @@ import { TestBoat } from "../support/boat.ts";
 import { runCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { LiveCommand } from "../support/live_command.ts";
 import { needs } from "../support/needs.ts";
 
@@ -12,8 +13,8 @@ const WIND = [0x01, 0x26, 0x02, 0x39, 0x30, 0x02, 0xff, 0xff];
 const UNKNOWN = [1, 2, 3];
 
 /** A boat that has said three things; its times stand still. */
-async function boatWithValues(): Promise<TestBoat> {
-  const boat = await TestBoat.start({ clock: new FakeClock() });
+async function boatWithValues({ port = 0 } = {}): Promise<TestBoat> {
+  const boat = await TestBoat.start({ clock: new FakeClock(), port });
   boat.claim(7, { manufacturerCode: 229 });
   boat.say({ src: 7, data: HEADING });
   boat.say({ src: 7, pgn: 130306, data: WIND });
@@ -88,14 +89,14 @@ Deno.test("vbg values -watch tells in a pipe of each device what is new", NET, a
 });
 
 Deno.test("vbg values -watch goes on when the server is away for a while", NET, async () => {
-  const first = await boatWithValues();
-  const port = first.boat.address.port;
+  using held = HeldPort.take();
+  const first = await boatWithValues(held);
   const form = { isTerminal: true, environment: { LINES: "24" } };
   await using command = new LiveCommand(["values", "-watch", "-server", first.url], form);
   await eventually("values", () => command.written.some((text) => text.includes("127250")));
   await first[Symbol.asyncDispose]();
   await eventually("a word of it", () => command.written.some((text) => text.includes("the server cannot be reached")));
-  await using boat = await TestBoat.start({ port });
+  await using boat = await TestBoat.start({ port: held.port });
   boat.say({ src: 33, data: HEADING });
   await eventually("new values", () => command.written.some((text) => text.includes("33")));
   assert.equal(await command.stop(), 0);

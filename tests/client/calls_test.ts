@@ -4,6 +4,7 @@ import { CloudServer } from "../http/cloud_server.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
 import { accessToken } from "../support/sending.ts";
 
@@ -83,9 +84,8 @@ Deno.test("health is told when it is bad, too", NET, async () => {
 });
 
 Deno.test("a server that is not there is a ConnectionError, an address that is none a TypeError", NET, async () => {
-  const nobody = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = nobody.addr;
-  nobody.close();
+  using nobody = HeldPort.take();
+  const { port } = nobody;
   await assert.rejects(connect(`http://127.0.0.1:${port}`).devices(), (error: unknown) => {
     assert.ok(error instanceof ConnectionError && error.cause !== undefined);
     assert.match(error.message, /^GET http:\/\/127\.0\.0\.1:\d+\/devices: the server cannot be reached$/);

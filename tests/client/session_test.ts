@@ -11,6 +11,7 @@ import { TestBoat, type TestBoatOptions } from "../support/boat.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 import { accessToken } from "../support/sending.ts";
@@ -152,11 +153,11 @@ async function overRestarts(
   { between, ...options }: TestBoatOptions & { between?: () => Promise<void> } = {},
 ): Promise<void> {
   const journal = { directory: `${folder}/journal`, stateDirectory: folder, blockBytes: 4096 };
-  let port = 0;
-  for (const run of runs) {
-    if (port !== 0) await between?.();
+  using held = HeldPort.take();
+  const { port } = held;
+  for (const [index, run] of runs.entries()) {
+    if (index > 0) await between?.();
     await using boat = await TestBoat.start({ stateDirectory: folder, ringFrames: 64, journal, port, ...options });
-    port = boat.boat.address.port;
     await run(boat);
   }
 }
@@ -228,8 +229,9 @@ Deno.test(
 );
 
 Deno.test("a server without memory that was started anew gets a new session, and that is told", NET, async () => {
-  const first = await TestBoat.start();
-  const { port } = first.boat.address;
+  using held = HeldPort.take();
+  const { port } = held;
+  const first = await TestBoat.start({ port });
   const reader = new Reader(connect(first.url, { retry: SOON }).session("log", OFTEN).events());
   await reader.connections(1);
   await say(first, 5);

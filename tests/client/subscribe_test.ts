@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { connect, ConnectionError, type StreamEvent } from "../../src/client/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually, pause } from "../support/eventually.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
 import { range, seqs } from "../support/session.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
@@ -96,8 +97,9 @@ Deno.test(
 );
 
 Deno.test("a server that was started anew and counts anew is told as such", NET, async () => {
-  const first = await TestBoat.start();
-  const { port } = first.boat.address;
+  using held = HeldPort.take();
+  const { port } = held;
+  const first = await TestBoat.start({ port });
   const reading = new Reader(connect(first.url, { retry: SOON }).subscribe().events());
   await reading.connections(1);
   for (let i = 0; i < 3; i++) first.say();

@@ -1,6 +1,7 @@
 import { createSocket } from "node:dgram";
 import { createSourceBus, parseBusSource } from "../../src/can/mod.ts";
 import { GatewayPeer, type OtherSide, PeeredBus, ydwgEchoes } from "../support/gateway_peer.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { allowed, needs } from "../support/needs.ts";
 import { startPtyPair } from "../support/pty_pair.ts";
 import { canBusSuite } from "./can_bus.ts";
@@ -19,18 +20,18 @@ function tcp(format: string): (name: string) => OtherSide {
 
 /** A Yacht Devices gateway that is reached by datagrams. */
 async function udp(name: string): Promise<OtherSide> {
-  const [peer, probe] = [createSocket("udp4"), createSocket("udp4")];
+  const [peer, held] = [createSocket("udp4"), HeldPort.take()];
   const port = await new Promise<number>((resolve) => {
     peer.bind(0, "127.0.0.1", () => resolve(peer.address().port));
   });
-  const listen = await new Promise<number>((resolve) => {
-    probe.bind(0, "127.0.0.1", () => resolve(probe.address().port));
-  });
-  await new Promise<void>((resolve) => probe.close(() => resolve()));
   const echo = ydwgEchoes();
-  peer.on("message", (bytes: Uint8Array) => peer.send(echo(bytes), listen, "127.0.0.1"));
-  const source = parseBusSource(`udp://127.0.0.1:${port}?listen=${listen}&name=${name}#ydwg`);
-  return { bus: createSourceBus(source), stop: () => new Promise<void>((resolve) => peer.close(() => resolve())) };
+  peer.on("message", (bytes: Uint8Array) => peer.send(echo(bytes), held.port, "127.0.0.1"));
+  const source = parseBusSource(`udp://127.0.0.1:${port}?listen=${held.port}&name=${name}#ydwg`);
+  const stop = async () => {
+    await new Promise<void>((resolve) => peer.close(() => resolve()));
+    held[Symbol.dispose]();
+  };
+  return { bus: createSourceBus(source), stop };
 }
 
 /** A Yacht Devices gateway at a serial device. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { eventually } from "../support/eventually.ts";
 import { GatewayPeer } from "../support/gateway_peer.ts";
+import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
 import { TestProgram } from "../support/program.ts";
 import { SseClient } from "../support/sse_client.ts";
@@ -21,7 +22,8 @@ Deno.test(
   "a boat on a gateway over TCP: frames come, requests go out, and a gateway that was away is found again",
   options,
   async () => {
-    const peer = new GatewayPeer();
+    using held = HeldPort.take();
+    const peer = new GatewayPeer(undefined, held);
     try {
       await using program = await boat("-interface", `tcp://127.0.0.1:${peer.port}?name=wifi0#ydwg`, "-send-enabled");
       const url = await program.url();

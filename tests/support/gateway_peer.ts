@@ -15,10 +15,13 @@ export class GatewayPeer {
   /** While true, nothing is read. */
   isDeaf = false;
 
-  /** @param onBytes answers what comes */
-  constructor(onBytes?: (bytes: Uint8Array, peer: GatewayPeer) => void) {
+  /**
+   * @param onBytes answers what comes
+   * @param options `port`: held, where it comes back to it
+   */
+  constructor(onBytes?: (bytes: Uint8Array, peer: GatewayPeer) => void, { port = 0 } = {}) {
     this.#onBytes = onBytes;
-    this.#listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    this.#listener = Deno.listen({ hostname: "127.0.0.1", port });
     this.port = (this.#listener.addr as Deno.NetAddr).port;
     void this.#accept(this.#listener);
   }

@@ -3,6 +3,7 @@ import { BusError, type BusState, GatewayBus, type GatewayBusOptions } from "../
 import { tcpLink } from "../../../src/can/gateways/tcp_link.ts";
 import { GatewayPeer } from "../../support/gateway_peer.ts";
 import { GatewaySink } from "../../support/gateway_sink.ts";
+import { HeldPort } from "../../support/held_port.ts";
 import { needs } from "../../support/needs.ts";
 import { Random } from "../../support/random.ts";
 import { pause, Recorder, until } from "../../contract/recorder.ts";
@@ -22,7 +23,8 @@ function withGateway(
   body: (parts: { peer: GatewayPeer; bus: GatewayBus; sink: GatewaySink }) => Promise<void>,
 ): () => Promise<void> {
   return async () => {
-    const peer = new GatewayPeer();
+    using held = HeldPort.take();
+    const peer = new GatewayPeer(undefined, held);
     const openLink = tcpLink({ hostname: "127.0.0.1", port: peer.port });
     const bus = new GatewayBus("wifi0", { openLink, reconnect: QUICK, ...options });
     const sink = new GatewaySink();
@@ -66,7 +68,8 @@ Deno.test(
 );
 
 Deno.test("a gateway that is not there when the bus is opened is looked for", NET, async () => {
-  const peer = new GatewayPeer();
+  using held = HeldPort.take();
+  const peer = new GatewayPeer(undefined, held);
   await peer.stop();
   const openLink = tcpLink({ hostname: "127.0.0.1", port: peer.port });
   const bus = new GatewayBus("wifi0", { openLink, reconnect: QUICK, format: "ydwg" });

@@ -3,6 +3,7 @@ import { createSocket, type Socket } from "node:dgram";
 import { type CanBus, createBus, createSourceBus, GatewayBus, parseBusSource } from "../../../src/can/mod.ts";
 import { serialLink } from "../../../src/can/gateways/serial_link.ts";
 import { GatewaySink } from "../../support/gateway_sink.ts";
+import { HeldPort } from "../../support/held_port.ts";
 import { allowed, needs } from "../../support/needs.ts";
 import { startPtyPair } from "../../support/pty_pair.ts";
 import { until } from "../../contract/recorder.ts";
@@ -25,14 +26,6 @@ function bound(address: string): Promise<Socket> {
 
 const closed = (socket: Socket) => new Promise<void>((resolve) => socket.close(() => resolve()));
 
-/** A port that is free. */
-async function freePort(): Promise<number> {
-  const socket = await bound("127.0.0.1");
-  const { port } = socket.address();
-  await closed(socket);
-  return port;
-}
-
 async function opened(source: string): Promise<{ bus: CanBus; sink: GatewaySink }> {
   const bus = await createBus(source);
   const sink = new GatewaySink();
@@ -41,7 +34,8 @@ async function opened(source: string): Promise<{ bus: CanBus; sink: GatewaySink 
 }
 
 Deno.test("UDP: each datagram is read for itself, also without an end of line", NET, async () => {
-  const [port, gateway] = [await freePort(), await bound("127.0.0.1")];
+  using held = HeldPort.take();
+  const [{ port }, gateway] = [held, await bound("127.0.0.1")];
   const { bus, sink } = await opened(`udp://:${port}`);
   assert.equal(bus.state.type, "down");
   for (const datagram of [raw(1), `${raw(2)}\r\n${raw(3)}\r\n`, "half a li", raw(4)]) {
@@ -54,7 +48,8 @@ Deno.test("UDP: each datagram is read for itself, also without an end of line", 
 });
 
 Deno.test("UDP: of one gateway nobody else is heard, and what is sent goes to its port", NET, async () => {
-  const [port, gateway, other] = [await freePort(), await bound("127.0.0.1"), await bound("127.0.0.2")];
+  using held = HeldPort.take();
+  const [{ port }, gateway, other] = [held, await bound("127.0.0.1"), await bound("127.0.0.2")];
   const heard: string[] = [];
   gateway.on("message", (bytes: Uint8Array) => heard.push(new TextDecoder().decode(bytes)));
   const { bus, sink } = await opened(`udp://127.0.0.1:${gateway.address().port}?listen=${port}#ydwg`);
@@ -70,7 +65,8 @@ Deno.test("UDP: of one gateway nobody else is heard, and what is sent goes to it
 });
 
 Deno.test("UDP: who listens to everybody answers who spoke last, and nobody before that", NET, async () => {
-  const [port, gateway] = [await freePort(), await bound("127.0.0.1")];
+  using held = HeldPort.take();
+  const [{ port }, gateway] = [held, await bound("127.0.0.1")];
   const heard: string[] = [];
   gateway.on("message", (bytes: Uint8Array) => heard.push(new TextDecoder().decode(bytes)));
   const { bus, sink } = await opened(`udp://:${port}`);
