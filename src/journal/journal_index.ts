@@ -1,9 +1,10 @@
-import { errorText, type Logger, turn } from "../base/mod.ts";
+import { turn } from "../base/mod.ts";
 import { type Block, readBlock } from "./block.ts";
 import { BlockReader } from "./block_reader.ts";
-import { type BlockPlace, type BlockRange, BlockTable, isWanted } from "./block_table.ts";
+import { type BlockPlace, type BlockRange, isWanted } from "./block_table.ts";
+import { BlockTables } from "./block_tables.ts";
 import { BlockError } from "./errors.ts";
-import { readFileAt, readingAhead } from "./file_index.ts";
+import { readFileAt } from "./file_index.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "./file_layout.ts";
 import { JOURNAL_EXTENSION, nameOf } from "./file_name.ts";
 import {
@@ -15,9 +16,10 @@ import {
   spansOf,
   writtenOrder,
 } from "./file_order.ts";
+import { IndexFaults } from "./index_faults.ts";
 import type { JournalFileInfo, JournalIndexOptions, JournalPlaces, PlacedBlock } from "./journal_index_types.ts";
 import type { WrittenBlock } from "./journal_writer.ts";
-import { type FileHead, readHead, readTable, type TableFaults } from "./read_table.ts";
+import { type FileHead, readHead } from "./read_table.ts";
 import { SeenBlocks } from "./seen_blocks.ts";
 
 export type * from "./journal_index_types.ts";
@@ -27,36 +29,25 @@ interface Located extends BlockPlace {
   file: FileEntry;
 }
 
-/** Blocks whose places are kept in memory, 40 bytes each: half a year at 200 frames a second. */
-const MAX_PLACED_BLOCKS = 262_144;
-/** Bytes of a compressed file that are read at once to find its blocks. */
-const WINDOW_BYTES = 262_144;
 /** Places that are gone through before others get their turn. */
 const PLACES_A_TURN = 2048;
-/** Faults remembered, so that each is told once. */
-const MAX_TOLD_FAULTS = 10_000;
 
 /**
  * Where the blocks of a journal are, and the way to them. When it is opened, each file's beginning is read; where its
  * blocks are is read when first needed. What the writer writes meanwhile is noted without opening a file again.
  */
 export class JournalIndex {
-  readonly #log: Logger;
   readonly #unwritten: () => Uint8Array<ArrayBuffer>[];
   readonly #files = new Map<string, FileEntry>();
-  /** Files whose table is in memory, the one used longest ago first. */
-  readonly #placed = new Set<FileEntry>();
-  readonly #loading = new Map<FileEntry, { table: Promise<BlockTable>; written: WrittenBlock[] }>();
+  readonly #faults: IndexFaults;
+  readonly #tables: BlockTables;
   /** What was written since each reader began. */
   readonly #readers = new Set<WrittenBlock[]>();
-  /** Paths of files that the disk did not give: what is in them nobody knows now. */
-  readonly #unread = new Set<string>();
-  readonly #told = new Set<string>();
   #order: { runs: FileEntry[][]; byTime: FileEntry[] } | undefined;
-  #damagedBlocks = 0;
 
   private constructor({ log, unwritten = () => [] }: JournalIndexOptions) {
-    this.#log = log;
+    const faults = this.#faults = new IndexFaults(log);
+    this.#tables = new BlockTables({ faults, onGone: (file) => this.#noteGone(file) });
     this.#unwritten = unwritten;
   }
 
@@ -111,7 +102,7 @@ export class JournalIndex {
 
   /** Blocks that were found damaged. */
   get damagedBlocks(): number {
-    return this.#damagedBlocks;
+    return this.#faults.damagedBlocks;
   }
 
   /** The writer wrote a block. */
@@ -122,25 +113,17 @@ export class JournalIndex {
     if (file) {
       file.isWritten = true;
       file.bytes = block.fileBytes;
-      file.table?.addWritten(block);
-      this.#loading.get(file)?.written.push(block);
-      return;
+      return this.#tables.add(file, block);
     }
     const isFirst = block.offset === FILE_HEADER_BYTES;
     const first = { timeUs: block.firstTimeUs, seq: block.firstSeq };
     const added = this.#add(block.path, { header: block.header, bytes: block.fileBytes, first, isWritten: true });
-    if (!isFirst) return;
-    added.table = new BlockTable();
-    added.table.addWritten(block);
-    this.#placed.add(added);
+    if (isFirst) this.#tables.begin(added, block);
   }
 
   /** A reader found frames in a block that cannot be read, though its checksum fits. */
-  noteDamaged({ baseSeq, baseTimeUs }: Block, error: BlockError): void {
-    const where = baseSeq === undefined ? { timeUs: baseTimeUs } : { seq: baseSeq };
-    if (!this.#isNews(`block ${JSON.stringify(where)}`)) return;
-    this.#damagedBlocks++;
-    this.#log.warn("damaged frames passed over", { ...where, reason: error.message });
+  noteDamaged(block: Block, error: BlockError): void {
+    this.#faults.noteFrames(block, error);
   }
 
   /** A file was deleted. */
@@ -182,7 +165,7 @@ export class JournalIndex {
     this.#readers.add(news);
     try {
       const places: PlacedBlock[] = [];
-      for (const path of [...this.#unread]) if (!this.#files.has(nameOf(path))) await this.#addFile(path);
+      for (const path of [...this.#faults.unread]) if (!this.#files.has(nameOf(path))) await this.#addFile(path);
       for await (const located of this.#locate(range)) {
         places.push(placed(located));
         if (places.length % PLACES_A_TURN === 0) await turn();
@@ -190,7 +173,7 @@ export class JournalIndex {
       for (const located of this.#locateWritten(news)) {
         if (located.file.header.epochWord === range.epochWord) places.push(placed(located));
       }
-      return { places, unwritten: this.#unwritten(), isComplete: this.#unread.size === 0 };
+      return { places, unwritten: this.#unwritten(), isComplete: this.#faults.unread.size === 0 };
     } finally {
       this.#readers.delete(news);
     }
@@ -212,7 +195,7 @@ export class JournalIndex {
       for (let next = ready[at]; next && (bySeq ? next.seq : next.timeUs) < lowest(span); next = ready[++at]) {
         yield next;
       }
-      const table = await this.#tableOf(span.file);
+      const table = await this.#tables.of(span.file);
       const found = Array.from(table.select(range, span.end), (place) => ({ ...place, file: span.file }));
       ready = [...ready.slice(at), ...found].sort(compare);
       at = 0;
@@ -232,36 +215,38 @@ export class JournalIndex {
     { file, ...place }: Located,
     { reader, seen, range }: { reader: BlockReader; seen: SeenBlocks; range: BlockRange },
   ): Promise<Block[]> {
-    if (file.isGone) return this.#tellGone(file);
+    if (file.isGone) {
+      this.#noteGone(file);
+      return [];
+    }
     try {
       const { epochWord } = file.header;
       if (range.epochWord !== undefined && range.epochWord !== epochWord) return [];
       const block = await reader.read(file.path, place);
       return isWanted(block, { epochWord, range }) ? seen.fresh(block, epochWord) : [];
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return this.#tellGone(file);
-      this.#tellDamage(file, place.offset, error);
+      if (error instanceof Deno.errors.NotFound) this.#noteGone(file);
+      else this.#faults.noteBlock(file, place.offset, error);
       return [];
     }
   }
 
   async #addFile(path: string): Promise<void> {
-    this.#unread.delete(path);
+    this.#faults.noteRead(path);
     try {
       const head = await this.#readHead(path);
       if (head?.first) return void this.#add(path, { ...head, first: head.first, isWritten: false });
       // The first block's length is damaged: the index at the end of the file may lead past it.
       if (head) {
         const file = this.#add(path, { ...head, first: { timeUs: NaN, seq: NaN }, isWritten: false });
-        const table = await this.#tableOf(file);
+        const table = await this.#tables.of(file);
         this.#forget(file);
         const { value: first } = table.select({}, { timeUs: Infinity, seq: Infinity }).next();
         if (first) return void this.#add(path, { ...head, first, isWritten: false });
       }
-      this.#log.warn("journal file passed over", { path, reason: "it has no whole block" });
+      this.#faults.notePassedOver(path, new BlockError("size", "it has no whole block"));
     } catch (error) {
-      if (!(error instanceof BlockError || error instanceof Deno.errors.NotFound)) this.#unread.add(path);
-      this.#log.warn("journal file passed over", { path, reason: errorText(error) });
+      this.#faults.notePassedOver(path, error);
     }
   }
 
@@ -284,10 +269,9 @@ export class JournalIndex {
   }
 
   #forget(file: FileEntry): void {
-    this.#unread.delete(file.path);
+    this.#faults.noteRead(file.path);
     file.isGone = true;
-    file.table = undefined;
-    this.#placed.delete(file);
+    this.#tables.forget(file);
     if (this.#files.get(file.name) === file) this.#files.delete(file.name);
     this.#order = undefined;
   }
@@ -299,96 +283,9 @@ export class JournalIndex {
     };
   }
 
-  /** Where the blocks of a file are, from memory or read now; no blocks where it cannot be read. */
-  async #tableOf(file: FileEntry): Promise<BlockTable> {
-    this.#placed.delete(file);
-    if (file.table) {
-      this.#placed.add(file);
-      return file.table;
-    }
-    const under = this.#loading.get(file);
-    if (under) return await under.table;
-    const written: WrittenBlock[] = [];
-    const table = this.#load(file, written);
-    this.#loading.set(file, { table, written });
-    try {
-      return await table;
-    } finally {
-      this.#loading.delete(file);
-    }
-  }
-
-  async #load(file: FileEntry, written: readonly WrittenBlock[]): Promise<BlockTable> {
-    try {
-      using opened = await Deno.open(file.path, { read: true });
-      const read = (offset: number, length: number) => readFileAt(opened, { offset, length });
-      const { size } = await opened.stat();
-      // Compressed blocks lie close together, and so do their headers.
-      const isClose = file.header.compression !== "none";
-      const { table, faults } = await readTable(isClose ? readingAhead(read, WINDOW_BYTES) : read, {
-        header: file.header,
-        fileBytes: size,
-      });
-      for (const block of written) table.addWritten(block);
-      this.#unread.delete(file.path);
-      this.#tellFaults(file, faults);
-      if (!file.isGone) this.#keep(file, table);
-      return table;
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) this.#tellGone(file);
-      else {
-        this.#unread.add(file.path);
-        this.#log.warn("journal file cannot be read", { path: file.path, reason: errorText(error) });
-      }
-      return new BlockTable();
-    }
-  }
-
-  /** Keeps a table, and lets those go that were not used for longest when there are too many blocks. */
-  #keep(file: FileEntry, table: BlockTable): void {
-    file.table = table;
-    this.#placed.add(file);
-    let blocks = 0;
-    for (const each of this.#placed) blocks += each.table?.count ?? 0;
-    for (const each of this.#placed) {
-      if (blocks <= MAX_PLACED_BLOCKS || each === file) return;
-      blocks -= each.table?.count ?? 0;
-      const { minTimeUs, minSeq, isAscending } = each.table ?? table;
-      // What is still written may yet get other bounds.
-      if (!each.isWritten) each.bounds = { minTimeUs, minSeq, isAscending };
-      each.table = undefined;
-      this.#placed.delete(each);
-    }
-  }
-
-  #tellFaults(file: FileEntry, { damaged, tornAt }: TableFaults): void {
-    for (const offset of damaged) {
-      this.#tellDamage(file, offset, new BlockError("size", "The block has no possible length"));
-    }
-    if (tornAt === undefined || file.isWritten || !this.#isNews(`${file.name} torn`)) return;
-    this.#log.warn("journal file is torn", { path: file.path, offset: tornAt });
-  }
-
-  #tellDamage(file: FileEntry, offset: number, error: unknown): void {
-    if (!this.#isNews(`${file.name} ${offset}`)) return;
-    this.#damagedBlocks++;
-    this.#log.warn("damaged block passed over", { path: file.path, offset, reason: errorText(error) });
-  }
-
-  #tellGone(file: FileEntry): Block[] {
+  #noteGone(file: FileEntry): void {
     if (!file.isGone) this.#forget(file);
-    if (this.#isNews(`${file.name} gone`)) {
-      this.#log.warn("journal file was deleted while it was read", { path: file.path });
-    }
-    return [];
-  }
-
-  /** False when it was told before. */
-  #isNews(fault: string): boolean {
-    if (this.#told.has(fault)) return false;
-    if (this.#told.size >= MAX_TOLD_FAULTS) this.#told.clear();
-    this.#told.add(fault);
-    return true;
+    this.#faults.noteGone(file);
   }
 }
 

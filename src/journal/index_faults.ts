@@ -1,0 +1,84 @@
+import { errorText, type Logger } from "../base/mod.ts";
+import type { Block } from "./block.ts";
+import { BlockError } from "./errors.ts";
+import type { FileEntry } from "./file_order.ts";
+import type { TableFaults } from "./read_table.ts";
+
+/** Faults remembered, so that each is told once. */
+const MAX_TOLD_FAULTS = 10_000;
+
+/** What is wrong with the files of a journal. Each fault is told once. */
+export class IndexFaults {
+  readonly #log: Logger;
+  readonly #unread = new Set<string>();
+  readonly #told = new Set<string>();
+  #damagedBlocks = 0;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** Paths of files that the disk did not give: what is in them nobody knows now. */
+  get unread(): ReadonlySet<string> {
+    return this.#unread;
+  }
+
+  /** Blocks that were found damaged. */
+  get damagedBlocks(): number {
+    return this.#damagedBlocks;
+  }
+
+  /** A file was read, or is to be read anew, or need not be read any more. */
+  noteRead(path: string): void {
+    this.#unread.delete(path);
+  }
+
+  /** The blocks of a file cannot be found. */
+  noteUnread(path: string, error: unknown): void {
+    this.#unread.add(path);
+    this.#log.warn("journal file cannot be read", { path, reason: errorText(error) });
+  }
+
+  /** A file is none of the journal's, or could not be read. */
+  notePassedOver(path: string, error: unknown): void {
+    if (!(error instanceof BlockError || error instanceof Deno.errors.NotFound)) this.#unread.add(path);
+    this.#log.warn("journal file passed over", { path, reason: errorText(error) });
+  }
+
+  /** A file was deleted by somebody else. */
+  noteGone({ path, name }: FileEntry): void {
+    if (this.#isNews(`${name} gone`)) this.#log.warn("journal file was deleted while it was read", { path });
+  }
+
+  /** Faults that were found while the blocks of a file were looked for. */
+  noteTable(file: FileEntry, { damaged, tornAt }: TableFaults): void {
+    for (const offset of damaged) {
+      this.noteBlock(file, offset, new BlockError("size", "The block has no possible length"));
+    }
+    if (tornAt === undefined || file.isWritten || !this.#isNews(`${file.name} torn`)) return;
+    this.#log.warn("journal file is torn", { path: file.path, offset: tornAt });
+  }
+
+  /** A block cannot be read. */
+  noteBlock({ path, name }: FileEntry, offset: number, error: unknown): void {
+    if (!this.#isNews(`${name} ${offset}`)) return;
+    this.#damagedBlocks++;
+    this.#log.warn("damaged block passed over", { path, offset, reason: errorText(error) });
+  }
+
+  /** Frames of a block cannot be read, though its checksum fits. */
+  noteFrames({ baseSeq, baseTimeUs }: Block, error: BlockError): void {
+    const where = baseSeq === undefined ? { timeUs: baseTimeUs } : { seq: baseSeq };
+    if (!this.#isNews(`block ${JSON.stringify(where)}`)) return;
+    this.#damagedBlocks++;
+    this.#log.warn("damaged frames passed over", { ...where, reason: error.message });
+  }
+
+  /** False when it was told before. */
+  #isNews(fault: string): boolean {
+    if (this.#told.has(fault)) return false;
+    if (this.#told.size >= MAX_TOLD_FAULTS) this.#told.clear();
+    this.#told.add(fault);
+    return true;
+  }
+}
