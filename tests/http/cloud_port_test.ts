@@ -21,7 +21,7 @@ const NETWORK = needs({ permissions: ["env", "net", "read"] });
 const MODES = ["single", "dual"] as const;
 
 async function curl(...args: string[]): Promise<string> {
-  const { stdout, stderr } = await new Deno.Command("curl", { args: ["-sS", "--max-time", "20", ...args] }).output();
+  const { stdout, stderr } = await new Deno.Command("curl", { args: ["-sS", "--max-time", "60", ...args] }).output();
   return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { type MetricFamily, parseMetrics } from "../support/prometheus.ts";
 
 async function scrape(boat: TestBoat): Promise<Map<string, MetricFamily>> {
@@ -61,7 +62,8 @@ Deno.test("metrics tell what was injected, by bus", async () => {
 });
 
 Deno.test("what is dropped on the way in is counted by reason", async () => {
-  await using boat = await TestBoat.start({ maxValues: 2 });
+  const clock = new FakeClock();
+  await using boat = await TestBoat.start({ maxValues: 2, clock });
   const fast = 0x19f80500 | 1;
   boat.buses[0]?.inject(fast, Uint8Array.of(0x20, 43, 1, 2, 3, 4, 5, 6));
   boat.buses[0]?.inject(fast, Uint8Array.of(0x20, 43, 1, 2, 3, 4, 5, 6));
@@ -75,10 +77,10 @@ Deno.test("what is dropped on the way in is counted by reason", async () => {
   assert.equal(metrics.get("vbg_assembler_pending")?.samples.get(`{bus="can0"}`), 1);
   assert.equal(metrics.get("vbg_values")?.samples.get(""), 2);
   assert.equal(metrics.get("vbg_values_refused_total")?.samples.get(""), 1);
-  await eventually(
-    "the timeout of the fragment",
-    async () => await boat.metric(`vbg_assembler_dropped_total{bus="can0",reason="timeout"}`) === 1,
-  );
+  await eventually("the timeout of the fragment", async () => {
+    clock.advance(100);
+    return await boat.metric(`vbg_assembler_dropped_total{bus="can0",reason="timeout"}`) === 1;
+  });
 });
 
 Deno.test("identity requests are counted, and who still owes an answer", async () => {

@@ -45,7 +45,7 @@ export const RESPONSE: HandshakeResponse = {
 };
 
 /** Long enough for whatever does not hang. */
-export const TIMEOUT = { timeoutMs: 20_000 };
+export const TIMEOUT = { timeoutMs: 60_000 };
 
 /** For `assert.rejects`: what is thrown is a status with this code. */
 export function code(expected: string, why: RegExp = /./): (error: unknown) => boolean {

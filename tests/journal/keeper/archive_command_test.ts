@@ -104,8 +104,8 @@ Deno.test(
       printf '{"path":"%s","status":"ok"}\\n' "$1"
       sleep 600 & echo $! >>"$LOG"
       wait; wait`;
-      const outcomes = await run(folder, { body, timeoutMs: 2000 });
-      assert.deepEqual(outcomes, { a: "ok", b: `the command "it" said nothing of it: it took more than 2 s` });
+      const outcomes = await run(folder, { body, timeoutMs: 5000 });
+      assert.deepEqual(outcomes, { a: "ok", b: `the command "it" said nothing of it: it took more than 5 s` });
       const pid = Number((await readLog(folder))[0]);
       await eventually("the end of what the command started", () => !isAlive(pid));
     });
@@ -116,7 +116,7 @@ Deno.test("a command whose child has run away with its output is not waited for"
   await inFolder(async (folder) => {
     const body = `setsid sleep 600 & echo $! >>"$LOG"; ${ALL_OK}`;
     try {
-      assert.deepEqual(await run(folder, { body, timeoutMs: 2000 }), { a: "ok", b: "ok" });
+      assert.deepEqual(await run(folder, { body, timeoutMs: 5000 }), { a: "ok", b: "ok" });
     } finally {
       Deno.kill(Number((await readLog(folder))[0]), "SIGKILL");
     }
