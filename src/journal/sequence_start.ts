@@ -9,6 +9,8 @@ export interface StoredHead {
   reservedThrough: number;
   /** The last one that was, when the end was orderly. */
   cleanHead?: number;
+  /** Whether numbers of this epoch were given out, and more than a power cut takes out of the journal. */
+  isUsed?: boolean;
   /** Epochs that the journal may still end in, because this one has no block in it yet; the newest first. */
   previous: readonly string[];
 }
@@ -47,7 +49,7 @@ export interface EpochReason {
 
 /**
  * How the numbers go on after a start. `skipped` are those before the first that the journal does not end with;
- * `isUnrecorded` says that they were frames, known by an orderly end, and that the journal lacks them.
+ * `isUnrecorded` says that they were frames, by an orderly end, or that some were, and that the journal lacks them.
  */
 export type SequenceStart =
   | { kind: "continued"; first: number; skipped?: SeqRange; isUnrecorded?: true }
@@ -68,7 +70,7 @@ export function parseHead(bytes: Uint8Array): HeadFound {
   } catch (error) {
     return { kind: "damaged", why: errorText(error) };
   }
-  const { epoch, reserved_through: reservedThrough, clean_head: cleanHead, previous = [] } = isRecord(value)
+  const { epoch, reserved_through: reservedThrough, clean_head: cleanHead, used, previous = [] } = isRecord(value)
     ? value
     : {};
   if (!isEpoch(epoch)) return { kind: "damaged", why: `the epoch is ${JSON.stringify(epoch)}` };
@@ -78,16 +80,18 @@ export function parseHead(bytes: Uint8Array): HeadFound {
   if (!Array.isArray(previous) || !previous.every(isEpoch)) {
     return { kind: "damaged", why: "previous is no list of epochs" };
   }
-  if (cleanHead === undefined) return { kind: "head", head: { epoch, reservedThrough, previous } };
+  const head = { epoch, reservedThrough, previous, ...(used === true && { isUsed: true }) };
+  if (cleanHead === undefined) return { kind: "head", head };
   if (!isSeq(cleanHead) || cleanHead > reservedThrough) {
     return { kind: "damaged", why: `clean_head is ${JSON.stringify(cleanHead)}` };
   }
-  return { kind: "head", head: { epoch, reservedThrough, cleanHead, previous } };
+  return { kind: "head", head: { ...head, cleanHead } };
 }
 
 /** The content of `head.json`. */
-export function formatHead({ epoch, reservedThrough, cleanHead, previous }: StoredHead): string {
-  return JSON.stringify({ epoch, reserved_through: reservedThrough, clean_head: cleanHead, previous }) + "\n";
+export function formatHead({ epoch, reservedThrough, cleanHead, isUsed, previous }: StoredHead): string {
+  const rest = { clean_head: cleanHead, used: isUsed, previous };
+  return JSON.stringify({ epoch, reserved_through: reservedThrough, ...rest }) + "\n";
 }
 
 /**
@@ -107,7 +111,7 @@ export function decideStart(
       ? startNew("head_missing", "head.json is missing beside a journal")
       : startNew("first_start", "this is the first start");
   }
-  const { epoch, reservedThrough, cleanHead, previous } = found.head;
+  const { epoch, reservedThrough, cleanHead, isUsed = false, previous } = found.head;
   const first = (cleanHead ?? reservedThrough) + 1;
   const journalEpoch = journal?.epoch?.toHex();
   const isWithout = !journal || (journalEpoch !== undefined && previous.includes(journalEpoch));
@@ -120,7 +124,8 @@ export function decideStart(
   if (!isWithout && recorded > believable) {
     return startNew("head_outdated", `the journal ends at ${recorded}, head.json knows up to ${first - 1}`);
   }
-  const isUnrecorded = cleanHead !== undefined && recorded < cleanHead;
+  // Where there is no journal any more, nobody knows which numbers had a frame; but that some had.
+  const isUnrecorded = cleanHead === undefined ? !journal && isUsed : recorded < cleanHead;
   const skipped = skippedRange(recorded + 1, first - 1);
   return { kind: "continued", first, ...skipped, ...(isUnrecorded && { isUnrecorded }) };
 }

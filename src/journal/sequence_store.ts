@@ -25,6 +25,8 @@ export const HEAD_FILE = "head.json";
 /** Numbers reserved at once: at 2000 frames a second enough for nine minutes. */
 export const SEQUENCE_RESERVE = 2 ** 20;
 
+/** After so many numbers it is written down that there are any: what comes before the journal has synced is no proof. */
+const USED_AFTER = 4096;
 const RETRY = { firstMs: 1000, capMs: 60_000 };
 /** Epochs in a row without a block in the journal that are remembered. */
 const MAX_PREVIOUS = 8;
@@ -78,6 +80,7 @@ export class SequenceStore {
   #skipped: SeqRange | undefined;
   #epoch = "";
   #previous: readonly string[] = [];
+  #isUsed = false;
   #head = 0;
   /** Highest number that may be given out: behind it a start may begin. */
   #limit = 0;
@@ -141,6 +144,7 @@ export class SequenceStore {
       this.#renew({ code: "not_durable", message: `no number after ${this.#head} could be reserved: ${why}` });
     }
     const seq = ++this.#head;
+    this.#isUsed = true;
     if (seq >= this.#extendAt) this.#extend();
     return seq;
   }
@@ -169,7 +173,7 @@ export class SequenceStore {
     const [epoch, previous, head, found] = [this.#epoch, this.#previous, this.#head, this.#found];
     // Without a frame since the start, what was skipped by then had none either: only a clean head says that it had.
     if (found?.epoch === epoch && head === (found.cleanHead ?? found.reservedThrough)) return found;
-    return { epoch, previous, reservedThrough: head, cleanHead: head };
+    return { epoch, previous, reservedThrough: head, cleanHead: head, ...(this.#isUsed && { isUsed: true }) };
   }
 
   async #open(journal: JournalEnd | undefined): Promise<void> {
@@ -183,7 +187,7 @@ export class SequenceStore {
     }
     if (found.kind !== "head") return;
     this.#found = found.head;
-    ({ epoch: this.#epoch, previous: this.#previous } = found.head);
+    ({ epoch: this.#epoch, previous: this.#previous, isUsed: this.#isUsed = false } = found.head);
     this.#head = this.#limit = this.#start.first - 1;
     if (!this.#start.isUnrecorded) this.#skipped = this.#start.skipped;
     // Before the first number: what is on disk still says that none was given out since the orderly end.
@@ -217,6 +221,7 @@ export class SequenceStore {
     this.#previous = this.#previous.slice(0, MAX_PREVIOUS);
     this.#epoch = this.#randomBytes(ID_BYTES).toHex();
     this.#skipped = undefined;
+    this.#isUsed = false;
     this.#head = 0;
     this.#limit = Infinity;
     this.#reserved = undefined;
@@ -237,12 +242,14 @@ export class SequenceStore {
   /** Reserves numbers of this epoch from the head on. Never fails. */
   async #persist(): Promise<void> {
     const epoch = this.#epoch;
-    const reservedThrough = this.#head + this.#reserve;
+    const [head, isUsed, reserved = 0] = [this.#head, this.#isUsed, this.#reserved];
+    const reservedThrough = reserved - head > this.#reserve / 2 ? reserved : head + this.#reserve;
     const mayBeOnDisk = this.#limit !== Infinity;
     // From here on a start may come back to this epoch.
     if (!mayBeOnDisk) this.#limit = reservedThrough;
     try {
-      await this.#file.write(formatHead({ epoch, reservedThrough, previous: this.#previous }));
+      const previous = this.#previous;
+      await this.#file.write(formatHead({ epoch, reservedThrough, previous, ...(isUsed && { isUsed }) }));
     } catch (error) {
       const isUntouched = error instanceof FileError && error.content === "untouched";
       if (epoch === this.#epoch && !mayBeOnDisk && isUntouched) this.#limit = Infinity;
@@ -253,7 +260,7 @@ export class SequenceStore {
     this.#failure = { times: 0, error: "", retryAtMs: -Infinity };
     if (epoch !== this.#epoch) return;
     this.#limit = this.#reserved = reservedThrough;
-    this.#extendAt = reservedThrough - this.#reserve / 2;
+    this.#extendAt = Math.min(reservedThrough - this.#reserve / 2, isUsed ? Infinity : head + USED_AFTER);
   }
 
   #noteFailure(error: string): void {

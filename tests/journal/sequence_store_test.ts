@@ -1,46 +1,16 @@
 import assert from "node:assert/strict";
-import { AtomicFile, Logger } from "../../src/base/mod.ts";
-import { HEAD_FILE, SequenceStore, type SequenceStoreOptions } from "../../src/journal/sequence_store.ts";
+import { AtomicFile } from "../../src/base/mod.ts";
+import { HEAD_FILE, type SequenceStore } from "../../src/journal/sequence_store.ts";
 import type { JournalEnd } from "../../src/journal/sequence_start.ts";
-import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 import { pause } from "../support/eventually.ts";
-import { FakeDisk } from "./fake_disk.ts";
+import { bench, endAt, RESERVE, take } from "./sequence_bench.ts";
 
 const DISK = needs({ permissions: ["read", "write"] });
 const PROCESSES = needs({ permissions: ["read", "write", "run"] });
 const CHILD = new URL("./sequence_child.ts", import.meta.url).href;
-const RESERVE = 64;
-
-/** A disk, a clock and a log, and stores on them. */
-function bench(seed = 1) {
-  const random = new Random(seed);
-  const disk = new FakeDisk(random);
-  const clock = new FakeClock();
-  const lines: string[] = [];
-  const told: string[] = [];
-  const open = (options: Partial<SequenceStoreOptions> = {}) =>
-    SequenceStore.open({
-      file: disk,
-      clock,
-      log: new Logger({ write: (line) => lines.push(line) }),
-      randomBytes: (count) => random.bytes(count),
-      reserve: RESERVE,
-      onNewEpoch: (epoch, { code }) => told.push(`${code} ${epoch.toHex()}`),
-      ...options,
-    });
-  return { disk, clock, lines, told, open };
-}
-
-function take(store: SequenceStore, count: number): number[] {
-  return Array.from({ length: count }, () => store.next());
-}
-
-function endAt(store: SequenceStore, seq = store.head): JournalEnd {
-  return { epoch: store.epoch, seq };
-}
 
 function statusOf({ state }: SequenceStore): string {
   return state.status;
@@ -91,49 +61,8 @@ Deno.test("after a kill the numbers go on behind the reserve, and what was skipp
     kind: "continued",
     first: 2 * RESERVE + 2,
     skipped: { from: 1, to: 2 * RESERVE + 1 },
+    isUnrecorded: true,
   });
-});
-
-Deno.test("an orderly end without a frame changes nothing: numbers that a kill has skipped are no lost frames then", async () => {
-  const { open, disk } = bench();
-  const first = await open();
-  take(first, 10);
-  const journalEnd = endAt(first, 7);
-  const second = await open({ journalEnd });
-  await second.close();
-  const left = disk.content;
-  const third = await open({ journalEnd });
-  assert.deepEqual(third.start, { kind: "continued", first: RESERVE + 1, skipped: { from: 8, to: RESERVE } });
-  assert.deepEqual(third.skipped, { from: 8, to: RESERVE });
-  await third.close();
-  assert.equal(disk.content, left, "whatever often");
-  const fourth = await open({ journalEnd });
-  assert.deepEqual(take(fourth, 2), [RESERVE + 1, RESERVE + 2]);
-  await fourth.close();
-  const quiet = await open({ journalEnd: endAt(fourth) });
-  await quiet.close();
-  assert.deepEqual((await open({ journalEnd: endAt(fourth) })).start, { kind: "continued", first: RESERVE + 3 });
-});
-
-Deno.test("frames of an orderly run of which there is no journal are lost, not numbers that never had one", async () => {
-  for (const isOther of [false, true]) {
-    const { open } = bench();
-    const before = await open();
-    take(before, 5);
-    const journalEnd = isOther ? endAt(before) : undefined;
-    if (isOther) before.newEpoch("the cloud has seen 2000");
-    take(before, 10);
-    await before.close();
-    const head = isOther ? 10 : 15;
-    const { start, skipped } = await open({ journalEnd });
-    assert.deepEqual(start, {
-      kind: "continued",
-      first: head + 1,
-      skipped: { from: 1, to: head },
-      isUnrecorded: true,
-    });
-    assert.equal(skipped, undefined);
-  }
 });
 
 Deno.test("the reserve is extended when half of it is used, while numbers are given out", async () => {
