@@ -12,6 +12,7 @@ import { VERSION } from "../src/version.ts";
 import { makeBundle } from "./compile/bundle.ts";
 import { writeAllPortable } from "./compile/portable.ts";
 import { type HandedOut, PROGRAMS } from "./programs.ts";
+import { runScript, scriptWords } from "./script.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 /** A file is written once and read many times. */
@@ -82,9 +83,9 @@ export async function makePortables(
   }
 }
 
-async function main(): Promise<number> {
+async function main(): Promise<void> {
   const { values } = parseArgs({
-    args: Deno.args.map((word) => word.replace(/^-(?=[a-z])/, "--")),
+    args: scriptWords(),
     options: {
       out: { type: "string", default: `${ROOT}dist` },
       target: { type: "string", multiple: true, default: [...TARGETS] },
@@ -98,14 +99,6 @@ async function main(): Promise<number> {
     ? await makePortables(values.out, portable)
     : await compileAll(values.out, values.target);
   for (const path of paths) console.log(path);
-  return 0;
 }
 
-if (import.meta.main) {
-  try {
-    Deno.exit(await main());
-  } catch (error) {
-    console.error(`compile: ${error instanceof Error ? error.message : error}`);
-    Deno.exit(1);
-  }
-}
+if (import.meta.main) await runScript("compile", main);

@@ -14,6 +14,7 @@ import { VERSION } from "../src/version.ts";
 import { writeManPages } from "./man.ts";
 import { PROGRAMS } from "./programs.ts";
 import { runProgram } from "./run_program.ts";
+import { runScript, scriptWords } from "./script.ts";
 
 /** How a package is made. */
 export interface DebOptions {
@@ -158,10 +159,9 @@ export function ownArchitecture(): string {
   return Deno.build.arch === "aarch64" ? "arm64" : "amd64";
 }
 
-if (import.meta.main) {
-  const words = Deno.args.map((word) => word.replace(/^-(?=[a-z])/, "--"));
+async function main(): Promise<void> {
   const { values } = parseArgs({
-    args: words,
+    args: scriptWords(),
     options: {
       out: { type: "string", default: "." },
       deno: { type: "string", default: Deno.execPath() },
@@ -171,3 +171,5 @@ if (import.meta.main) {
   const deno = values.deno === "none" ? undefined : values.deno;
   console.log(await makeDeb({ out: values.out, deno, arch: values.arch, compression: "xz" }));
 }
+
+if (import.meta.main) await runScript("deb", main);

@@ -9,6 +9,7 @@ import { cloud } from "../cli/cloud.ts";
 import { vbg } from "../cli/vbg.ts";
 import { VERSION } from "../src/version.ts";
 import { commandsManPage, programManPage } from "./man_page.ts";
+import { runScript, scriptWords } from "./script.ts";
 
 const related = (...pages: string[]) => ({ version: VERSION, related: pages });
 
@@ -30,10 +31,12 @@ export async function writeManPages(out: string): Promise<string[]> {
   return paths;
 }
 
-if (import.meta.main) {
+async function main(): Promise<void> {
   const { values } = parseArgs({
-    args: Deno.args.map((word) => word.replace(/^-(?=[a-z])/, "--")),
+    args: scriptWords(),
     options: { out: { type: "string", default: "dist/man" } },
   });
   for (const path of await writeManPages(values.out)) console.log(path);
 }
+
+if (import.meta.main) await runScript("man", main);

@@ -11,6 +11,7 @@ import { parseArgs } from "node:util";
 import { makePortables } from "./compile.ts";
 import { makeDeb, ownArchitecture } from "./deb.ts";
 import { writeManPages } from "./man.ts";
+import { runScript, scriptWords } from "./script.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const SUMS = "SHA256SUMS";
@@ -51,9 +52,9 @@ export async function writeSums(out: string): Promise<string[]> {
   return [...names, SUMS];
 }
 
-if (import.meta.main) {
+async function main(): Promise<void> {
   const { values } = parseArgs({
-    args: Deno.args.map((word) => word.replace(/^-(?=[a-z])/, "--")),
+    args: scriptWords(),
     options: {
       out: { type: "string", default: `${ROOT}dist/release` },
       deno: { type: "string", default: Deno.execPath() },
@@ -63,3 +64,5 @@ if (import.meta.main) {
     console.log(`${values.out}/${name}`);
   }
 }
+
+if (import.meta.main) await runScript("release", main);
