@@ -5,8 +5,8 @@ import { BlockPacker } from "./block_packer.ts";
 import { Durability, notDurable } from "./durability.ts";
 import { OversizedMessageError } from "./errors.ts";
 import { epochWordOf } from "./file_layout.ts";
-import { nextFileName } from "./file_name.ts";
-import { JournalFile, type SealedBlock } from "./journal_file.ts";
+import { FileSequence } from "./file_sequence.ts";
+import type { SealedBlock } from "./journal_file.ts";
 import type { JournalState, JournalWriterOptions } from "./journal_writer_types.ts";
 import { PackWorker } from "./pack_thread.ts";
 import { removeTails, type TailFile, TailFiles } from "./tail_files.ts";
@@ -46,12 +46,9 @@ export class JournalWriter {
   #epoch: Uint8Array<ArrayBuffer>;
   #epochWord: number;
   readonly #durable = new Durability();
-  #file: JournalFile | undefined;
+  readonly #files: FileSequence;
   /** When the first frame of the file came, that is or will be written: monotonic. */
   #fileSinceMs: number | undefined;
-  #newestFile: string | undefined;
-  /** Name of the file that is written; known before the file is there. */
-  #openName: string | undefined;
   #isPaused = false;
   #state: JournalState = { kind: "recording" };
   /** Whether a block is being filled; one that is has frames. */
@@ -78,14 +75,16 @@ export class JournalWriter {
       blockBytes: options.blockBytes ?? DEFAULT_BLOCK_BYTES,
       ...(options.productOf && { productOf: options.productOf }),
     });
+    const { directory, rotateBytes = 0, newestFile, onEnded } = options;
+    const { blockBytes } = this.#builder;
+    this.#files = new FileSequence({ directory, prefix, blockBytes, compression, rotateBytes, newestFile, onEnded });
     const { packThread: thread = new PackWorker(), log } = options;
     this.#packer = new BlockPacker({ thread, log, onDone: () => this.#onPacked() });
-    this.#tails = new TailFiles(options.directory);
+    this.#tails = new TailFiles(directory);
     this.#backlog = [...options.pending ?? []];
     this.#epoch = options.epoch;
     this.#epochWord = epochWordOf(options.epoch);
     this.#gap = options.gap;
-    this.#newestFile = options.newestFile;
     this.#timer = setInterval(() => this.#tick(), syncIntervalMs);
   }
 
@@ -110,7 +109,7 @@ export class JournalWriter {
 
   /** Name of the file that is being written; known before the file is there. */
   get openName(): string | undefined {
-    return this.#openName;
+    return this.#files.openName;
   }
 
   /** Oldest frame of this run of numbers that is not in a file; undefined when there is none. */
@@ -332,46 +331,22 @@ export class JournalWriter {
   }
 
   async #writeBlock(block: WaitingBlock, packed: Uint8Array<ArrayBuffer>): Promise<void> {
-    if (this.#file && this.#file.header.epochWord !== block.epochWord) await this.#endFile();
-    const file = this.#file ??= await this.#createFile(block);
-    const offset = await file.append(block, packed);
+    if (!this.#files.fits(block)) await this.#endFile();
+    const { written, isFull } = await this.#files.append(block, packed);
     this.#backlog.shift();
-    const { bytes: _, tail: __, epochWord, endsFile = false, ...place } = block;
-    this.#durable.note({ epochWord, seq: block.lastSeq });
+    const { epochWord, lastSeq, endsFile = false } = block;
+    this.#durable.note({ epochWord, seq: lastSeq });
     this.#blocks++;
-    this.#options.onWritten?.({ ...place, path: file.path, offset, fileBytes: file.bytes, header: file.header });
-    const { rotateBytes = 0 } = this.#options;
-    const isFull = rotateBytes > 0 && file.bytes >= rotateBytes;
+    this.#options.onWritten?.(written);
     // Whoever rotates has reset the time already; it may be the next file's by now.
     const goesOn = this.#isOpen || this.#backlog.length > 0;
     if (isFull && !endsFile) this.#fileSinceMs = goesOn ? this.#options.clock.monoMs() : undefined;
     if (endsFile || isFull) await this.#endFile();
   }
 
-  async #createFile({ firstTimeUs: timeUs, epochWord }: SealedBlock): Promise<JournalFile> {
-    const { directory, prefix, compression } = this.#options;
-    const taken = new Set<string>();
-    for await (const { name } of Deno.readDir(directory)) taken.add(name);
-    const name = nextFileName(prefix, { timeUs, after: this.#newestFile, isTaken: (each) => taken.has(each) });
-    const { blockBytes } = this.#builder;
-    const path = `${directory}/${name}`;
-    this.#openName = name;
-    const file = await JournalFile.create({ path, directory, blockBytes, compression, epochWord });
-    this.#newestFile = name;
-    return file;
-  }
-
   async #endFile(): Promise<void> {
     this.#endsFile = false;
-    await this.#file?.end();
-    this.#leaveFile();
-  }
-
-  #leaveFile(): void {
-    const file = this.#file;
-    this.#file = undefined;
-    this.#openName = undefined;
-    if (file && file.blocks > 0) this.#options.onEnded?.(file.path);
+    await this.#files.end();
   }
 
   /** Writing failed: the file keeps its blocks, and everything is tried again later in a new one. */
@@ -385,7 +360,6 @@ export class JournalWriter {
     const since = this.#state.kind === "failing" ? this.#state.since : clock.wallUs();
     this.#state = { kind: "failing", reason, since };
     this.#tails.close();
-    await this.#file?.abandon();
-    this.#leaveFile();
+    await this.#files.abandon();
   }
 }
