@@ -110,12 +110,16 @@ export class RecordingBus implements CanBus {
     const recorded = new RecordedMonotonic();
     const startMs = this.#clock.monoMs();
     let turnMs = startMs;
+    let last = { atMs: 0, dueMs: startMs };
     // Generators that are not read to their end close the file when they are told to.
     for (let next = first; !next.done; next = await items.next()) {
       const item = next.value;
       const atMs = recorded.at(item.timeUs);
       const nowMs = this.#clock.monoMs();
-      const dueMs = speed > 0 ? startMs + atMs / speed : nowMs;
+      // At full speed no farther behind the last one than it was recorded: a process that stood still splits no message.
+      const fullMs = Math.min(nowMs, last.dueMs + Math.max(atMs - last.atMs, TURN_MS));
+      const dueMs = speed > 0 ? startMs + atMs / speed : fullMs;
+      last = { atMs, dueMs };
       if (dueMs > nowMs || nowMs - turnMs > TURN_MS) {
         await pause(dueMs - nowMs, signal);
         turnMs = this.#clock.monoMs();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { type CanBus, createBus } from "../../../src/can/mod.ts";
+import { RecordingBus } from "../../../src/can/gateways/recording_bus.ts";
 import { inFolder } from "../../support/folder.ts";
 import { GatewaySink, itemsOfRecording, messagesOfRecording } from "../../support/gateway_sink.ts";
 import { needs } from "../../support/needs.ts";
@@ -31,6 +32,25 @@ Deno.test("a recording as a bus gives its frames and messages, one by one, and i
     assert.equal(bus.counters.received, sink.heard.length);
   }
 });
+
+Deno.test(
+  "at full speed a recording's messages are whole, though the process stands still in between",
+  READ,
+  async () => {
+    for (const { file, format } of SAMPLES) {
+      // Now and then the process stands still for longer than a message may take.
+      let [nowMs, looks] = [0, 0];
+      const clock = { monoMs: () => nowMs += ++looks % 40 === 0 ? 1000 : 0, wallUs: () => nowMs * 1000 };
+      const bus = new RecordingBus("tape", { path: pathOf(file), speed: 0, clock });
+      const sink = new GatewaySink();
+      await bus.open(sink);
+      await until("it has ended", () => hasEnded(bus));
+      await bus.close();
+      sink.finish();
+      assert.deepEqual(sink.messages, await messagesOfRecording(sampleBytes(file), format), file);
+    }
+  },
+);
 
 Deno.test("in its own time a recording's frames lie as far apart as they were recorded", READ, async () => {
   const file = "ydwg_merrimac_head.txt";
