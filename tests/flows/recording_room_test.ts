@@ -79,6 +79,11 @@ class Recording implements AsyncDisposable {
     return { code: reply.status, journal: JSON.parse(await reply.text()).components.journal };
   }
 
+  /** Whether a power cut takes none of what was said. */
+  async isSafe(): Promise<boolean> {
+    return await this.boat.metric("vbg_journal_durable_seq") === this.#said;
+  }
+
   /** Waits for health to say something of the journal while frames come. */
   async until(message: RegExp): Promise<void> {
     await eventually(`${message}`, async () => {
@@ -231,6 +236,8 @@ Deno.test(
         });
         for (let round = 0; round < 30; round++) {
           await recording.say(1000);
+          // No bus is so full that a machine cannot write it down.
+          await eventually("the frames on disk", () => recording.isSafe());
           assert.deepEqual(await recording.health(), { code: 200, journal: { status: "ok" } });
         }
         // A file may be deleted while its frames are read.
