@@ -157,6 +157,10 @@ export class BoatConnection {
         },
         sent: events.sent,
         missing: ({ start, end }) => void missing.note([{ start, end, reason: LOST_UNRECORDED }]),
+        // The next handshake makes them holes; a peer's would only ask for them again.
+        unread: ({ start, end }) => {
+          if (!isPeer) events.failed(new Error(`frames ${start} to ${end - 1} cannot be read`));
+        },
       },
     });
     this.#run(() => live.run());

@@ -27,6 +27,8 @@ export interface LiveEvents {
   sent(frames: number, cursor: number): void;
   /** Frames were passed over that are not in the journal. */
   missing(range: Range): void;
+  /** Frames were passed over that the journal did not give: nobody knows that they are lost. */
+  unread(range: Range): void;
 }
 
 /** What live frames are sent with. */
@@ -77,9 +79,8 @@ export class LiveSender {
     const { source, fromSeq, events } = options;
     this.#options = options;
     this.#pacer = new LivePacer(options.rate);
-    // What may be there the cloud asks for.
     const missing = ({ fromSeq, toSeq, mayBeThere = false }: MissingFrames) =>
-      mayBeThere ? undefined : events.missing({ start: fromSeq, end: toSeq + 1 });
+      events[mayBeThere ? "unread" : "missing"]({ start: fromSeq, end: toSeq + 1 });
     this.#cursor = new FrameCursor({ source, fromSeq, missing });
   }
 

@@ -230,6 +230,32 @@ Deno.test(
   },
 );
 
+Deno.test("what live cannot read of the journal comes as blocks, over another connection", LINK, async () => {
+  await LinkFixture.run(async (fixture) => {
+    const { cloud } = fixture;
+    const journal = await fixture.journalFolder();
+    {
+      await using _ = await record(fixture, { head: 3000, perFile: 1000 });
+    }
+    await using boat = await fixture.boat({ journal, ringFrames: 16, firstSeq: 3001 });
+    const path = `${journal}/${journalFiles(journal)[1]}`;
+    await Deno.rename(path, `${path}.away`);
+    await Deno.mkdir(path);
+    cloud.over = () => {
+      if (cloud.requests.length === 1) return { liveStartFrom: 1, holes: [] };
+      if (cloud.requests.length > 2) return {};
+      Deno.removeSync(path);
+      Deno.renameSync(`${path}.away`, path);
+      return {};
+    };
+    boat.link.start();
+    await eventually("all frames", () => cloud.held.covers(1, 3001));
+    assertFrames(cloud, seqs(1, 3000));
+    assert.deepEqual(boat.link.status().lost, []);
+    assert.ok(boat.lines.some((line) => line.includes("frames 1001 to 2000 cannot be read")));
+  });
+});
+
 Deno.test("frames that could not be recorded are told as lost", LINK, async () => {
   await LinkFixture.run(async (fixture) => {
     const { cloud } = fixture;
