@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { audit } from "../../cli/audit_compare.ts";
+import { findParts } from "../../cli/audit_parts.ts";
 import { eventually } from "./eventually.ts";
 import { inFolder } from "./folder.ts";
 import { needs } from "./needs.ts";
@@ -24,6 +25,7 @@ Deno.test(
         await eventually("the boat on its bus", () => feed.isHeard);
         feed.rate = 3000;
         await eventually("some seconds of traffic", () => feed.count > 6000);
+        await eventually("some of it on the disk", async () => (await findParts(journal)).parts.length > 0);
         killed.signal("SIGKILL");
         await killed.exitCode();
         await eventually("the end of the connection", () => !feed.isHeard);
