@@ -53,3 +53,18 @@ Deno.test({
     await assertAllThere(lab);
   },
 });
+
+Deno.test({
+  name: "what is in the journal of a boat that is stopped under traffic is in the cloud, too, without another start",
+  ...PROCESSES,
+  fn: async () => {
+    await using lab = await ReplicationLab.start();
+    await lab.connected();
+    await eventually("what came before the connection", async () => (await lab.cloudStatus())?.holes.length === 0);
+    await traffic(lab, 800);
+    assert.equal(await lab.end("boat", "SIGTERM"), 0, lab.log("boat"));
+    const { epochs: [epoch, ...others], isGood, text } = await lab.audit();
+    assert.deepEqual([isGood, others], [true, []], text);
+    assert.ok(epoch && epoch.same > 0, text);
+  },
+});
