@@ -70,7 +70,11 @@ const COLUMNS: readonly Column[] = [
 
 /** Runs the command. Answers the exit code: 1 where something cannot be read. */
 export async function run(around: Surroundings): Promise<number> {
-  return await runOnce(program, { around, run: async (settings, names) => await alarms(settings, { names, around }) });
+  return await runOnce(program, {
+    around,
+    interrupted: EXIT.interrupted,
+    run: async (settings, names) => await alarms(settings, { names, around }),
+  });
 }
 
 async function alarms(

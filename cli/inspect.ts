@@ -30,6 +30,7 @@ export const program: Program<InspectSettings> = {
 export async function run(around: Surroundings): Promise<number> {
   return await runOnce(program, {
     around,
+    interrupted: EXIT.interrupted,
     run: async (settings, names) => await inspect(settings, { names, around }),
   });
 }

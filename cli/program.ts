@@ -2,7 +2,7 @@ import type { SystemdNotifier } from "@vessel/gateway";
 import { errorText, Logger } from "@vessel/gateway/settings";
 import type { FileSettings, ProgramSettings, RunSettings } from "./common_options.ts";
 import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
-import { Interrupted, interruption } from "./interrupt.ts";
+import { Interrupted, INTERRUPTED_EXIT_CODE, interruption } from "./interrupt.ts";
 import { describeProblem, type Environment, parseCommandLine } from "./options.ts";
 import { runInstead, tracedCommand } from "./otel.ts";
 import { type Reload, reloadSettings } from "./reload.ts";
@@ -74,7 +74,7 @@ export class SettingsError extends Error {
 }
 
 /** Exit codes of all programs. */
-export const EXIT = { ok: 0, failure: 1, settings: 2 } as const;
+export const EXIT = { ok: 0, failure: 1, settings: 2, interrupted: INTERRUPTED_EXIT_CODE } as const;
 
 /** From SIGTERM to the end of the process, whatever hangs; systemd and people were promised 5 seconds. */
 const STOP_DEADLINE_MS = 4500;
@@ -121,13 +121,15 @@ export async function prepare<S extends AnySettings>(
 /** A program that does something and ends. */
 export async function runOnce<S extends ProgramSettings>(
   program: Program<S>,
-  { around, run }: {
+  { around, run, interrupted = EXIT.ok }: {
     around: Surroundings;
     /**
      * Answers the exit code. What it throws is one line on standard error and exit code 1, or 2 of a SettingsError; a
-     * reader of its output that has gone, and Ctrl-C, are exit code 0.
+     * reader of its output that has gone is exit code 0.
      */
     run: (settings: S, positionals: readonly string[]) => Promise<number>;
+    /** Exit code at Ctrl-C; default 0. Work that is not done then has another: a script must not go on behind it. */
+    interrupted?: number;
   },
 ): Promise<number> {
   const prepared = await prepare(program, around);
@@ -135,7 +137,8 @@ export async function runOnce<S extends ProgramSettings>(
   try {
     return await run(prepared.settings, prepared.positionals);
   } catch (error) {
-    if (error instanceof OutputClosed || error instanceof Interrupted) return EXIT.ok;
+    if (error instanceof OutputClosed) return EXIT.ok;
+    if (error instanceof Interrupted) return interrupted;
     around.complain(`${program.name}: ${errorText(error)}`);
     return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
   }

@@ -62,6 +62,7 @@ export const program: Program<RepairSettings> = {
 export async function run(around: Surroundings): Promise<number> {
   return await runOnce(program, {
     around,
+    interrupted: EXIT.interrupted,
     run: async (settings, names) => await repair(settings, { names, around }),
   });
 }

@@ -31,6 +31,7 @@ export const program: Program<VerifySettings> = {
 export async function run(around: Surroundings): Promise<number> {
   return await runOnce(program, {
     around,
+    interrupted: EXIT.interrupted,
     run: async (settings, names) => {
       const output = outputOf(around);
       const paths = await pathsOf(names);
