@@ -36,13 +36,13 @@ export class IndexFaults {
   /** The blocks of a file cannot be found. */
   noteUnread(path: string, error: unknown): void {
     this.#unread.add(path);
-    this.#log.warn("journal file cannot be read", { path, reason: errorText(error) });
+    this.#tellOf(path, "journal file cannot be read", error);
   }
 
   /** A file is none of the journal's, or could not be read. */
   notePassedOver(path: string, error: unknown): void {
     if (!(error instanceof BlockError || error instanceof Deno.errors.NotFound)) this.#unread.add(path);
-    this.#log.warn("journal file passed over", { path, reason: errorText(error) });
+    this.#tellOf(path, "journal file passed over", error);
   }
 
   /** A file was deleted by somebody else. */
@@ -72,6 +72,11 @@ export class IndexFaults {
     if (!this.#isNews(`block ${JSON.stringify(where)}`)) return;
     this.#damagedBlocks++;
     this.#log.warn("damaged frames passed over", { ...where, reason: error.message });
+  }
+
+  #tellOf(path: string, what: string, error: unknown): void {
+    const reason = errorText(error);
+    if (this.#isNews(`${path} ${reason}`)) this.#log.warn(what, { path, reason });
   }
 
   /** False when it was told before. */
