@@ -185,9 +185,8 @@ export class ReplicationLab implements AsyncDisposable {
     try {
       program.signal(how);
     } catch {
-      const log = program.log;
       await program[Symbol.asyncDispose]();
-      throw new Error(`The ${side} has ended by itself:\n${log}`);
+      throw new Error(`The ${side} has ended by itself:\n${program.log}`);
     }
     const code = await program.exitCode();
     this.#logs[side].push(program.log);
@@ -279,8 +278,7 @@ export class ReplicationLab implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.end("boat", "SIGKILL");
-    await this.end("cloud", "SIGKILL");
+    for (const program of Object.values(this.#programs)) await program[Symbol.asyncDispose]();
     await this.feed[Symbol.asyncDispose]();
     await this.proxy[Symbol.asyncDispose]();
     await this.cable?.[Symbol.asyncDispose]();
