@@ -1,5 +1,5 @@
 import { LOG_LEVELS, type LogFormat, type LogLevel } from "@vessel/gateway/settings";
-import { boolean, oneOf, optional, text } from "./option_types.ts";
+import { boolean, number, oneOf, optional, text } from "./option_types.ts";
 import type { Environment, Options } from "./options.ts";
 
 /** What every program can be asked on its command line. */
@@ -21,6 +21,8 @@ export interface RunSettings {
   logFormat: LogFormat;
   /** OpenTelemetry collector; nothing: none. */
   otelEndpoint: string | undefined;
+  /** Part of all traces that it gets, 0 to 1. */
+  otelSampleRatio: number;
 }
 
 /** Settings of those among them that remember something. */
@@ -125,6 +127,14 @@ export function runOptions(): Options<RunSettings> {
       group,
       validate: checkHttpUrl,
     })),
+    otelSampleRatio: number({
+      name: "otel-sample-ratio",
+      key: "otel.sample-ratio",
+      default: 1,
+      max: 1,
+      help: "Part of all traces that the collector gets: 1 all, 0.1 one in ten, 0 none.",
+      group,
+    }),
   };
 }
 

@@ -16,7 +16,13 @@ export interface TracedCommand {
  * when it is on already.
  */
 export function tracedCommand(
-  { endpoint, serviceName, environment }: { endpoint: string; serviceName: string; environment: Environment },
+  { endpoint, sampleRatio, serviceName, environment }: {
+    endpoint: string;
+    /** Part of all traces that are told, 0 to 1. */
+    sampleRatio: number;
+    serviceName: string;
+    environment: Environment;
+  },
 ): TracedCommand | undefined {
   if (environment[TRACING_VARIABLE] === "true") return undefined;
   const program = Deno.build.standalone ? [] : ["run", "-A", Deno.mainModule];
@@ -27,6 +33,10 @@ export function tracedCommand(
       [TRACING_VARIABLE]: "true",
       OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
       OTEL_SERVICE_NAME: environment["OTEL_SERVICE_NAME"] || serviceName,
+      ...(sampleRatio < 1 && {
+        OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+        OTEL_TRACES_SAMPLER_ARG: String(sampleRatio),
+      }),
     },
   };
 }

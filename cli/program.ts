@@ -172,9 +172,10 @@ export async function serve<S extends RunningSettings>(
   const prepared = await prepare(program, around);
   if (prepared.kind === "exit") return prepared.code;
   const { settings } = prepared;
-  if (settings.otelEndpoint !== undefined) {
+  const { otelEndpoint: endpoint, otelSampleRatio: sampleRatio } = settings;
+  if (endpoint !== undefined) {
     const { environment } = around;
-    const again = tracedCommand({ endpoint: settings.otelEndpoint, serviceName: program.name, environment });
+    const again = tracedCommand({ endpoint, sampleRatio, serviceName: program.name, environment });
     if (again !== undefined) return await runInstead(again);
   }
   const log = new Logger({ level: settings.logLevel, format: settings.logFormat });

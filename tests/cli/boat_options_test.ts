@@ -159,6 +159,7 @@ const DEFAULTS: BoatSettings = {
   logLevel: "info",
   logFormat: "json",
   otelEndpoint: undefined,
+  otelSampleRatio: 1,
   config: undefined,
   validateConfig: false,
   version: false,

@@ -166,6 +166,7 @@ Deno.test("-validate-config prints every setting and where it comes from", inPro
   [OK]   log-level                           warn (environment VBG_LOG_LEVEL)
   [OK]   log-format                          json
   [OK]   otel-endpoint                       (not set)
+  [OK]   otel-sample-ratio                   1
 
 Config valid with 1 warning(s)`,
     );
