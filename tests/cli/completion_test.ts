@@ -4,6 +4,7 @@ import type { CommandSet } from "../../cli/dispatch.ts";
 import { EXIT } from "../../cli/program.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { OWN_WORDS } from "../support/own_words.ts";
 
 const BASH = needs({ permissions: ["env", "write", "sys"], programs: ["bash"] });
 const ZSH = needs({ permissions: ["env", "write", "sys"], programs: ["zsh"] });
@@ -35,7 +36,11 @@ async function inShell(shell: "bash" | "zsh" | "fish", test: string): Promise<st
     await Deno.writeTextFile(`${folder}/completion`, printed);
     await Deno.writeTextFile(`${folder}/a file.lpj`, "");
     await Deno.writeTextFile(`${folder}/test`, test);
-    const options = { args: [...shell === "zsh" ? ["-f"] : [], "test"], cwd: folder, env: { HOME: folder } };
+    const options = {
+      args: [...shell === "zsh" ? ["-f"] : [], "test"],
+      cwd: folder,
+      env: { ...OWN_WORDS, HOME: folder },
+    };
     const { stdout, stderr } = await new Deno.Command(shell, options).output();
     assert.equal(new TextDecoder().decode(stderr), "");
     lines = new TextDecoder().decode(stdout).trimEnd().split("\n");

@@ -4,6 +4,7 @@ import { runCommand } from "../support/command.ts";
 import { frameText, messagesOf, messageText, namesIn, readJournal } from "../support/converted.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { OWN_WORDS } from "../support/own_words.ts";
 import { sampleBytes } from "../support/recordings.ts";
 
 const inProcess = needs({ permissions: ["env", "read", "sys", "write"] });
@@ -162,6 +163,7 @@ Deno.test(
     const expected = await Deno.readFile(out);
     const vbg = new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", VBG, "convert", "-", "-out", out, "-force"],
+      env: OWN_WORDS,
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",

@@ -4,6 +4,7 @@ import { decode } from "../../src/pgn/mod.ts";
 import { messagesOf } from "../support/converted.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { OWN_WORDS } from "../support/own_words.ts";
 import { sampleBytes } from "../support/recordings.ts";
 import { CommandRun } from "./dump_run.ts";
 import { destinationOfId, formatTimeUs } from "../../src/frame/mod.ts";
@@ -212,7 +213,7 @@ Deno.test(
   withJournal(async ({ log }) => {
     const command = `"$0" run -A --no-check "$1" dump "$2" "$2" "$2" "$2" | head -2; echo "\${PIPESTATUS[0]}"`;
     const args = ["-c", command, Deno.execPath(), VBG, log];
-    const { stdout, stderr } = await new Deno.Command("bash", { args, env: { NO_COLOR: "1" } }).output();
+    const { stdout, stderr } = await new Deno.Command("bash", { args, env: { ...OWN_WORDS, NO_COLOR: "1" } }).output();
     const lines = new TextDecoder().decode(stdout).trimEnd().split("\n");
     assert.deepEqual([lines.length, lines.at(-1), new TextDecoder().decode(stderr)], [3, "0", ""]);
   }),
@@ -226,7 +227,11 @@ Deno.test(
       const command =
         `stty cols 100; exec "${Deno.execPath()}" run -A --no-check "${VBG}" dump "${journal}" -pgn 127250`;
       const args = ["-qec", command, "/dev/null"];
-      const { stdout } = await new Deno.Command("script", { args, env: { TERM: "xterm", NO_COLOR }, stdin: "null" })
+      const { stdout } = await new Deno.Command("script", {
+        args,
+        env: { ...OWN_WORDS, TERM: "xterm", NO_COLOR },
+        stdin: "null",
+      })
         .output();
       return new TextDecoder().decode(stdout);
     };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { prepare } from "../../cli/program.ts";
 import { needs } from "../support/needs.ts";
+import { OWN_WORDS } from "../support/own_words.ts";
 import { fixtureProgram } from "./fixture_program.ts";
 
 /** Loading the configuration file looks at the disk. */
@@ -40,7 +41,7 @@ class Child implements AsyncDisposable {
   constructor(args: string[], { env = {} }: { env?: Record<string, string> } = {}) {
     this.#process = new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", FIXTURE, ...args],
-      env,
+      env: { ...OWN_WORDS, ...env },
       stdout: "piped",
       stderr: "piped",
     }).spawn();

@@ -4,6 +4,7 @@ import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
+import { OWN_WORDS } from "../support/own_words.ts";
 import { PtyCommand, vbgWords } from "../support/pty_command.ts";
 
 const PTY = needs({ permissions: ["env", "net", "read", "run", "write"], programs: ["script", "stty"] });
@@ -102,7 +103,7 @@ Deno.test(
       for (let i = 0; i < count; i++) boat.say({ data: HEADING });
       await eventually("all frames", () => boat.boat.broker.head === count);
       const line = `${vbgWords("history", "-limit", String(count), "-server", boat.url)} | head -2; echo "$PIPESTATUS"`;
-      const { stdout, stderr } = await new Deno.Command("bash", { args: ["-c", line] }).output();
+      const { stdout, stderr } = await new Deno.Command("bash", { args: ["-c", line], env: OWN_WORDS }).output();
       const lines = new TextDecoder().decode(stdout).trimEnd().split("\n");
       assert.deepEqual([lines.length, lines[2], new TextDecoder().decode(stderr)], [3, "0", ""]);
       assert.equal(JSON.parse(lines[1] ?? "").seq, 2);

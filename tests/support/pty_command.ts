@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { eventually } from "./eventually.ts";
+import { OWN_WORDS } from "./own_words.ts";
 
 /** How a terminal is made. */
 export interface PtyOptions {
@@ -27,7 +28,7 @@ export class PtyCommand implements AsyncDisposable {
     const sized = `stty cols ${columns} rows ${rows}; ${line}`;
     this.#child = new Deno.Command("script", {
       args: ["-q", "-e", "-f", "-c", sized, "/dev/null"],
-      env: { SHELL: "/bin/sh", TERM: "xterm", NO_COLOR: "", ...env },
+      env: { ...OWN_WORDS, SHELL: "/bin/sh", TERM: "xterm", NO_COLOR: "", ...env },
       ...{ stdin: "piped", stdout: "piped", stderr: "null" },
     }).spawn();
     this.#keys = this.#child.stdin.getWriter();
