@@ -5,7 +5,6 @@
  */
 import {
   type Boat,
-  BusError,
   createBus,
   instanceNameOf,
   type RecordingOptions,
@@ -21,6 +20,7 @@ import { retentionOf } from "./journal_options.ts";
 import { mqttOf } from "./mqtt_options.ts";
 import { replicationLimitsOf, replicationOf } from "./replication_options.ts";
 import { type Program, type Running, serve } from "./program.ts";
+import { startAdvised } from "./start_advice.ts";
 import { openStateDir } from "./state_dir.ts";
 import { urlOf } from "./url_of.ts";
 import { virtualDeviceOf } from "./virtual_device_options.ts";
@@ -58,14 +58,8 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
     };
   } catch (error) {
     stateDir[Symbol.dispose]();
-    throw advised(error);
+    throw error;
   }
-}
-
-/** The error with what to do about it: an interface that is not there is most people's first. */
-function advised(error: unknown): unknown {
-  if (!(error instanceof BusError) || !error.message.endsWith("no such interface")) return error;
-  return new Error(`${error.message}; "ip link" lists those there are, -demo needs none`, { cause: error });
 }
 
 /** How the boat records; nothing without a directory. */
@@ -122,4 +116,15 @@ async function start(
   return await startBoat({ ...options, buses });
 }
 
-if (import.meta.main) Deno.exit(await serve(boatProgram, (settings, { log }) => runBoat(settings, log)));
+/** Runs the boat server until it is stopped. Answers the exit code; what keeps it from starting is told with advice. */
+export async function serveBoat(): Promise<number> {
+  return await serve(boatProgram, async (settings, { log }) => {
+    try {
+      return await runBoat(settings, log);
+    } catch (error) {
+      throw startAdvised(error);
+    }
+  });
+}
+
+if (import.meta.main) Deno.exit(await serveBoat());

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { boatProgram, runBoat } from "./boat.ts";
-import { serve } from "./program.ts";
+import { serveBoat } from "./boat.ts";
 
-if (import.meta.main) Deno.exit(await serve(boatProgram, (settings, { log }) => runBoat(settings, log)));
+if (import.meta.main) Deno.exit(await serveBoat());

@@ -17,6 +17,7 @@ import { listenAddress } from "./boat_options.ts";
 import { formatReport } from "./convert_report.ts";
 import { EXIT, type Program, type Running, serve, SettingsError, type Starting, type Surroundings } from "./program.ts";
 import { simulateChecks, simulateOptions, type SimulateSettings } from "./simulate_options.ts";
+import { startAdvised } from "./start_advice.ts";
 import { urlOf } from "./url_of.ts";
 
 /** The command's name, words and settings. */
@@ -66,7 +67,7 @@ async function start(
     };
   } catch (error) {
     await removeTemporary();
-    throw error;
+    throw startAdvised(error);
   }
 }
 

@@ -71,7 +71,10 @@ Deno.test("a port that is taken is one clear line and exit code 1", options, asy
   try {
     await using program = await startBoat("-loopback", "-listen", `127.0.0.1:${taken.addr.port}`);
     assert.equal(await program.exitCode(), 1);
-    assert.match(program.log, /^vbg-boat: Cannot listen on 127\.0\.0\.1:\d+: the port is taken$/m);
+    assert.match(
+      program.log,
+      /^vbg-boat: Cannot listen on 127\.0\.0\.1:\d+: the port is taken; -port or -listen names another$/m,
+    );
   } finally {
     taken.close();
   }
