@@ -32,6 +32,12 @@ export interface FileSpan {
 /** Files of blocks that were fetched, newest hole first, begin so: their numbers run in no order. */
 const UNORDERED_PREFIX = "backfill-";
 
+/**
+ * A file may last until the one so many places behind it begins: a machine without a clock of its own comes back at a time
+ * that it wrote down, and does so again when it is switched on several times.
+ */
+const LATER_FILES = 8;
+
 /** Less than, equal, greater; unlike a difference this holds for the infinite, too. */
 export function compareNumbers(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;
@@ -72,16 +78,17 @@ export function* spansOf(run: readonly FileEntry[]): Generator<FileSpan> {
     const bounds = file.table ?? file.bounds;
     const ascends = next !== undefined && next.firstTimeUs >= file.firstTimeUs;
     const isUnordered = file.name.startsWith(UNORDERED_PREFIX);
-    // As with blocks, a clock that stepped back a little does not show, nor do numbers that two files share: so it is
-    // the file after the next that counts.
-    const endsBefore = ascends && second !== undefined && second.firstTimeUs >= next.firstTimeUs &&
-      (bounds?.isAscending ?? true);
+    // A clock that stepped back a little does not show, nor do numbers that two files share: so it is not the next file
+    // that counts.
+    const later = run[i + LATER_FILES];
+    const ascendsOn = later !== undefined && (bounds?.isAscending ?? true) &&
+      isAscending(run.slice(i, i + LATER_FILES + 1));
     yield {
       file,
       lowUs: bounds?.minTimeUs ?? (ascends ? file.firstTimeUs : -Infinity),
       lowSeq: bounds?.minSeq ?? (isUnordered ? -Infinity : file.firstSeq),
       end: {
-        timeUs: endsBefore ? second.firstTimeUs : Infinity,
+        timeUs: ascendsOn ? later.firstTimeUs : Infinity,
         seq: next !== undefined && second !== undefined && next.firstSeq > file.firstSeq &&
             second.firstSeq > next.firstSeq
           ? second.firstSeq - 1
@@ -89,6 +96,10 @@ export function* spansOf(run: readonly FileEntry[]): Generator<FileSpan> {
       },
     };
   }
+}
+
+function isAscending(files: readonly FileEntry[]): boolean {
+  return files.every(({ firstTimeUs }, i) => firstTimeUs >= (files[i - 1]?.firstTimeUs ?? -Infinity));
 }
 
 /** True when a file may hold wanted frames. */
