@@ -136,10 +136,12 @@ Deno.test(
       }
       clock.jump(DECADE);
       await eventually("doubt", () => recording.doubts === 1);
-      assert.equal(journalFiles(directory).length, 3);
+      const old = journalFiles(directory);
+      assert.equal(old.length, 3);
       await recording.say(100);
       clock.advance(DAY);
-      await eventually("the deletion", () => journalFiles(directory).length === 1);
+      // One after the other, while the new file comes when it likes.
+      await eventually("the deletion", () => !journalFiles(directory).some((name) => old.includes(name)));
       const nowMs = clock.wallUs() / 1000;
       assert.deepEqual(await recording.history(0), recording.expected(nowMs - 2 * DAY, nowMs));
     }),
