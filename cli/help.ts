@@ -27,7 +27,7 @@ export function formatHelp<S>(subject: HelpSubject<S>): string {
     [`${group}:`, ...options.filter(({ onCommandLine }) => onCommandLine).map(formatOption)].join("\n")
   );
   return [
-    `${subject.name}: ${subject.summary}`,
+    wrap(`${subject.name}: ${subject.summary}`, ""),
     usageLine(subject),
     ...sections,
     wrap(

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { loadCommands } from "../../cli/dispatch.ts";
+import { vbg } from "../../cli/vbg.ts";
 import { runCommand } from "../support/command.ts";
 
 Deno.test("help with a command's name is that command's own help", async () => {
@@ -27,4 +29,12 @@ Deno.test("a flag in front of the command is told where it belongs", async () =>
   const { code, err } = await runCommand(["-server", "http://boat.local:8089", "dump"]);
   const line = 'vbg: Unexpected flag "-server": expected a command first, then its flags';
   assert.deepEqual([code, err], [2, `${line}\nRun "vbg help" for all\n`]);
+});
+
+Deno.test("every line of a command's help fits a terminal of 100 characters", async () => {
+  for (const { program } of await loadCommands(vbg)) {
+    const [, ...words] = program.name.split(" ");
+    const long = (await runCommand([...words, "-help"])).out.split("\n").filter((line) => line.length > 100);
+    assert.deepEqual(long, []);
+  }
 });
