@@ -128,6 +128,7 @@ export class JournalIndex {
 
   /** A file was deleted. */
   noteRemoved(path: string): void {
+    this.#faults.noteRead(path);
     const file = this.#files.get(nameOf(path));
     if (file) this.#forget(file);
   }
@@ -241,6 +242,8 @@ export class JournalIndex {
         const file = this.#add(path, { ...head, first: { timeUs: NaN, seq: NaN }, isWritten: false });
         const table = await this.#tables.of(file);
         this.#forget(file);
+        // The disk did not give the rest of it: what is in it nobody knows.
+        if (this.#faults.unread.has(path)) return;
         const { value: first } = table.select({}, { timeUs: Infinity, seq: Infinity }).next();
         if (first) return void this.#add(path, { ...head, first, isWritten: false });
       }
@@ -269,7 +272,6 @@ export class JournalIndex {
   }
 
   #forget(file: FileEntry): void {
-    this.#faults.noteRead(file.path);
     file.isGone = true;
     this.#tables.forget(file);
     if (this.#files.get(file.name) === file) this.#files.delete(file.name);
@@ -285,6 +287,7 @@ export class JournalIndex {
 
   #noteGone(file: FileEntry): void {
     if (!file.isGone) this.#forget(file);
+    this.#faults.noteRead(file.path);
     this.#faults.noteGone(file);
   }
 }
