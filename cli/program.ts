@@ -181,10 +181,12 @@ export async function serve<S extends RunningSettings>(
   const log = new Logger({ level: settings.logLevel, format: settings.logFormat });
   const stopping = whenStopped(log);
   const stopAsked = new Promise<void>((resolve) => stopping.addEventListener("abort", () => resolve()));
+  const started = Promise.withResolvers<() => Promise<void>>();
+  listenForReload(started.promise, log);
   try {
     const running = await start(settings, { log, stopping });
     const manager = await managerOf(running, { environment: around.environment, log });
-    listenForReload({ running, prepared, manager, log });
+    started.resolve(reloaderOf({ running, prepared, manager, log }));
     await manager?.ready("running");
     const code = await Promise.race([stopAsked, ...(running.done ? [running.done] : [])]);
     await Promise.all([manager?.stopping(), running.stop()]);
@@ -225,20 +227,16 @@ function whenStopped(log: Logger): AbortSignal {
   return stopping.signal;
 }
 
-function listenForReload<S extends RunningSettings>(
+/** What reads the settings of a running program again. */
+function reloaderOf<S extends RunningSettings>(
   { running, prepared, manager, log }: {
     running: Running<S>;
     prepared: Extract<Prepared<S>, { kind: "ready" }>;
     manager: SystemdNotifier | undefined;
     log: Logger;
   },
-): void {
+): () => Promise<void> {
   let current = prepared.settings;
-  const reload = async () => {
-    await manager?.reloading();
-    await reloadSettings();
-    await manager?.ready("running");
-  };
   const reloadSettings = async () => {
     const result = await prepared.reload(current);
     if (result.kind === "refused") {
@@ -253,10 +251,20 @@ function listenForReload<S extends RunningSettings>(
     if (needRestart !== "") log.warn("some changed settings need a restart", { settings: needRestart });
     log.info("settings reloaded", { changed: result.changedNames.join(",") });
   };
+  return async () => {
+    await manager?.reloading();
+    await reloadSettings();
+    await manager?.ready("running");
+  };
+}
+
+/** Reloads at SIGHUP. One that comes while the program starts ends nothing: it counts when the program has started. */
+function listenForReload(reloader: Promise<() => Promise<void>>, log: Logger): void {
   // One after the other: two quick signals must not finish in the wrong order.
   let last = Promise.resolve();
   const onSignal = () => {
-    last = last.then(reload).catch((error: unknown) => log.error("reload failed", { error: String(error) }));
+    last = last.then(async () => await (await reloader)())
+      .catch((error: unknown) => log.error("reload failed", { error: String(error) }));
   };
   if (Deno.build.os !== "windows") Deno.addSignalListener("SIGHUP", onSignal);
 }

@@ -309,6 +309,15 @@ Deno.test(
     }),
 );
 
+Deno.test("SIGHUP while a program starts ends nothing", children, () =>
+  inFolder(async (folder) => {
+    await using child = new Child(["-on-start", "hang", "-state-dir", folder]);
+    await child.until("starting");
+    child.kill("SIGHUP");
+    child.kill("SIGTERM");
+    await child.until('"message":"stopping"');
+  }));
+
 Deno.test(
   "a second process on the same state directory ends with code 1 and one line",
   children,
