@@ -88,7 +88,7 @@ export async function openStores(options: StoreOptions, surroundings: StoreSurro
     log,
     limits,
     slots,
-    epoch: (journal ?? stored)?.epoch.toHex(),
+    epoch: numbers.epoch.toHex(),
     file: stateDirectory === undefined ? undefined : sessionFile(stateDirectory),
     journal,
   });

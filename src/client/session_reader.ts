@@ -5,7 +5,7 @@ import { readEvents } from "./event_stream.ts";
 import { afterFailure, eventOf } from "./live_stream.ts";
 import { isPassing, Retry } from "./retry.ts";
 import type { CallEnd, SessionCalls, SessionSettings } from "./session_calls.ts";
-import type { StreamEvent } from "./types.ts";
+import type { SessionInfo, StreamEvent } from "./types.ts";
 
 type Events = AsyncGenerator<StreamEvent, void, undefined>;
 
@@ -35,8 +35,9 @@ export class SessionReader {
   readonly #cancel: Cancel;
   readonly #retry: Retry;
   #isMade = false;
-  /** Where the server would go on, when it was last asked. */
+  /** Where the server would go on, and in which run of numbers, when it was last asked. */
   #cursor = 0;
+  #epoch: string | undefined;
   /** Newest number that was given to the consumer, that it is done with, and that the server knows of. */
   #given = 0;
   #taken = 0;
@@ -114,7 +115,7 @@ export class SessionReader {
   }
 
   /** The session on the server; made where it is not there. */
-  async #place(): Promise<{ seq: number; cursor: number }> {
+  async #place(): Promise<Pick<SessionInfo, "seq" | "cursor" | "epoch">> {
     const end = { signal: this.#cancel.signal };
     if (this.#isMade || this.#settings.bufferTimeout === undefined) {
       try {
@@ -129,9 +130,12 @@ export class SessionReader {
   }
 
   /** Where the server would go on, and where we are. */
-  async *#compare({ seq, cursor }: { seq: number; cursor: number }): Events {
-    if (seq < this.#given) yield* this.#renumber();
-    else if (this.#given > 0 && cursor > this.#given + 1) {
+  async *#compare({ seq, cursor, epoch }: Pick<SessionInfo, "seq" | "cursor" | "epoch">): Events {
+    const isOther = this.#epoch !== undefined && epoch !== undefined && epoch !== this.#epoch;
+    this.#epoch = epoch;
+    if (isOther || seq < this.#given) yield* this.#renumber();
+    const isUnderWay = this.#given > 0 || this.#isEpochTold;
+    if (isUnderWay && cursor > this.#given + 1) {
       yield { type: "missed", fromSeq: this.#given + 1, toSeq: cursor - 1, why: "expired" };
       this.#doneThrough(cursor - 1);
     }

@@ -157,6 +157,8 @@ export interface SessionInfo {
   cursor: number;
   /** How long it is kept while its client is away, ISO 8601. */
   buffer_timeout: string;
+  /** Run of numbers: with another one they have begun again. Left out in a replay. */
+  epoch?: string;
   /** Every device heard. */
   devices: Device[];
 }

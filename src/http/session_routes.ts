@@ -33,6 +33,9 @@ const sessionHead = {
   seq: z.int().openapi({ description: "Newest sequence number" }),
   cursor: z.int().openapi({ description: "Where the client resumes: the last acknowledged number and one" }),
   buffer_timeout: z.string().openapi({ description: "How long the session is kept while its client is away" }),
+  epoch: z.string().optional().openapi({
+    description: "Run of numbers, hex: with another one they have begun again. Left out in a replay",
+  }),
 };
 const madeSchema = z.object({ ...sessionHead, devices: z.array(deviceSchema) }).openapi("Session");
 const stateSchema = z.object({
@@ -122,7 +125,9 @@ export const sessionRows: RouteTable<SessionApi> = [...keepingRows, ...readingRo
 
 function headOf(id: string, { broker, sessions }: SessionApi) {
   const { cursor, timeoutMs } = sessions.get(id);
-  return { client_id: id, seq: broker.head, cursor, buffer_timeout: formatDuration(timeoutMs) };
+  const { epoch } = sessions;
+  const head = { client_id: id, seq: broker.head, cursor, buffer_timeout: formatDuration(timeoutMs) };
+  return { ...head, ...(epoch !== "" && { epoch }) };
 }
 
 const STATUS: Record<SessionErrorReason, number> = { missing: 404, full: 503, ahead: 400 };

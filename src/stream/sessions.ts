@@ -79,6 +79,11 @@ export class Sessions {
     return this.#sessions.size;
   }
 
+  /** Names the run of sequence numbers; empty where it has no name. */
+  get epoch(): string {
+    return this.#epoch;
+  }
+
   /** Sessions whose client is connected. */
   get streaming(): number {
     let count = 0;

@@ -1,12 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  connect,
-  connectCloud,
-  FallenBehindError,
-  SessionDeletedError,
-  SupersededError,
-} from "../../src/client/mod.ts";
-import { CloudServer, EPOCH } from "../http/cloud_server.ts";
+import { connect, FallenBehindError, SessionDeletedError, SupersededError } from "../../src/client/mod.ts";
 import { TestBoat, type TestBoatOptions } from "../support/boat.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -18,6 +11,7 @@ import { accessToken } from "../support/sending.ts";
 import { range, seqs } from "../support/session.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import { Reader } from "./reader.ts";
+import { say } from "./say.ts";
 
 const NET = needs({ permissions: ["net"] });
 const DISK = needs({ permissions: ["net", "read", "write"] });
@@ -25,13 +19,6 @@ const DISK = needs({ permissions: ["net", "read", "write"] });
 const SOON = { firstMs: 1, capMs: 20 };
 const KEPT = { bufferTimeout: "PT5M" };
 const OFTEN = { ...KEPT, ackIntervalMs: 5 };
-
-/** Says so many messages, and waits until they are numbered. */
-async function say(boat: TestBoat, count: number): Promise<void> {
-  const head = boat.boat.broker.head + count;
-  for (let i = 0; i < count; i++) boat.say();
-  await eventually(`frame ${head}`, () => boat.boat.broker.head === head);
-}
 
 Deno.test("a session is made, read from its cursor, and looked at; what it is made with is told", NET, async () => {
   await using boat = await TestBoat.start({ names: ["can0", "can1"] });
@@ -228,23 +215,6 @@ Deno.test(
     }),
 );
 
-Deno.test("a server without memory that was started anew gets a new session, and that is told", NET, async () => {
-  using held = HeldPort.take();
-  const { port } = held;
-  const first = await TestBoat.start({ port });
-  const reader = new Reader(connect(first.url, { retry: SOON }).session("log", OFTEN).events());
-  await reader.connections(1);
-  await say(first, 5);
-  await reader.atLeast(5);
-  await first.boat.stop();
-  await using second = await TestBoat.start({ port });
-  await reader.connections(2);
-  await say(second, 3);
-  assert.deepEqual(seqs(await reader.atLeast(8)), [...range(1, 5), ...range(1, 3)]);
-  assert.equal(reader.told("new_epoch").length, 1);
-  await reader.leave();
-});
-
 Deno.test("a session that expired while we were away is made anew, and the numbers missed are told", NET, async () => {
   const clock = new FakeClock();
   await using boat = await TestBoat.start({ clock });
@@ -370,26 +340,3 @@ Deno.test("a slot is read without being made; a session that is not there is a 4
   await assert.rejects(client.session("nobody")[Symbol.asyncIterator]().next(), { name: "ApiError", status: 404 });
   await assert.rejects(client.session("no id", KEPT).put(), { name: "ApiError", status: 400 });
 });
-
-Deno.test(
-  "a session of a boat in a cloud goes on in the boat's next run of numbers",
-  DISK,
-  () =>
-    inFolder(async (folder) => {
-      await using server = await CloudServer.start(folder);
-      const boat = await server.boat("boat-1");
-      const session = connectCloud(server.url, { retry: SOON }).boat("boat-1").session("log", OFTEN);
-      const reader = new Reader(session.events());
-      await reader.connections(1);
-      for (let i = 0; i < 3; i++) boat.say({ src: 1 });
-      await reader.atLeast(3);
-      const next = await server.boat("boat-1", { epoch: EPOCH.map((byte) => byte + 1) });
-      for (let i = 0; i < 2; i++) next.say({ src: 2 });
-      assert.deepEqual((await reader.atLeast(5)).map(({ seq, src }) => [seq, src]), [
-        ...[[1, 1], [2, 1], [3, 1]],
-        ...[[1, 2], [2, 2]],
-      ]);
-      assert.equal(reader.told("new_epoch").length, 1);
-      await reader.leave();
-    }),
-);

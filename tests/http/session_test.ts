@@ -92,7 +92,9 @@ Deno.test("the reply tells head, cursor, devices and the timeout that holds", as
   await using boat = await TestBoat.start({ maxBufferDurationMs: 3_600_000 });
   const client = new SessionClient(boat.url);
   const first = await client.put({ buffer_timeout: "90m", filter: null });
-  assert.deepEqual(first, { client_id: "pilot", seq: 0, cursor: 1, devices: [], buffer_timeout: "PT1H" });
+  const { epoch } = first;
+  assert.match(epoch ?? "", /^[0-9a-f]{32}$/);
+  assert.deepEqual(first, { client_id: "pilot", seq: 0, cursor: 1, devices: [], buffer_timeout: "PT1H", epoch });
   boat.say({ src: 4 });
   boat.claim(5, { manufacturerCode: 229 });
   await eventually("both frames", () => boat.boat.broker.head === 2);
@@ -104,6 +106,7 @@ Deno.test("the reply tells head, cursor, devices and the timeout that holds", as
     seq: 2,
     cursor: 1,
     buffer_timeout: "PT5M",
+    epoch,
     filter: { pgn: [127250], instance: [0, 1] },
     streaming: false,
     slot: false,

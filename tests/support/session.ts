@@ -9,6 +9,7 @@ export interface SessionReply {
   cursor: number;
   devices: Device[];
   buffer_timeout: string;
+  epoch?: string;
 }
 
 /** An error as a client sees it. */
