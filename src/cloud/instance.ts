@@ -338,8 +338,14 @@ export class Instance {
   ): Promise<void> {
     this.#sessions.end(new RpcError("ABORTED", "the boat's numbers have begun again"));
     this.#sessions.forgetGreetings();
-    this.record.beginEpoch(request, (count) => crypto.getRandomValues(new Uint8Array(count)));
-    this.#options.log.info("a boat's numbers begin", { id: this.id, epoch: this.record.epoch, reason });
+    const { epoch: former } = this.record;
+    const left = this.record.beginEpoch(request, (count) => crypto.getRandomValues(new Uint8Array(count)));
+    const { log } = this.#options;
+    log.info("a boat's numbers begin", { id: this.id, epoch: this.record.epoch, reason });
+    if (left > 0) {
+      log.warn("frames of a boat's former numbers never came", { id: this.id, epoch: former, frames: left });
+      this.note("live_stop", `numbers begin again: ${left} frames of epoch ${former} never came, and stay on the boat`);
+    }
     await this.#stores.beginEpoch(busesBefore);
   }
 

@@ -36,6 +36,8 @@ export interface InstanceCounters {
   lagClosed: number;
   /** Frames that were taken, and could not be written: they are holes again. */
   lostFrames: number;
+  /** Frames of runs of numbers that have ended, which never came and are not asked for any more. */
+  leftFrames: number;
 }
 
 /** What is known of a boat. */
@@ -84,6 +86,7 @@ export class InstanceRecord {
     rateLimited: 0,
     lagClosed: 0,
     lostFrames: 0,
+    leftFrames: 0,
   };
   #epochs: EpochHistory;
   #received: Received;
@@ -162,13 +165,17 @@ export class InstanceRecord {
     return judgeEpoch(this.#epochs, { epoch, headSeq, last: this.#received.last });
   }
 
-  /** The boat's numbers begin again: nothing is held of the run. */
-  beginEpoch({ epoch }: HandshakeRequest, randomBytes: (count: number) => Uint8Array): void {
+  /** The boat's numbers begin again: nothing is held of the run. Gives how many of the former run's never came. */
+  beginEpoch({ epoch }: HandshakeRequest, randomBytes: (count: number) => Uint8Array): number {
+    const top = Math.max(this.#headSeq, this.receivedThrough);
+    const left = this.#received.holes(top + 1).reduce((sum, { start, end }) => sum + end - start, 0);
+    this.counters.leftFrames += left;
     this.#epochs = beginEpoch(this.#epochs, { epoch, randomBytes });
     this.#received = new Received();
     this.#accounted = NOTHING_ACCOUNTED;
     this.#liveBefore = 0;
     this.#liveStartFrom = 1;
+    return left;
   }
 
   /** The journal was opened: what it has may be newer than what was written down. */

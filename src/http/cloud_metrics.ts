@@ -47,6 +47,11 @@ const INSTANCE_FIGURES: readonly InstanceFigure[] = [
   counter("duplicate_frames", "Frames that came live and were here", (s) => s.counters.duplicateFrames),
   counter("refused_frames", "Frames that came live and could not be taken", (s) => s.counters.refusedFrames),
   counter("lost_frames", "Frames that were received and could not be recorded", (s) => s.counters.lostFrames),
+  counter(
+    "left_frames",
+    "Frames of earlier epochs that never came, and stay on the boat",
+    (s) => s.counters.leftFrames,
+  ),
   counter("live_streams", "Live streams begun", (s) => s.counters.liveStreams),
   { ...counter("live_closed", CLOSED, (s) => s.counters.rateLimited), labels: `,reason="rate"` },
   { ...counter("live_closed", CLOSED, (s) => s.counters.lagClosed), labels: `,reason="lag"` },

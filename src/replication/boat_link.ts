@@ -124,6 +124,7 @@ export class BoatLink {
 
   /** Numbers begin again in another run: the cloud gets to know at once. */
   newEpoch(): void {
+    this.#tellLeft();
     this.#missing = new MissingNumbers();
     this.#known = this.#newRun();
     this.#ownThrough = this.#options.source.head;
@@ -188,6 +189,16 @@ export class BoatLink {
       case "disconnected":
         return { status: "degraded", message: "stopped" };
     }
+  }
+
+  /** Frames of a run that has ended are not sent any more. */
+  #tellLeft(): void {
+    const { log, target } = this.#options;
+    const { connected, cloud_durable_seq: acknowledged, backfill_remaining_seqs: missing } = this.status();
+    const { sentThrough } = this.#known;
+    if (connected && missing === 0 && acknowledged >= sentThrough) return;
+    const figures = { acknowledged, sentThrough, missing };
+    log.warn("numbers begin again: what the cloud lacks of the former ones stays on this boat", { target, ...figures });
   }
 
   #newRun(): Known {

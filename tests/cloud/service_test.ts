@@ -8,6 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { range as seqs } from "../support/session.ts";
 import { wireBlock } from "./block_check_fixture.ts";
 import {
   batch,
@@ -37,11 +38,6 @@ function test(name: string, run: (cloud: CloudFixture, folder: string) => Promis
 
 function range(start: number, end: number): { start: number; end: number } {
   return { start, end };
-}
-
-/** Numbers of frames from one to another, both included. */
-function seqs(from: number, to: number): number[] {
-  return Array.from({ length: to - from + 1 }, (_, i) => from + i);
 }
 
 test("a boat that comes for the first time is asked for all, and live begins with its head", async (cloud) => {
@@ -229,18 +225,19 @@ test("a boat too far ahead of its stream is cut off, but not before its first fr
   assert.equal(cloud.boat.summary().counters.lagClosed, 1);
 }, { settings: { maxLiveLagFrames: 100 } });
 
-test("numbers that begin again begin afresh, and the former run is a clone's", async (cloud) => {
+test("numbers that begin again begin afresh, what the former run lacks is told, and it is a clone's", async (cloud) => {
   const { client } = await cloud.greeted();
   const live = client.live();
-  await live.send(batch(1, 30));
-  await eventually("frames", () => cloud.boat.received.cursor === 30);
+  await live.send(batch(8, 30));
+  await eventually("frames", () => cloud.boat.received.last === 30);
   const epoch = new Uint8Array(16).fill(0xb7);
   const { response } = await cloud.greeted({ headSeq: 4, epoch });
   assert.deepEqual([response.cursor, response.holes, response.liveStartFrom], [0, [range(1, 4)], 4]);
   await assert.rejects(statusWith(live, () => false), code("ABORTED", /begun again/));
   await assert.rejects(cloud.greeted({ headSeq: 31 }), code("FAILED_PRECONDITION", /two machines/));
-  assert.equal(cloud.boat.summary().epoch, epoch.toHex());
-  assert.match(cloud.boat.events.list(1)[0]!.detail, /refused: .* two machines/);
+  assert.deepEqual([cloud.boat.summary().epoch, cloud.boat.summary().counters.leftFrames], [epoch.toHex(), 7]);
+  const details = cloud.boat.events.list().map(({ detail }) => detail).join("\n");
+  assert.match(details, /^refused: .* two machines may[^]*\nnumbers begin again: 7 frames of epoch/);
 });
 
 test("what a boat says that it never used or lost is no hole, and the lag counts frames", async (cloud) => {

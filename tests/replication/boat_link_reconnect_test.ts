@@ -160,6 +160,28 @@ Deno.test("numbers that begin again while the boat is connected are told at once
   });
 });
 
+Deno.test(
+  "numbers that begin again while the cloud is away: what it lacks of the former ones is told",
+  LINK,
+  async () => {
+    await LinkFixture.run(async (fixture) => {
+      const { cloud } = fixture;
+      await using boat = await fixture.boat({ journal: await fixture.journalFolder() });
+      boat.link.start();
+      await connected(boat);
+      boat.bring(100);
+      await eventually("the acknowledgement", () => boat.link.status().cloud_durable_seq === 100);
+      cloud.refuse = () => new RpcError("UNAVAILABLE", "away");
+      fixture.server.cut();
+      await eventually("the loss", () => !boat.link.status().connected);
+      boat.bring(50);
+      boat.renew("the disk is full");
+      const told = boat.lines.filter((line) => line.includes("stays on this boat"));
+      assert.match(told.join("\n"), /^[^\n]*acknowledged=100 sentThrough=100 missing=0$/);
+    });
+  },
+);
+
 Deno.test("a refusal is told with the cloud's words, and logged once", LINK, async () => {
   await LinkFixture.run(async (fixture) => {
     const { cloud } = fixture;
