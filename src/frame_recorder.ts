@@ -1,4 +1,4 @@
-import { type Clock, type Logger, systemClock } from "./base/mod.ts";
+import { type Clock, FileError, type Logger, systemClock } from "./base/mod.ts";
 import { buildCanId, type Device, type Frame, readHex, readName } from "./frame/mod.ts";
 import { type BlockDevice, Journal, MAX_BUSES } from "./journal/mod.ts";
 
@@ -37,7 +37,9 @@ export class FrameRecorder {
   ): Promise<FrameRecorder> {
     const buses: string[] = [];
     const devices = new Map<string, BlockDevice>();
-    await Deno.mkdir(directory, { recursive: true });
+    await Deno.mkdir(directory, { recursive: true }).catch((cause: unknown) => {
+      throw new FileError("record in", { path: directory, cause });
+    });
     const journal = await Journal.open({
       directory,
       stateDirectory: directory,

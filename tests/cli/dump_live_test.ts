@@ -188,6 +188,16 @@ Deno.test("a token opens what needs one; without it the refusal is one line and 
   await run.told(/connected to/);
 });
 
+Deno.test("a -journal that is no directory ends the command with a reason", LIVE, async () => {
+  await inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/file`, "");
+    await using boat = await TestBoat.start();
+    const { code, complaints } = await CommandRun.end(["dump", "-server", boat.url, "-journal", `${folder}/file/kept`]);
+    assert.equal(code, 1);
+    assert.match(complaints, /^vbg dump: Cannot record in ".*\/file\/kept": /m);
+  });
+});
+
 Deno.test("tail shows the last recorded frames, then what comes, none twice", LIVE, async () => {
   await inFolder(async (folder) => {
     await Deno.mkdir(`${folder}/journal`);
