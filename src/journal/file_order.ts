@@ -33,9 +33,11 @@ export interface FileSpan {
 const UNORDERED_PREFIX = "backfill-";
 
 /**
- * A file may last until the one so many places behind it begins: a machine without a clock of its own comes back at a time
- * that it wrote down, and does so again when it is switched on several times.
+ * How much later than another a file begins that is not of a machine without a clock of its own: such a machine comes back
+ * at a time that it wrote down, and does so again when it is switched on several times.
  */
+const OWN_TIME_US = 55 * 60_000_000;
+/** Files that are looked at for two of a time of their own. */
 const LATER_FILES = 8;
 
 /** Less than, equal, greater; unlike a difference this holds for the infinite, too. */
@@ -78,17 +80,13 @@ export function* spansOf(run: readonly FileEntry[]): Generator<FileSpan> {
     const bounds = file.table ?? file.bounds;
     const ascends = next !== undefined && next.firstTimeUs >= file.firstTimeUs;
     const isUnordered = file.name.startsWith(UNORDERED_PREFIX);
-    // A clock that stepped back a little does not show, nor do numbers that two files share: so it is not the next file
-    // that counts.
-    const later = run[i + LATER_FILES];
-    const ascendsOn = later !== undefined && (bounds?.isAscending ?? true) &&
-      isAscending(run.slice(i, i + LATER_FILES + 1));
+    // Two files may share numbers: so it is not the next one that counts.
     yield {
       file,
       lowUs: bounds?.minTimeUs ?? (ascends ? file.firstTimeUs : -Infinity),
       lowSeq: bounds?.minSeq ?? (isUnordered ? -Infinity : file.firstSeq),
       end: {
-        timeUs: ascendsOn ? later.firstTimeUs : Infinity,
+        timeUs: bounds?.isAscending ?? true ? endsByUs(run, i) : Infinity,
         seq: next !== undefined && second !== undefined && next.firstSeq > file.firstSeq &&
             second.firstSeq > next.firstSeq
           ? second.firstSeq - 1
@@ -98,8 +96,19 @@ export function* spansOf(run: readonly FileEntry[]): Generator<FileSpan> {
   }
 }
 
-function isAscending(files: readonly FileEntry[]): boolean {
-  return files.every(({ firstTimeUs }, i) => firstTimeUs >= (files[i - 1]?.firstTimeUs ?? -Infinity));
+/**
+ * When a file has surely ended: a clock that stepped back a little does not show, so it is not the next file that counts.
+ * Infinity where that cannot be told.
+ */
+function endsByUs(run: readonly FileEntry[], i: number): number {
+  let [beforeUs, ownUs, ownTimes] = [run[i]?.firstTimeUs ?? NaN, run[i]?.firstTimeUs ?? NaN, 0];
+  for (const [places, { firstTimeUs }] of run.slice(i + 1, i + 1 + LATER_FILES).entries()) {
+    if (!(firstTimeUs >= beforeUs)) return Infinity;
+    beforeUs = firstTimeUs;
+    if (firstTimeUs - ownUs >= OWN_TIME_US) [ownUs, ownTimes] = [firstTimeUs, ownTimes + 1];
+    if (ownTimes === 2 || places + 1 === LATER_FILES) return firstTimeUs;
+  }
+  return Infinity;
 }
 
 /** True when a file may hold wanted frames. */

@@ -53,3 +53,22 @@ Deno.test(
       }
     }),
 );
+
+Deno.test(
+  "a machine that was switched on twice within the hour keeps the history of the time before",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using journal = await TestJournal.open(folder);
+      const minutes = [[0, 50], [17], [23], [78], [138], [198]];
+      let seq = 1;
+      for (const file of minutes) {
+        for (const minute of file) seq = journal.append(seq, messages(1, { startMs: minute * 60_000 }));
+        await journal.writer.rotate();
+      }
+      const index = await JournalIndex.open(folder, { log: silentLogger });
+      for (const minute of minutes.flat()) {
+        assert.equal((await framesAt(index, START_US + minute * 60_000_000)).length, 1, `${minute} min`);
+      }
+    }),
+);
