@@ -118,6 +118,9 @@ function archiveOf(journal: Journal): FrameArchive {
     get oldestSeq(): number | undefined {
       return journal.oldestSeq;
     },
+    get isTaking(): boolean {
+      return journal.state.kind === "recording";
+    },
     blocks: ({ fromSeq }) => index.blocks({ fromSeq, epochWord: epochWordOf(journal.epoch) }),
   };
 }

@@ -13,6 +13,7 @@ export class IndexFaults {
   readonly #unread = new Set<string>();
   readonly #told = new Set<string>();
   #damagedBlocks = 0;
+  #refusals = 0;
 
   constructor(log: Logger) {
     this.#log = log;
@@ -21,6 +22,11 @@ export class IndexFaults {
   /** Paths of files that the disk did not give: what is in them nobody knows now. */
   get unread(): ReadonlySet<string> {
     return this.#unread;
+  }
+
+  /** How often the disk did not give a file, or where its blocks are. */
+  get refusals(): number {
+    return this.#refusals;
   }
 
   /** Blocks that were found damaged. */
@@ -36,12 +42,16 @@ export class IndexFaults {
   /** The blocks of a file cannot be found. */
   noteUnread(path: string, error: unknown): void {
     this.#unread.add(path);
+    this.#refusals++;
     this.#tellOf(path, "journal file cannot be read", error);
   }
 
   /** A file is none of the journal's, or could not be read. */
   notePassedOver(path: string, error: unknown): void {
-    if (!(error instanceof BlockError || error instanceof Deno.errors.NotFound)) this.#unread.add(path);
+    if (!(error instanceof BlockError || error instanceof Deno.errors.NotFound)) {
+      this.#unread.add(path);
+      this.#refusals++;
+    }
     this.#tellOf(path, "journal file passed over", error);
   }
 

@@ -29,6 +29,11 @@ interface Located extends BlockPlace {
   file: FileEntry;
 }
 
+/** What is known of a file when it is found. */
+interface KnownFile extends Pick<FileEntry, "header" | "bytes" | "isWritten"> {
+  first: { timeUs: number; seq: number };
+}
+
 /** Places that are gone through before others get their turn. */
 const PLACES_A_TURN = 2048;
 
@@ -164,6 +169,7 @@ export class JournalIndex {
   async places(range: { fromSeq: number; epochWord: number }): Promise<JournalPlaces> {
     const news: WrittenBlock[] = [];
     this.#readers.add(news);
+    const { refusals } = this.#faults;
     try {
       const places: PlacedBlock[] = [];
       for (const path of [...this.#faults.unread]) if (!this.#files.has(nameOf(path))) await this.#addFile(path);
@@ -174,7 +180,7 @@ export class JournalIndex {
       for (const located of this.#locateWritten(news)) {
         if (located.file.header.epochWord === range.epochWord) places.push(placed(located));
       }
-      return { places, unwritten: this.#unwritten(), isComplete: this.#faults.unread.size === 0 };
+      return { places, unwritten: this.#unwritten(), isComplete: this.#faults.refusals === refusals };
     } finally {
       this.#readers.delete(news);
     }
@@ -239,9 +245,10 @@ export class JournalIndex {
       if (head?.first) return void this.#add(path, { ...head, first: head.first, isWritten: false });
       // The first block's length is damaged: the index at the end of the file may lead past it.
       if (head) {
-        const file = this.#add(path, { ...head, first: { timeUs: NaN, seq: NaN }, isWritten: false });
+        // Nobody gets to see it before it is known where it begins.
+        const file = newEntry(path, { ...head, first: { timeUs: NaN, seq: NaN }, isWritten: false });
         const table = await this.#tables.of(file);
-        this.#forget(file);
+        this.#tables.forget(file);
         // The disk did not give the rest of it: what is in it nobody knows.
         if (this.#faults.unread.has(path)) return;
         const { value: first } = table.select({}, { timeUs: Infinity, seq: Infinity }).next();
@@ -259,14 +266,9 @@ export class JournalIndex {
     return await readHead((offset, length) => readFileAt(file, { offset, length }), size);
   }
 
-  #add(
-    path: string,
-    { first, ...given }: Pick<FileEntry, "header" | "bytes" | "isWritten"> & { first: { timeUs: number; seq: number } },
-  ): FileEntry {
-    const rest = { table: undefined, bounds: undefined, isGone: false };
-    const name = nameOf(path);
-    const file = { path, name, ...given, firstTimeUs: first.timeUs, firstSeq: first.seq, ...rest };
-    this.#files.set(name, file);
+  #add(path: string, known: KnownFile): FileEntry {
+    const file = newEntry(path, known);
+    this.#files.set(file.name, file);
     this.#order = undefined;
     return file;
   }
@@ -290,6 +292,11 @@ export class JournalIndex {
     this.#faults.noteRead(file.path);
     this.#faults.noteGone(file);
   }
+}
+
+function newEntry(path: string, { first, ...known }: KnownFile): FileEntry {
+  const rest = { table: undefined, bounds: undefined, isGone: false };
+  return { path, name: nameOf(path), ...known, firstTimeUs: first.timeUs, firstSeq: first.seq, ...rest };
 }
 
 function placed({ file: { path }, offset, bytes, seq }: Located): PlacedBlock {

@@ -50,6 +50,8 @@ export class BackfillPlan<B extends BlockSpan> {
   #unsent: Range[];
   #unanswered: Unanswered<B>[] = [];
   readonly #lost: LostRange[] = [];
+  /** Not found, where not all is known. */
+  readonly #putOff: Ranges = new Ranges();
 
   /** Makes a plan for the holes that a handshake told. */
   constructor(
@@ -70,6 +72,11 @@ export class BackfillPlan<B extends BlockSpan> {
   /** Where they are, lowest first. */
   get holes(): Range[] {
     return [...this.#missing];
+  }
+
+  /** What is missing and was not found, though it may be there: to be looked for again. */
+  get putOff(): Ranges {
+    return this.#missing.intersect(this.#putOff);
   }
 
   /** Whether any of these frames is missing. */
@@ -132,7 +139,9 @@ export class BackfillPlan<B extends BlockSpan> {
   lose({ start, end }: Range, reason: string): void {
     if (this.#index.isComplete === false) {
       this.#cut(start, end);
-      this.#settle(({ wanted }) => wanted.start >= start && wanted.end <= end);
+      this.#putOff.add(start, end);
+      const sought = this.#missing.subtract(this.#putOff);
+      this.#settle(({ wanted }) => !sought.touches(wanted.start, wanted.end));
       return;
     }
     const gone = this.#missing.intersect(new Ranges([{ start, end }]));

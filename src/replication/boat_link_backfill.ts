@@ -4,7 +4,7 @@ import type { ArchivedBlock, BoatArchive } from "./boat_archive.ts";
 import type { MessageStream } from "./grpc_stream.ts";
 import type { BackfillStatus, BackfillUpstream, LostRange, RejectedBlock } from "./messages.ts";
 import { BackfillPacer } from "./pacer.ts";
-import type { Range, Ranges } from "./ranges.ts";
+import { type Range, Ranges } from "./ranges.ts";
 
 /** A block that has to wait for the link is looked at again after so long, milliseconds, whatever the cloud says. */
 const LOOK_EVERY_MS = 200;
@@ -54,6 +54,11 @@ export class BackfillSender {
   /** Where frames are missing that the boat has not given up, lowest first. */
   get holes(): Range[] {
     return this.#plan?.holes ?? [];
+  }
+
+  /** What of them was not found, though it may be there. */
+  get putOff(): Ranges {
+    return this.#plan?.putOff ?? new Ranges();
   }
 
   /** How many frames these are. */

@@ -221,9 +221,9 @@ export class BoatConnection {
     while (holes.count > 0) {
       using archive = await BoatArchive.open({ journal, epoch, head: source.head, holes });
       const isNews = missing.note(await backfill.run(holes, archive));
-      if (!archive.isComplete && backfill.missingFrames > 0) {
+      if (backfill.putOff.count > 0) {
         await backfill.rest();
-        holes = new Ranges(backfill.holes);
+        holes = backfill.putOff;
       } else holes = isNews ? await this.#tellMissing() : new Ranges();
     }
     events.toBackfill(0);

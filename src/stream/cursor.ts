@@ -173,7 +173,7 @@ export class FrameCursor {
     const { base } = this.#source.broker.ring;
     const fromSeq = Math.max(this.#next, base + 1);
     const toSeq = this.#goneWhenAsked;
-    this.#tell({ fromSeq, toSeq, mayBeThere: true });
+    this.#tell({ fromSeq, toSeq, mayBeThere: this.#source.archive?.isTaking !== false });
     this.#next = Math.max(fromSeq, toSeq + 1);
   }
 
@@ -221,6 +221,7 @@ export class FrameCursor {
 
   /** Tells of frames that are missing, of those among the numbers that had one. */
   #tell({ fromSeq, toSeq, ...how }: MissingFrames): void {
+    if (fromSeq > toSeq) return;
     let next = fromSeq;
     for (const { start, end } of [...this.#source.archive?.void ?? [], { start: toSeq + 1, end: toSeq + 1 }]) {
       const last = Math.min(start - 1, toSeq);

@@ -7,6 +7,8 @@ export interface FrameArchive {
   readonly oldestSeq: number | undefined;
   /** True where a frame is in the archive as soon as it has a number; default false. */
   readonly isComplete?: boolean;
+  /** False while it takes no frames: those that it does not give, it never got. Default true. */
+  readonly isTaking?: boolean;
   /** Numbers that never had a frame, where no block says so: ranges, lowest first, ends exclusive; default none. */
   readonly void?: readonly { start: number; end: number }[];
   /** Blocks with frames from `fromSeq` on, in order; the first may begin before it, the last hold what is not on disk. */

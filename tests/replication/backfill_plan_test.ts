@@ -182,3 +182,18 @@ Deno.test("of a hundred thousand holes, each block that fills many is sent once"
   assert.equal(new Set(bases).size, 1000);
   assert.equal(then, "waiting");
 });
+
+Deno.test("what is not found where not all is known is put off: neither lost, nor waited for", () => {
+  const list = new BlockList(HUNDREDS.slice(0, 3));
+  const find = (range: Range) => list.find(range);
+  const plan = planOf([{ start: 151, end: 401 }], {
+    index: { oldestSeq: 1, recordedThrough: 400, isComplete: false, find },
+  });
+  assert.deepEqual(sends(plan), { bases: [101, 201], then: "waiting" });
+  // The block at 101 turns out to end with 150, and the next one to tell of a part of the gap.
+  plan.lose({ start: 151, end: 181 }, "damaged");
+  plan.lose({ start: 181, end: 201 }, LOST_UNRECORDED);
+  plan.answer(status({ filled: [{ start: 201, end: 301 }], remaining: plan.holes }));
+  assert.equal(plan.next().kind, "finished");
+  assert.deepEqual([plan.lost, [...plan.putOff]], [[], [{ start: 151, end: 201 }, { start: 301, end: 401 }]]);
+});

@@ -179,6 +179,17 @@ Deno.test("frames that the archive never got are told when the ring has let them
   assert.deepEqual(told, [{ fromSeq: 11, toSeq: 24, mayBeThere: true }, { fromSeq: 41, toSeq: 80 }], "each once");
 });
 
+Deno.test("what an archive does not give is not there where it takes no frames, and reading goes on", async () => {
+  const boat = new Boat();
+  boat.publish(10);
+  boat.archive.isTaking = false;
+  boat.publish(30, { recorded: false });
+  const told: unknown[] = [];
+  const cursor = new FrameCursor({ source: boat.source, fromSeq: 1, missing: (frames) => told.push(frames) });
+  assert.deepEqual(await readAll(cursor, 40), [...range(1, 10), ...range(25, 40)]);
+  assert.deepEqual(told, [{ fromSeq: 11, toSeq: 24, mayBeThere: false }]);
+});
+
 Deno.test("frames that were lost on their way to the disk are told, numbers skipped at a start are not", async () => {
   const boat = new Boat();
   boat.publish(10);
