@@ -18,7 +18,8 @@ interface NumberSource {
 
 /** Who has to know of a new epoch. */
 interface Follower {
-  newEpoch(epoch: string): void;
+  /** @param formerHead the last number of the run that has ended */
+  newEpoch(epoch: string, formerHead: number): void;
 }
 
 /** The run of sequence numbers that a boat counts in, and who has to know when another one begins. */
@@ -53,8 +54,8 @@ export class NumberRun implements LinkNumbers, Follower {
   }
 
   /** Another one has begun. */
-  newEpoch(epoch: string): void {
-    for (const follower of this.#followers) follower.newEpoch(epoch);
+  newEpoch(epoch: string, formerHead: number): void {
+    for (const follower of this.#followers) follower.newEpoch(epoch, formerHead);
   }
 }
 
@@ -63,9 +64,9 @@ export class StoredNumbers implements NumberSource {
   /** Whether any of them had a frame nobody knows: what is missing is lost, not skipped. */
   readonly skipped = undefined;
   readonly #store: SequenceStore;
-  readonly #told: Follower;
+  readonly #told: { newEpoch(epoch: string): void };
 
-  private constructor(store: SequenceStore, told: Follower) {
+  private constructor(store: SequenceStore, told: { newEpoch(epoch: string): void }) {
     this.#store = store;
     this.#told = told;
   }
@@ -101,8 +102,9 @@ export class StoredNumbers implements NumberSource {
   /** Numbers what a broker publishes from now on; in a new epoch it begins again, and others are told. */
   into(broker: Broker, others: Follower): () => number {
     this.#told.newEpoch = (epoch) => {
+      const { head } = broker;
       broker.startOver();
-      others.newEpoch(epoch);
+      others.newEpoch(epoch, head);
     };
     return () => this.#store.next();
   }
@@ -134,8 +136,9 @@ export class VolatileNumbers implements NumberSource {
   /** Numbers what a broker publishes from now on; in a new epoch it begins again, and others are told. */
   into(broker: Broker, others: Follower): () => number {
     this.#newEpoch = () => {
+      const { head } = broker;
       broker.startOver();
-      others.newEpoch(this.#epoch.toHex());
+      others.newEpoch(this.#epoch.toHex(), head);
     };
     return () => broker.head + 1;
   }

@@ -42,7 +42,7 @@ export function linkOf(
     clock,
     log,
   });
-  run.follow(link);
+  run.follow({ newEpoch: (_, formerHead) => link.newEpoch(formerHead) });
   return link;
 }
 

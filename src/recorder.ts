@@ -87,12 +87,13 @@ export class Recorder {
   }
 
   /** Where messages go from now on: each gets its number, is published, and recorded. In a new epoch all begin again. */
-  into(broker: Broker, sessions: { newEpoch: (epoch: string) => void }): (message: Message) => void {
+  into(broker: Broker, others: { newEpoch: (epoch: string, formerHead: number) => void }): (message: Message) => void {
     const { journal } = this;
     this.#late.registry = broker.registry;
     this.#late.newEpoch = (epoch) => {
+      const { head } = broker;
       broker.startOver();
-      sessions.newEpoch(epoch);
+      others.newEpoch(epoch, head);
     };
     return (message) => {
       const seq = journal.next();

@@ -122,9 +122,13 @@ export class BoatLink {
     await Promise.all(this.#closing);
   }
 
-  /** Numbers begin again in another run: the cloud gets to know at once. */
-  newEpoch(): void {
-    this.#tellLeft();
+  /**
+   * Numbers begin again in another run: the cloud gets to know at once.
+   *
+   * @param formerHead the last number of the run that has ended
+   */
+  newEpoch(formerHead: number): void {
+    this.#tellLeft(formerHead);
     this.#missing = new MissingNumbers();
     this.#known = this.#newRun();
     this.#ownThrough = this.#options.source.head;
@@ -192,12 +196,11 @@ export class BoatLink {
   }
 
   /** Frames of a run that has ended are not sent any more. */
-  #tellLeft(): void {
+  #tellLeft(head: number): void {
     const { log, target } = this.#options;
-    const { connected, cloud_durable_seq: acknowledged, backfill_remaining_seqs: missing } = this.status();
-    const { sentThrough } = this.#known;
-    if (connected && missing === 0 && acknowledged >= sentThrough) return;
-    const figures = { acknowledged, sentThrough, missing };
+    const { cloud_durable_seq: acknowledged, backfill_remaining_seqs: missing } = this.status();
+    if (acknowledged >= head) return;
+    const figures = { head, acknowledged, sentThrough: this.#known.sentThrough, missing };
     log.warn("numbers begin again: what the cloud lacks of the former ones stays on this boat", { target, ...figures });
   }
 

@@ -246,8 +246,9 @@ export class LinkedBoat implements AsyncDisposable {
     this.renewals.push(why);
     this.epoch = Uint8Array.from(this.epoch, (byte) => byte ^ 0xff);
     this.journal?.writer.beginEpoch(this.epoch);
+    const { head } = this.broker;
     this.broker.startOver();
-    this.link.newEpoch();
+    this.link.newEpoch(head);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
