@@ -37,8 +37,8 @@ const UNORDERED_PREFIX = "backfill-";
  * at a time that it wrote down, and does so again when it is switched on several times.
  */
 const OWN_TIME_US = 55 * 60_000_000;
-/** Files that are looked at for two of a time of their own. */
-const LATER_FILES = 8;
+/** Files that are looked at for two of a time of their own; behind so many the clock is trusted. */
+const LATER_FILES = 64;
 
 /** Less than, equal, greater; unlike a difference this holds for the infinite, too. */
 export function compareNumbers(a: number, b: number): number {
