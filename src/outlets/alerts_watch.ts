@@ -263,8 +263,10 @@ function replicationCondition(
   if (!connected) {
     return key === WELL ? undefined : { key: DISCONNECTED, alert: { ...alert, type: "replication_disconnected" } };
   }
-  if (key !== WELL || told !== DISCONNECTED) return condition;
-  return { key, alert: { ...alert, type: "replication_reconnected" } };
+  if (told !== DISCONNECTED) return condition;
+  // What else is wrong is told next.
+  const summary = `${REPLICATION} is connected again`;
+  return { key: WELL, alert: { ...alert, type: "replication_reconnected", severity: "info", summary } };
 }
 
 function shortened(message: string): string {
