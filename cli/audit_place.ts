@@ -1,3 +1,4 @@
+import { isInstanceId } from "@vessel/gateway";
 import { STATE_FILE } from "@vessel/gateway/cloud";
 import { readTails } from "@vessel/gateway/journal";
 import { errorText } from "@vessel/gateway/settings";
@@ -12,7 +13,9 @@ const MAX_NAMED = 20;
  * @throws {SettingsError} not there
  */
 export async function boatDirectory(directory: string): Promise<string> {
-  if ((await look(directory)).isJournal) return directory;
+  const { isJournal, isEmpty } = await look(directory);
+  // A new card: what the cloud has of the boat is all there is.
+  if (isJournal || isEmpty) return directory;
   throw new SettingsError(`Cannot compare "${directory}": it is no journal directory of a boat`);
 }
 
@@ -41,16 +44,18 @@ export async function cloudDirectory(directory: string): Promise<string> {
 }
 
 /** Whether files of a boat are in a directory, and which directories are. */
-async function look(directory: string): Promise<{ isJournal: boolean; folders: string[] }> {
+async function look(directory: string): Promise<{ isJournal: boolean; isEmpty: boolean; folders: string[] }> {
   const folders: string[] = [];
   let isJournal = false;
+  let isEmpty = true;
   try {
     for await (const { name, isFile, isDirectory } of Deno.readDir(directory)) {
-      if (isDirectory && !name.startsWith(".")) folders.push(name);
+      isEmpty = false;
+      if (isDirectory && isInstanceId(name)) folders.push(name);
       if (isFile && (name.endsWith(".lpj") || name === STATE_FILE)) isJournal = true;
     }
     // A recording that has just begun has no file yet.
-    return { isJournal: isJournal || (await readTails(directory)).length > 0, folders };
+    return { isJournal: isJournal || (await readTails(directory)).length > 0, isEmpty, folders };
   } catch (error) {
     throw new SettingsError(`Cannot read "${directory}": ${errorText(error)}`);
   }

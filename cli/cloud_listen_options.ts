@@ -256,9 +256,9 @@ export const cloudTrustChecks: readonly LateCheck<CloudListenSettings>[] = [
     settings: ["tlsRevoked", "tlsClientCa"],
     test: async ({ tlsRevoked: path, tlsClientCa }) => {
       if (path === "") return undefined;
+      const authorities = tlsClientCa === "" ? "" : await readClientAuthorities(tlsClientCa).catch(() => undefined);
       // Bad authorities are told for themselves.
-      const authorities = await readClientAuthorities(tlsClientCa).catch(() => "");
-      return await failureOf(readRevoked(path, authorities));
+      return authorities === undefined ? undefined : await failureOf(readRevoked(path, authorities));
     },
   },
 ];

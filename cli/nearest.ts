@@ -14,13 +14,14 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
  * word at random only misleads.
  */
 export function hint(word: string, { known, prefix = "" }: { known: Iterable<string>; prefix?: string }): string {
-  const best = nearest(word, known);
-  return best !== undefined && isNear(word, best) ? `: did you mean ${prefix}${best}?` : "";
+  const candidates = [...known];
+  const [begun] = candidates.filter((each) => word !== "" && each.startsWith(word)).sort((a, b) => a.length - b.length);
+  const best = begun ?? nearest(word, candidates.filter((each) => isNear(word, each)));
+  return best === undefined ? "" : `: did you mean ${prefix}${best}?`;
 }
 
-/** A beginning, or mistakes in half of the letters at most. */
+/** Mistakes in half of the letters at most. */
 function isNear(word: string, candidate: string): boolean {
-  if (word !== "" && candidate.startsWith(word)) return true;
   return 2 * mistakes(word, candidate) <= Math.max(word.length, candidate.length);
 }
 

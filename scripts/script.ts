@@ -1,4 +1,4 @@
-/** What all scripts do with their command lines. */
+/** What scripts with flags do with their command lines. */
 
 /** The words of this script's command line: flags may have one dash, as those of the programs. */
 export function scriptWords(): string[] {

@@ -321,9 +321,8 @@ async function readRecord(directory: string): Promise<AuthorityRecord> {
 async function readText(directory: string, name: string): Promise<string> {
   const bytes = await new AtomicFile(directory, { name, maxBytes: MAX_RECORD_BYTES }).read();
   if (bytes !== undefined) return new TextDecoder().decode(bytes);
-  throw new CertificateError(
-    `Cannot find an authority in "${directory}": there is no "${name}"; vbg-cloud ca init makes one`,
-  );
+  const advice = name === AUTHORITY_FILES.cert ? "; vbg-cloud ca init makes one" : "";
+  throw new CertificateError(`Cannot find an authority in "${directory}": there is no "${name}"${advice}`);
 }
 
 function writerIn(directory: string): (name: string, content: string, mode: number) => Promise<void> {

@@ -284,3 +284,16 @@ Deno.test(
       }
     }),
 );
+
+Deno.test(
+  "audit: a boat with a new card has nothing of what the cloud has, and nothing is missing",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await write(`${folder}/cloud`, [[1, 100]]);
+      Deno.mkdirSync(`${folder}/boat`);
+      const { code, out } = await runCommand(["audit", "-boat", `${folder}/boat`, "-cloud", `${folder}/cloud`]);
+      assert.match(out, /missing 0, extra 100, different 0/);
+      assert.equal(code, 1);
+    }),
+);

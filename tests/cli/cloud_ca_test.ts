@@ -209,7 +209,10 @@ Deno.test(
     assert.equal(await Deno.readTextFile(`${dir}/issued.json`), record);
     const missing = await cloud("ca", "issue", "aurora", "-ca-dir", `${dir}/none`);
     assert.equal(missing.code, 2);
-    assert.match(missing.complained, /Cannot find an authority in ".*none": there is no "ca\.pem"; vbg-cloud ca init makes one/);
+    assert.match(
+      missing.complained,
+      /Cannot find an authority in ".*none": there is no "ca\.pem"; vbg-cloud ca init makes one/,
+    );
     await assert.rejects(Deno.stat(`${dir}/none`), Deno.errors.NotFound);
   }),
 );

@@ -133,6 +133,8 @@ Deno.test(
       ]);
       await Deno.writeTextFile(path, "-----BEGIN X509 CRL-----\nMC4=\n-----END X509 CRL-----\n");
       assert.match((await errors()).join(), /^Cannot use the list of revoked certificates ".*": it cannot be read/);
+      const withBad = await errorsOf("-tls-revoked", "-tls-client-ca", boat.certPath, "-tls-revoked", path);
+      assert.deepEqual(withBad, [], "authorities that are none are told for themselves");
       assert.match(read("-insecure", "-tls-revoked", path).errors.join(), /Cannot use -insecure with certificates/);
     }),
 );

@@ -151,7 +151,10 @@ Deno.test("words that are no flags are positionals", () => {
 
 Deno.test("an unknown flag names the nearest one", () => {
   for (
-    const [arg, nearest] of [["-nmae", "name"], ["--max-cuont=3", "max-count"], ["-l", "loud"], ["-lisen", "listen"]]
+    const [arg, nearest] of [["-nmae", "name"], ["--max-cuont=3", "max-count"], ["-l", "loud"], ["-lisen", "listen"], [
+      "-max",
+      "max-count",
+    ]]
   ) {
     const { error } = parseCommandLine([arg!], sample);
     assert.match(error ?? "", new RegExp(`^Unknown flag -[\\w-]+: did you mean -${nearest}\\?$`), arg ?? "");
