@@ -8,7 +8,7 @@ import { type ClientSettings, outputOptions, serverChecks, serverOptions } from 
 import { programOptions } from "./common_options.ts";
 import { deviceTable } from "./devices_command_table.ts";
 import { boolean } from "./option_types.ts";
-import type { Program, Surroundings } from "./program.ts";
+import { EXIT, type Program, type Surroundings } from "./program.ts";
 import { type Asking, runOnServer, writeJson, writeJsonLine } from "./server_command.ts";
 import { watch } from "./server_watch.ts";
 
@@ -46,6 +46,7 @@ export const program: Program<DevicesSettings> = {
 export async function run(around: Surroundings): Promise<number> {
   return await runOnServer(program, {
     around,
+    interrupted: ({ watch }) => watch ? EXIT.ok : EXIT.interrupted,
     run: async (settings, asking) => {
       const { client, output, json, signal } = asking;
       if (settings.watch) return json ? await tellChanges(asking) : await watch(asking, () => table(asking));

@@ -14,7 +14,6 @@ import { dumpChecks, dumpOptions, type DumpSettings } from "./dump_options.ts";
 import { dumpSession } from "./dump_session.ts";
 import { DumpView } from "./dump_view.ts";
 import { formatUsage } from "./help.ts";
-import { Interrupted } from "./interrupt.ts";
 import { errorsOf, EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
 import { advised } from "./server_advice.ts";
 import type { Output } from "./terminal.ts";
@@ -32,7 +31,12 @@ export const program: Program<DumpSettings> = {
 
 /** Runs the command. Answers the exit code. */
 export async function run(around: Surroundings): Promise<number> {
-  return await runOnce(program, { around, run: (settings, paths) => dump(settings, { paths, around }) });
+  return await runOnce(program, {
+    around,
+    // Recordings have an end, what comes live has none.
+    interrupted: (_, paths) => paths.length > 0 ? EXIT.interrupted : EXIT.ok,
+    run: (settings, paths) => dump(settings, { paths, around }),
+  });
 }
 
 /** Everything that a run has. */
@@ -64,7 +68,7 @@ async function dump(
     if (paths.length > 0) await showRecordings(settings, { ...parts, paths });
     else await showLive(settings, parts);
   } catch (error) {
-    if (!(error instanceof Interrupted)) throw advised(error);
+    throw advised(error);
   } finally {
     await output.flush();
   }

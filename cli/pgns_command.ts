@@ -41,6 +41,7 @@ const OWN: Facts = {
 export async function run(around: Surroundings): Promise<number> {
   return await runOnce(program, {
     around,
+    interrupted: EXIT.interrupted,
     run: async (settings, words) => {
       const output = outputOf(around);
       const json = wantsJson(settings, output);

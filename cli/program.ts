@@ -118,6 +118,9 @@ export async function prepare<S extends AnySettings>(
   return { kind: "ready", settings, positionals, reload };
 }
 
+/** Exit code at Ctrl-C; of a command that is work in one case and endless in another, what tells it. */
+export type InterruptedCode<S> = number | ((settings: S, positionals: readonly string[]) => number);
+
 /** A program that does something and ends. */
 export async function runOnce<S extends ProgramSettings>(
   program: Program<S>,
@@ -129,16 +132,19 @@ export async function runOnce<S extends ProgramSettings>(
      */
     run: (settings: S, positionals: readonly string[]) => Promise<number>;
     /** Exit code at Ctrl-C; default 0. Work that is not done then has another: a script must not go on behind it. */
-    interrupted?: number;
+    interrupted?: InterruptedCode<S>;
   },
 ): Promise<number> {
   const prepared = await prepare(program, around);
   if (prepared.kind === "exit") return prepared.code;
+  const { settings, positionals } = prepared;
   try {
-    return await run(prepared.settings, prepared.positionals);
+    return await run(settings, positionals);
   } catch (error) {
     if (error instanceof OutputClosed) return EXIT.ok;
-    if (error instanceof Interrupted) return interrupted;
+    if (error instanceof Interrupted) {
+      return typeof interrupted === "number" ? interrupted : interrupted(settings, positionals);
+    }
     around.complain(`${program.name}: ${errorText(error)}`);
     return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
   }
@@ -154,7 +160,7 @@ export function errorsOf({ errors, environment }: Surroundings): Output {
   return errors ?? processErrors(environment);
 }
 
-/** Ends what runs until it is stopped: aborted with {@linkcode Interrupted}, which `runOnce` takes for a good end. */
+/** Ends a command: aborted with {@linkcode Interrupted}, for which `runOnce` has an exit code of its own. */
 export function stoppedBy({ stopping }: Surroundings): AbortSignal {
   return stopping ?? interruption();
 }

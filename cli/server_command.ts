@@ -3,7 +3,16 @@ import { chooseServer, type ChosenServer, discoverOnNetwork } from "./boat_choic
 import { loadClientConfig } from "./client_config.ts";
 import { type ClientSettings, wantsJson } from "./client_options.ts";
 import type { Environment } from "./options.ts";
-import { errorsOf, EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
+import {
+  errorsOf,
+  EXIT,
+  type InterruptedCode,
+  outputOf,
+  type Program,
+  runOnce,
+  stoppedBy,
+  type Surroundings,
+} from "./program.ts";
 import { advised } from "./server_advice.ts";
 import type { Output } from "./terminal.ts";
 
@@ -22,10 +31,16 @@ export interface Asking extends ChosenServer {
 /** Runs a command that asks a server. Answers the exit code; a refusal is told with what to do about it. */
 export async function runOnServer<S extends ClientSettings>(
   program: Program<S>,
-  { around, run }: { around: Surroundings; run: (settings: S, asking: Asking) => Promise<void> },
+  { around, run, interrupted = EXIT.interrupted }: {
+    around: Surroundings;
+    run: (settings: S, asking: Asking) => Promise<void>;
+    /** Default: a question was not answered to its end. What goes on until Ctrl-C has 0. */
+    interrupted?: InterruptedCode<S>;
+  },
 ): Promise<number> {
   return await runOnce(program, {
     around,
+    interrupted,
     run: async (settings) => {
       const asking = await askingOf(settings, around);
       try {

@@ -9,7 +9,7 @@ import { type ClientSettings, outputOptions, serverChecks, serverOptions } from 
 import { programOptions } from "./common_options.ts";
 import { timeOfDay } from "./frame_text.ts";
 import { Interrupted } from "./interrupt.ts";
-import { type Program, SettingsError, type Surroundings } from "./program.ts";
+import { EXIT, type Program, SettingsError, type Surroundings } from "./program.ts";
 import { type Asking, runOnServer, writeJsonLine } from "./server_command.ts";
 import { lookAgain } from "./server_watch.ts";
 import type { Picture, Sample } from "./top_picture.ts";
@@ -32,6 +32,7 @@ export const program: Program<ClientSettings> = {
 export async function run(around: Surroundings): Promise<number> {
   return await runOnServer(program, {
     around,
+    interrupted: EXIT.ok,
     run: async (_, asking) => {
       if (asking.json) return await tellLines(asking);
       if (!asking.output.isTerminal) throw new SettingsError("Cannot draw on what is no terminal: -json prints lines");

@@ -16,7 +16,7 @@ import {
 } from "./client_options.ts";
 import { programOptions } from "./common_options.ts";
 import { boolean } from "./option_types.ts";
-import type { Program, Surroundings } from "./program.ts";
+import { EXIT, type Program, type Surroundings } from "./program.ts";
 import { type Asking, runOnServer, writeJson, writeJsonLine } from "./server_command.ts";
 import { lookAgain, watch } from "./server_watch.ts";
 import { newValues, valuesText } from "./values_command_text.ts";
@@ -75,6 +75,7 @@ type Values = LastValues<DecodedLastValue>[];
 export async function run(around: Surroundings): Promise<number> {
   return await runOnServer(program, {
     around,
+    interrupted: ({ watch }) => watch ? EXIT.ok : EXIT.interrupted,
     run: async (settings, asking) => {
       const { output, json, client, signal } = asking;
       const isDecoded = settings.decode && !settings.raw;

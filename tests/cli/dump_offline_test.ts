@@ -208,6 +208,29 @@ Deno.test(
 );
 
 Deno.test(
+  "Ctrl-C before the end of a recording is exit code 130, and what was shown is written out",
+  OFFLINE,
+  withJournal(async ({ folder, log }) => {
+    const path = `${folder}/small.lpj`;
+    await CommandRun.end(["convert", log, "-out", path, "-block-size", "4096", "-compression", "none"]);
+    const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const taking = () => {
+      begun.resolve();
+      return goOn.promise;
+    };
+    // All of it is more than the output keeps for a reader that waits.
+    const run = new CommandRun(["dump", path, "-decode"], { taking });
+    await Promise.race([begun.promise, run.code]);
+    const code = run.stop();
+    goOn.resolve();
+    assert.deepEqual([await code, run.complaints], [130, []]);
+    const seqs = run.frames.map(({ seq }) => seq);
+    assert.ok(seqs.length > 0 && seqs.length < 1874, String(seqs.length));
+    assert.deepEqual(seqs, seqs.map((_, index) => index + 1));
+  }),
+);
+
+Deno.test(
   "dump | head ends quietly",
   PTY,
   withJournal(async ({ log }) => {

@@ -10,6 +10,8 @@ export interface RunOptions {
   columns?: number;
   /** The reader goes after so many bytes. */
   closesAfter?: number;
+  /** The reader takes nothing before this resolves; called each time. */
+  taking?: () => Promise<void>;
 }
 
 /** A command of `vbg` in this process, with its output. */
@@ -21,14 +23,18 @@ export class CommandRun implements AsyncDisposable {
   #text = "";
   #bytes = 0;
 
-  constructor(args: readonly string[], { environment = {}, columns, closesAfter = Infinity }: RunOptions = {}) {
+  constructor(
+    args: readonly string[],
+    { environment = {}, columns, closesAfter = Infinity, taking }: RunOptions = {},
+  ) {
     const decoder = new TextDecoder();
     const sink = {
-      write: (bytes: Uint8Array) => {
+      write: async (bytes: Uint8Array) => {
+        await taking?.();
         this.#bytes += bytes.length;
-        if (this.#bytes > closesAfter) return Promise.reject(new Deno.errors.BrokenPipe("Broken pipe"));
+        if (this.#bytes > closesAfter) throw new Deno.errors.BrokenPipe("Broken pipe");
         this.#text += decoder.decode(bytes, { stream: true });
-        return Promise.resolve(bytes.length);
+        return bytes.length;
       },
     };
     const isTerminal = columns !== undefined;
