@@ -13,7 +13,7 @@ import { openStateDir } from "../../cli/state_dir.ts";
 
 export interface FixtureSettings extends ProgramSettings, FileSettings, ServerSettings {
   onStop: "end" | "hang" | "throw";
-  onStart: "run" | "throw" | "hang";
+  onStart: "run" | "throw" | "hang" | "sighup";
   rate: number;
   port: number;
   apiKey: string;
@@ -28,7 +28,7 @@ export const fixtureProgram: Program<FixtureSettings> = {
   configName: "vbg-fixture.conf",
   options: {
     onStop: oneOf({ ...words, name: "on-stop", default: "end", choices: ["end", "hang", "throw"] }),
-    onStart: oneOf({ ...words, name: "on-start", default: "run", choices: ["run", "throw", "hang"] }),
+    onStart: oneOf({ ...words, name: "on-start", default: "run", choices: ["run", "throw", "hang", "sighup"] }),
     rate: integer({ ...words, name: "rate", key: "send.rate", default: 1, max: 100, reloadable: true }),
     port: integer({ ...words, name: "port", default: 0, max: 65535 }),
     apiKey: text({ ...words, name: "api-key", default: "", secret: true }),
@@ -50,6 +50,11 @@ if (import.meta.main) {
       if (settings.onStart === "hang") {
         log.info("starting");
         await new Promise(() => {});
+      }
+      if (settings.onStart === "sighup") {
+        const come = new Promise<void>((resolve) => Deno.addSignalListener("SIGHUP", resolve));
+        log.info("starting");
+        await come;
       }
       const stateDir = await openStateDir(settings.stateDir);
       log.info("started", { rate: settings.rate, traced: Deno.env.get("OTEL_SERVICE_NAME") });

@@ -309,14 +309,25 @@ Deno.test(
     }),
 );
 
-Deno.test("SIGHUP while a program starts ends nothing", children, () =>
-  inFolder(async (folder) => {
-    await using child = new Child(["-on-start", "hang", "-state-dir", folder]);
-    await child.until("starting");
-    child.kill("SIGHUP");
-    child.kill("SIGTERM");
-    await child.until('"message":"stopping"');
-  }));
+Deno.test(
+  "SIGHUP while a program starts ends nothing, and counts when it has started",
+  children,
+  () =>
+    inFolder(async (folder) => {
+      const path = `${folder}/a.conf`;
+      await Deno.writeTextFile(path, "send.rate = 2");
+      // The start ends with the signal.
+      const args = ["-config", path, "-state-dir", folder, "-log-format", "text", "-on-start", "sighup"];
+      await using child = new Child(args);
+      await child.until("starting");
+      await Deno.writeTextFile(path, "send.rate = 5");
+      child.kill("SIGHUP");
+      await child.until("applied rate=5");
+      assert.match(child.stderr, /started rate=2[^]*applied rate=5/);
+      child.kill("SIGTERM");
+      assert.equal(await child.exitCode(), 0);
+    }),
+);
 
 Deno.test(
   "a second process on the same state directory ends with code 1 and one line",
