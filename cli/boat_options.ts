@@ -136,6 +136,8 @@ const busOptions: Options<
   }),
   maxAssemblies: integer({
     name: "max-assemblies",
+    beyond:
+      "The oldest unfinished message is given up and counted in vbg_assembler_dropped_total with the reason overflow.",
     default: BOAT_DEFAULTS.maxAssemblies,
     min: 1,
     max: 1_000_000,
@@ -159,6 +161,7 @@ const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams
   }),
   maxStreams: integer({
     name: "max-streams",
+    beyond: "503 with Retry-After.",
     default: BOAT_DEFAULTS.maxStreams,
     min: 1,
     max: 1_000_000,
@@ -168,6 +171,7 @@ const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams
   }),
   streamBufferBytes: size({
     name: "stream-buffer-bytes",
+    beyond: "The client is skipped, counted, and gets a dropped event with the range.",
     default: BOAT_DEFAULTS.streamBufferBytes,
     minBytes: MIN_STREAM_BUFFER_BYTES,
     maxBytes: 2 ** 30,
@@ -179,6 +183,7 @@ const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams
 const memoryOptions: Options<Pick<BoatSettings, "ringFrames" | "maxValues" | "busSilenceThresholdMs">> = {
   ringFrames: powerOfTwo({
     name: "ring-size",
+    beyond: "The oldest frames leave memory; a client that needs them reads the journal or is told fallen_behind.",
     default: BOAT_DEFAULTS.ringFrames,
     min: MIN_RING_FRAMES,
     max: MAX_RING_FRAMES,
@@ -187,6 +192,7 @@ const memoryOptions: Options<Pick<BoatSettings, "ringFrames" | "maxValues" | "bu
   }),
   maxValues: integer({
     name: "max-values",
+    beyond: "Values of further devices and PGNs are not kept; they are counted in vbg_values_refused_total.",
     default: BOAT_DEFAULTS.maxValues,
     min: 1,
     max: 2 ** 24,

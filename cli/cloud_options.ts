@@ -69,6 +69,7 @@ const boatOptions: Options<
   }),
   maxInstances: integer({
     name: "max-instances",
+    beyond: "The handshake of a further boat is refused with RESOURCE_EXHAUSTED.",
     default: 10_000,
     min: 1,
     max: 1_000_000,
@@ -78,6 +79,7 @@ const boatOptions: Options<
   }),
   rateLimit: integer({
     name: "replication-rate-limit",
+    beyond: "The live stream ends with RESOURCE_EXHAUSTED; the frames come by backfill.",
     key: "replication.rate-limit",
     default: 2000,
     max: 1_000_000,
@@ -87,6 +89,7 @@ const boatOptions: Options<
   }),
   rateBurst: integer({
     name: "replication-rate-burst",
+    beyond: "As replication-rate-limit.",
     key: "replication.rate-burst",
     default: 500,
     min: 1,
@@ -97,6 +100,7 @@ const boatOptions: Options<
   }),
   maxLiveLagFrames: integer({
     name: "replication-max-live-lag",
+    beyond: "The live stream ends; the frames come by backfill.",
     key: "replication.max-live-lag",
     default: 10_000,
     help:
@@ -120,6 +124,7 @@ const memoryOptions: Options<
   }),
   maxIdleBrokers: integer({
     name: "max-idle-brokers",
+    beyond: "The boats that were used longest ago leave memory first.",
     key: "broker.max-idle",
     default: CLOUD_DEFAULTS.maxIdleBrokers,
     max: 1_000_000,
@@ -130,6 +135,7 @@ const memoryOptions: Options<
   }),
   ringFrames: powerOfTwo({
     name: "ring-size",
+    beyond: "The oldest frames leave memory; a client that needs them reads the journal.",
     default: BOAT_DEFAULTS.ringFrames,
     min: 16,
     max: 2 ** 22,
@@ -138,6 +144,7 @@ const memoryOptions: Options<
   }),
   maxValues: integer({
     name: "max-values",
+    beyond: "Values of further devices and PGNs are not kept; they are counted in vbg_values_refused_total.",
     default: CLOUD_DEFAULTS.maxValues,
     min: 1,
     max: 2 ** 24,
@@ -157,6 +164,7 @@ const memoryOptions: Options<
 const streamOptions: Options<Pick<CloudSettings, "maxStreams" | "streamBufferBytes">> = {
   maxStreams: integer({
     name: "max-streams",
+    beyond: "503 with Retry-After.",
     default: 10_000,
     min: 1,
     max: 1_000_000,
@@ -166,6 +174,7 @@ const streamOptions: Options<Pick<CloudSettings, "maxStreams" | "streamBufferByt
   }),
   streamBufferBytes: size({
     name: "stream-buffer-bytes",
+    beyond: "The client is skipped, counted, and gets a dropped event with the range.",
     default: BOAT_DEFAULTS.streamBufferBytes,
     minBytes: 16 * 1024,
     maxBytes: 2 ** 30,
@@ -190,6 +199,7 @@ export const cloudOptions: Options<CloudSettings> = {
   ...journalOfEach,
   journalBacklogBytes: size({
     name: "journal-backlog-size",
+    beyond: "The live stream of the boat ends; the frames come by backfill.",
     key: "journal.backlog-size",
     default: CLOUD_DEFAULTS.maxBacklogBytes,
     minBytes: 64 * 1024,

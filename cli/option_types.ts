@@ -31,6 +31,8 @@ export interface OptionWords<T> {
   secret?: boolean;
   /** A reload (SIGHUP) applies a new value. */
   reloadable?: boolean;
+  /** For a limit: what happens beyond it. Such an option is a row of docs/limits.md. */
+  beyond?: string;
   /** What else a value must satisfy: answers what is wrong with it, or nothing. */
   validate?(value: T): string | undefined;
 }
@@ -277,6 +279,7 @@ function common<T>(
     group: words.group,
     secret: words.secret ?? false,
     reloadable: words.reloadable ?? false,
+    beyond: words.beyond,
   };
 }
 

@@ -29,6 +29,8 @@ export interface Option<T> {
   readonly group: string;
   readonly secret: boolean;
   readonly reloadable: boolean;
+  /** What happens beyond a limit; undefined for options that limit nothing. */
+  readonly beyond: string | undefined;
   /** The default as `--help` shows it; empty when there is none. */
   readonly defaultText: string;
   default(environment: Environment): T;

@@ -21,6 +21,7 @@ const MIN_BODY_BYTES = 1024;
 export const sessionOptions: Options<SessionSettings> = {
   maxSessions: integer({
     name: "max-sessions",
+    beyond: "503 with Retry-After.",
     default: BOAT_DEFAULTS.maxSessions,
     min: 1,
     max: 1_000_000,
@@ -30,6 +31,7 @@ export const sessionOptions: Options<SessionSettings> = {
   }),
   maxBufferDurationMs: duration({
     name: "max-buffer-duration",
+    beyond: "A longer buffer_timeout is cut to it; the reply says which one applies.",
     default: BOAT_DEFAULTS.maxBufferDurationMs,
     minMs: 1000,
     help: "Longest time that a session is kept while its client is away, whatever the client asks for.",
@@ -38,6 +40,7 @@ export const sessionOptions: Options<SessionSettings> = {
   }),
   maxBodyBytes: size({
     name: "max-body-bytes",
+    beyond: "413.",
     default: BOAT_DEFAULTS.maxBodyBytes,
     minBytes: MIN_BODY_BYTES,
     maxBytes: 2 ** 24,
@@ -46,6 +49,7 @@ export const sessionOptions: Options<SessionSettings> = {
   }),
   bodyTimeoutMs: duration({
     name: "body-timeout",
+    beyond: "408.",
     default: BOAT_DEFAULTS.bodyTimeoutMs,
     minMs: 10,
     maxMs: 3_600_000,

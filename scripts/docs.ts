@@ -9,11 +9,13 @@ import { formatReference } from "../cli/help.ts";
 import { vbg } from "../cli/vbg.ts";
 import { commandsPage } from "./commands_page.ts";
 import { decodingPage } from "./decoding_page.ts";
+import { limitsPage } from "./limits_page.ts";
 
 /** Every page, by its place under the root of the project. */
 export const pages: Record<string, () => string | Promise<string>> = {
   "docs/boat.md": () => formatReference(boatProgram),
   "docs/decoding.md": decodingPage,
+  "docs/limits.md": limitsPage,
   "docs/vbg-cloud.md": () => commandsPage(cloud, "For whoever runs a cloud that boats replicate to."),
   "docs/vbg.md": () =>
     commandsPage(vbg, "The client of the Vessel Bus Gateway: one command for each thing to do with a boat's data."),
