@@ -41,8 +41,8 @@ function describeInput({ name, recording, drops, converted, unstorable, isContin
   ];
 }
 
-function describeFile({ path, bytes, blocks, firstSeq, lastSeq, firstTimeUs, lastTimeUs }: ConvertedFile): string {
-  const span = `${formatTimeUs(firstTimeUs)} to ${formatTimeUs(lastTimeUs)}`;
+function describeFile({ path, bytes, blocks, firstSeq, lastSeq, firstTimeUs, latestTimeUs }: ConvertedFile): string {
+  const span = `${formatTimeUs(firstTimeUs)} to ${formatTimeUs(latestTimeUs)}`;
   return `${path}: messages ${firstSeq} to ${lastSeq}, ${span}, ${count(blocks, "block")}, ${bytes} bytes`;
 }
 
@@ -68,14 +68,14 @@ export function formatJson({ inputs, files, messages, buses, epoch }: ConvertSum
       notes: recording.notes,
       continued: isContinued,
     })),
-    files: files.map(({ path, bytes, blocks, firstSeq, lastSeq, firstTimeUs, lastTimeUs }) => ({
+    files: files.map(({ path, bytes, blocks, firstSeq, lastSeq, firstTimeUs, latestTimeUs }) => ({
       path,
       bytes,
       blocks,
       first_seq: firstSeq,
       last_seq: lastSeq,
       first_ts: formatTimeUs(firstTimeUs),
-      last_ts: formatTimeUs(lastTimeUs),
+      last_ts: formatTimeUs(latestTimeUs),
     })),
   });
 }

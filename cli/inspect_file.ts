@@ -34,7 +34,7 @@ export interface FrameSpan {
   /** Frames that can be read. */
   frames: number;
   firstTimeUs: number;
-  lastTimeUs: number;
+  latestTimeUs: number;
   /** Why the next frame, and each behind it, cannot be read. */
   damage: string | undefined;
 }
@@ -91,14 +91,15 @@ export async function* blocksOf({ path, index }: ExaminedFile): AsyncGenerator<E
 export function spanOf(block: Block): FrameSpan {
   const frame = newStoredFrame();
   const cursor = block.frames();
-  frame.timeUs = block.baseTimeUs;
+  const firstTimeUs = block.baseTimeUs;
+  let latestTimeUs = firstTimeUs;
+  let damage: string | undefined;
   try {
-    while (cursor.next(frame));
-    return { frames: cursor.index, firstTimeUs: block.baseTimeUs, lastTimeUs: frame.timeUs, damage: undefined };
+    while (cursor.next(frame)) if (frame.timeUs > latestTimeUs) latestTimeUs = frame.timeUs;
   } catch (error) {
-    const damage = errorText(error);
-    return { frames: cursor.index, firstTimeUs: block.baseTimeUs, lastTimeUs: frame.timeUs, damage };
+    damage = errorText(error);
   }
+  return { frames: cursor.index, firstTimeUs, latestTimeUs, damage };
 }
 
 /** First four bytes of an epoch, in hexadecimal as the epoch is; undefined where a file names none. */

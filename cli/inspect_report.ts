@@ -25,7 +25,7 @@ export interface BlockRow {
     | {
       kind: "read";
       frames: number;
-      lastTimeUs: number;
+      latestTimeUs: number;
       devices: number;
       notes: BlockNotes;
       damage: string | undefined;
@@ -70,7 +70,7 @@ export function formatFile(
 ): string {
   const { path, bytes, index: { header, state, damaged, end } } = file;
   const { version, compression, blockBytes, epochWord } = header;
-  const { frames, epoch, buses, firstSeq, lastSeq, firstTimeUs, lastTimeUs } = totalsOf(rows);
+  const { frames, epoch, buses, firstSeq, lastSeq, firstTimeUs, latestTimeUs } = totalsOf(rows);
   const epochWords = epoch ?? epochText(epochWord);
   const style = { hasColor };
   const facts = [
@@ -86,9 +86,9 @@ export function formatFile(
     color: hasColor,
   });
   const numbers = firstSeq === undefined || lastSeq === undefined ? "" : ` ${rangeText(firstSeq, lastSeq)}`;
-  const times = firstTimeUs === undefined || lastTimeUs === undefined
+  const times = firstTimeUs === undefined || latestTimeUs === undefined
     ? ""
-    : `, ${formatTimeUs(firstTimeUs)} to ${formatTimeUs(lastTimeUs)}`;
+    : `, ${formatTimeUs(firstTimeUs)} to ${formatTimeUs(latestTimeUs)}`;
   const perFrame = frames === 0 ? "" : `, ${(bytes / frames).toFixed(1)} bytes a frame`;
   return [
     `${paint(style, "bold", printable(path))}: ${facts.join(", ")}`,
@@ -105,7 +105,7 @@ export function formatFile(
 /** A file for programs: one object. */
 export function formatJson({ file: { path, bytes, index }, rows }: FileRows): string {
   const { header, state, damaged, end } = index;
-  const { frames, epoch, buses, firstSeq, lastSeq, firstTimeUs, lastTimeUs } = totalsOf(rows);
+  const { frames, epoch, buses, firstSeq, lastSeq, firstTimeUs, latestTimeUs } = totalsOf(rows);
   return JSON.stringify({
     path,
     bytes,
@@ -121,7 +121,7 @@ export function formatJson({ file: { path, bytes, index }, rows }: FileRows): st
     first_seq: firstSeq ?? null,
     last_seq: lastSeq ?? null,
     first_ts: firstTimeUs === undefined ? null : formatTimeUs(firstTimeUs),
-    last_ts: lastTimeUs === undefined ? null : formatTimeUs(lastTimeUs),
+    last_ts: latestTimeUs === undefined ? null : formatTimeUs(latestTimeUs),
     blocks: rows.map(jsonOf),
   });
 }
@@ -131,8 +131,8 @@ function rowOf(block: ExaminedBlock): BlockRow {
   const place = { offset, bytes: storedBytes(header), firstSeq: header.baseSeq, timeUs: header.baseTimeUs };
   if (block.kind === "damaged") return { ...place, content: { kind: "damaged", why: block.why } };
   const { devices, notes } = block.stored.block;
-  const { frames, lastTimeUs, damage } = spanOf(block.stored.block);
-  return { ...place, content: { kind: "read", frames, lastTimeUs, devices: devices.length, notes, damage } };
+  const { frames, latestTimeUs, damage } = spanOf(block.stored.block);
+  return { ...place, content: { kind: "read", frames, latestTimeUs, devices: devices.length, notes, damage } };
 }
 
 function totalsOf(rows: readonly BlockRow[]) {
@@ -145,7 +145,7 @@ function totalsOf(rows: readonly BlockRow[]) {
     firstSeq: numbered[0]?.firstSeq,
     lastSeq: numbered.length === 0 ? undefined : Math.max(...numbered.map((row) => row.firstSeq + row.frames - 1)),
     firstTimeUs: read[0]?.timeUs,
-    lastTimeUs: read.at(-1)?.lastTimeUs,
+    latestTimeUs: read.at(-1)?.latestTimeUs,
   };
 }
 
@@ -186,11 +186,11 @@ function notesText({ gap, epoch, buses, boot }: BlockNotes, before: BlockNotes |
 function jsonOf({ offset, bytes, firstSeq, timeUs, content }: BlockRow) {
   const place = { offset, bytes, first_seq: firstSeq ?? null, first_ts: timeText(timeUs) };
   if (content.kind === "damaged") return { ...place, damage: content.why };
-  const { frames, lastTimeUs, devices, notes, damage } = content;
+  const { frames, latestTimeUs, devices, notes, damage } = content;
   const { epoch, boot, ...others } = notes;
   return {
     ...place,
-    last_ts: formatTimeUs(lastTimeUs),
+    last_ts: formatTimeUs(latestTimeUs),
     frames,
     devices,
     notes: {

@@ -1,5 +1,5 @@
 import { formatTimeUs } from "@vessel/gateway/frame";
-import type { Gap } from "@vessel/gateway/journal";
+import { type Gap, MAX_DISORDER_US } from "@vessel/gateway/journal";
 import { errorText } from "@vessel/gateway/settings";
 import { blocksOf, examine, type ExaminedBlock, type ExaminedFile, spanOf } from "./inspect_file.ts";
 
@@ -38,7 +38,7 @@ export interface VerifiedFile {
   firstSeq: number | undefined;
   lastSeq: number | undefined;
   firstTimeUs: number | undefined;
-  lastTimeUs: number | undefined;
+  latestTimeUs: number | undefined;
   hasIndex: boolean;
   errors: Fault[];
   /** What is worth knowing, and no error. */
@@ -55,7 +55,7 @@ export interface VerifiedFile {
 export async function verifyFile(path: string, onBytes: (bytes: number) => void): Promise<VerifiedFile> {
   const result: VerifiedFile = {
     ...{ path, bytes: 0, epochWord: 0, epoch: undefined, blocks: 0, frames: 0, hasIndex: false },
-    ...{ firstSeq: undefined, lastSeq: undefined, firstTimeUs: undefined, lastTimeUs: undefined },
+    ...{ firstSeq: undefined, lastSeq: undefined, firstTimeUs: undefined, latestTimeUs: undefined },
     ...{ errors: [], notes: [], numbered: [] },
   };
   const file = await examine(path).catch((error) => void result.errors.push({ what: errorText(error) }));
@@ -92,19 +92,19 @@ function takeBlock(result: VerifiedFile, found: ExaminedBlock): void {
   if (found.kind === "damaged") return void result.errors.push({ offset, what: found.why });
   const { block, storedBytes: bytes } = found.stored;
   const { baseSeq, baseTimeUs: timeUs, notes } = block;
-  const { frames, lastTimeUs, damage } = spanOf(block);
+  const { frames, latestTimeUs, damage } = spanOf(block);
   const fail = (what: string) => result.errors.push({ offset, what });
   if (damage !== undefined) fail(damage);
   if (header.baseSeq !== baseSeq) fail(`Its header has number ${header.baseSeq}, and the block ${baseSeq}`);
   if (header.baseTimeUs !== timeUs) fail("Its header has another time than the block");
-  const before = result.lastTimeUs;
-  if (before !== undefined && timeUs < before) {
+  const before = result.latestTimeUs;
+  if (before !== undefined && timeUs < before - MAX_DISORDER_US) {
     result.notes.push({ offset, what: `Time goes back from ${formatTimeUs(before)} to ${formatTimeUs(timeUs)}` });
   }
   result.blocks++;
   result.frames += frames;
   result.firstTimeUs ??= timeUs;
-  result.lastTimeUs = lastTimeUs;
+  result.latestTimeUs = latestTimeUs;
   result.epoch ??= notes.epoch?.toHex();
   if (baseSeq === undefined || frames === 0) return;
   const lastSeq = baseSeq + frames - 1;

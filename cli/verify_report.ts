@@ -20,11 +20,11 @@ interface Style {
 
 /** The lines of one file. */
 export function formatFile(file: VerifiedFile, style: Style): string {
-  const { path, blocks, frames, firstSeq, lastSeq, firstTimeUs, lastTimeUs, errors, notes } = file;
+  const { path, blocks, frames, firstSeq, lastSeq, firstTimeUs, latestTimeUs, errors, notes } = file;
   const numbers = firstSeq === undefined || lastSeq === undefined ? "" : ` ${rangeText(firstSeq, lastSeq)}`;
-  const times = firstTimeUs === undefined || lastTimeUs === undefined
+  const times = firstTimeUs === undefined || latestTimeUs === undefined
     ? ""
-    : `, ${formatTimeUs(firstTimeUs)} to ${formatTimeUs(lastTimeUs)}`;
+    : `, ${formatTimeUs(firstTimeUs)} to ${formatTimeUs(latestTimeUs)}`;
   return [
     `${printable(path)}: ${count(blocks, "block")}, ${count(frames, "frame")}${numbers}${times}: ` +
     verdict(errors.length, style),
@@ -55,7 +55,7 @@ export function formatJson({ files, runs, errors }: VerifiedJournal): string {
       first_seq: file.firstSeq ?? null,
       last_seq: file.lastSeq ?? null,
       first_ts: file.firstTimeUs === undefined ? null : formatTimeUs(file.firstTimeUs),
-      last_ts: file.lastTimeUs === undefined ? null : formatTimeUs(file.lastTimeUs),
+      last_ts: file.latestTimeUs === undefined ? null : formatTimeUs(file.latestTimeUs),
       index: file.hasIndex,
       errors: file.errors,
       notes: file.notes,

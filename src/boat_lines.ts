@@ -1,6 +1,6 @@
 import type { Logger, StallDetector } from "./base/mod.ts";
 import type { Voice } from "./boat_voice.ts";
-import { Assembler, BusError, type BusState, type CanBus } from "./can/mod.ts";
+import { ArrivalOrder, Assembler, BusError, type BusState, type CanBus } from "./can/mod.ts";
 import { type Message, pgnOfId } from "./frame/mod.ts";
 import type { BusLine } from "./http/mod.ts";
 import type { IdentityRequests } from "./node/mod.ts";
@@ -19,18 +19,49 @@ export type Line = BusLine & {
   readonly take: (message: Message) => void;
 };
 
-/** The way of a bus: what its assembler puts together goes to `take`. */
-export function lineOf(
-  bus: CanBus,
-  { index, maxAssemblies, take }: { index: number; maxAssemblies: number; take: (message: Message) => void },
-): Line {
-  const assembler = new Assembler(take, { bus: index, maxAssemblies });
-  return { bus, index, assembler, take, fault: { count: 0, message: "" } };
+/** All buses of a server. */
+export interface Lines {
+  /** One for each bus, in the order of their indexes. */
+  readonly lines: readonly Line[];
+  /** Hands over what still waits for the end of its turn. */
+  readonly flush: () => void;
+}
+
+/**
+ * The way of the buses: what their assemblers put together goes to `take`. Messages of several buses are put in order of
+ * time first; those of a single bus are in order already.
+ */
+export function linesOf(
+  buses: readonly CanBus[],
+  { maxAssemblies, take, log, stall }: {
+    maxAssemblies: number;
+    take: (message: Message) => void;
+    log: Logger;
+    stall: StallDetector;
+  },
+): Lines {
+  const order = new ArrivalOrder((message) => {
+    stall.mark("frames");
+    try {
+      take(message);
+    } catch (error) {
+      const line = lines[message.bus];
+      if (line) noteFault(line, { error, log });
+    }
+  }, { buses: buses.length });
+  const each = buses.length > 1 ? (message: Message) => order.add(message) : take;
+  const lines = buses.map((bus, index): Line => {
+    const assembler = new Assembler(each, { bus: index, maxAssemblies });
+    return { bus, index, assembler, take: each, fault: { count: 0, message: "" } };
+  });
+  return { lines, flush: () => order.flush() };
 }
 
 interface Surroundings {
   identity: IdentityRequests | undefined;
   voice: Voice;
+  /** See {@linkcode BusSink.ready}. */
+  ready: () => Promise<void> | undefined;
   log: Logger;
   stall: StallDetector;
 }
@@ -40,7 +71,10 @@ interface Surroundings {
  *
  * @throws {BusError} one cannot be opened, or is there twice
  */
-export async function openBuses(lines: readonly Line[], { identity, voice, log, stall }: Surroundings): Promise<void> {
+export async function openBuses(
+  lines: readonly Line[],
+  { identity, voice, ready, log, stall }: Surroundings,
+): Promise<void> {
   const names = lines.map(({ bus }) => bus.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new BusError(`Cannot open bus "${twice}" twice`);
@@ -65,6 +99,7 @@ export async function openBuses(lines: readonly Line[], { identity, voice, log, 
           noteFault(line, { error, log });
         }
       },
+      ready,
       state: (state) => {
         logState(log, bus.name, state);
         const isUp = state.type === "up" && state.controller !== "bus-off";

@@ -53,6 +53,8 @@ export interface Stores {
   readonly numbers: () => SequenceState | undefined;
   /** Takes a message: it gets its number, is published, and recorded. */
   readonly take: (message: Message) => void;
+  /** Resolves when the journal can take more; undefined while it can. */
+  readonly ready: () => Promise<void> | undefined;
   /** Ends the sessions' streams, and writes everything down. */
   readonly close: () => Promise<void>;
 }
@@ -103,6 +105,7 @@ export async function openStores(options: StoreOptions, surroundings: StoreSurro
     journal,
     numbers: () => (journal ?? stored)?.numbers,
     take,
+    ready: () => journal?.ready(),
     close: async () => {
       await sessions.stop();
       await journal?.close();

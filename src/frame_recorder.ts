@@ -44,6 +44,7 @@ export class FrameRecorder {
       directory,
       stateDirectory: directory,
       buses,
+      hasForeignTimes: true,
       devices: () => [...devices.values()],
       productOf: (bus, src) => devices.get(`${bus}/${src}`),
       clock,

@@ -36,6 +36,7 @@ export {
   type GapReason,
   type IndexedBlock,
   MAX_BLOCK_BYTES,
+  MAX_DISORDER_US,
   MIN_BLOCK_BYTES,
   type Opening,
   parseFileHeader,

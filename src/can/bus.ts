@@ -46,6 +46,11 @@ export interface BusSink {
    * assembler. Those that fit one frame come as that frame. A bus counts what nobody takes as ignored.
    */
   message?(message: CanFrame): void;
+  /**
+   * Asked by buses that can wait, such as recordings, before they deliver: resolves when more can be taken, undefined
+   * while it can be taken now.
+   */
+  ready?(): Promise<void> | undefined;
   /** Called on each change of state. An exception from here is dropped: this is where it would be told. */
   state(state: BusState): void;
 }

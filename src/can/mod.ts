@@ -5,6 +5,7 @@
  *
  * @module
  */
+export * from "./arrival_order.ts";
 export * from "./assembler.ts";
 export * from "./assembler_drops.ts";
 export * from "./bus.ts";

@@ -30,8 +30,8 @@ export interface CheckedBlock {
   seqs: Range;
   /** Time of the first frame, microseconds since 1970. */
   firstTimeUs: number;
-  /** Time of the last frame, microseconds since 1970. */
-  lastTimeUs: number;
+  /** Latest time of a frame, microseconds since 1970. */
+  latestTimeUs: number;
   /** As zstd, where it came so. */
   packed: Uint8Array<ArrayBuffer> | undefined;
 }
@@ -52,10 +52,10 @@ export function checkBlock(message: BackfillBlock, options: BlockCheckOptions): 
     const block = readBlock(bytes, { version: 2, blockBytes: message.blockSize });
     compareWithMessage(block, message);
     compareEpoch(block, options.epoch);
-    const lastTimeUs = readFrames(block);
+    const latestTimeUs = latestTimeOf(block);
     const { baseSeq: start, baseTimeUs: firstTimeUs, frameCount } = message;
     const packed = message.compressed ? owned(message.data) : undefined;
-    return { ok: true, block, bytes, seqs: { start, end: start + frameCount }, firstTimeUs, lastTimeUs, packed };
+    return { ok: true, block, bytes, seqs: { start, end: start + frameCount }, firstTimeUs, latestTimeUs, packed };
   } catch (error) {
     if (!(error instanceof BlockError || error instanceof Refusal)) throw error;
     return { ok: false, reason: error.message };
@@ -70,12 +70,12 @@ export function checkBlock(message: BackfillBlock, options: BlockCheckOptions): 
  * @param options.compression that of the file
  */
 export function storedForm(
-  { bytes, packed, seqs, firstTimeUs, lastTimeUs }: CheckedBlock,
+  { bytes, packed, seqs, firstTimeUs, latestTimeUs }: CheckedBlock,
   { epoch, compression }: { epoch: Uint8Array<ArrayBuffer>; compression: "none" | "zstd" },
 ): { sealed: SealedBlock; packed: Uint8Array<ArrayBuffer> } {
   const epochWord = epochWordOf(epoch);
   return {
-    sealed: { bytes, firstSeq: seqs.start, lastSeq: seqs.end - 1, firstTimeUs, lastTimeUs, epochWord },
+    sealed: { bytes, firstSeq: seqs.start, lastSeq: seqs.end - 1, firstTimeUs, latestTimeUs, epochWord },
     packed: compression === "zstd" && packed ? packed : compress(bytes, compression),
   };
 }
@@ -112,15 +112,17 @@ function compareEpoch(block: Block, epoch: Uint8Array<ArrayBuffer> | undefined):
   throw new Refusal(`The block is of epoch ${found ?? "unknown"}, not of ${wanted ?? "a boat that tells none"}`);
 }
 
-/** Reads all frames: a checksum says that the bytes are those of the writer, not that they make sense. */
-function readFrames(block: Block): number {
+/** Reads all frames, as a checksum says that the bytes are those of the writer, not that they make sense; the latest time. */
+function latestTimeOf(block: Block): number {
   const frame = newStoredFrame();
+  let latestUs = block.baseTimeUs;
   for (const frames = block.frames(); frames.next(frame);) {
     if (frame.length > MAX_FRAME_DATA_BYTES) {
       throw new Refusal(`Frame ${frame.seq} has ${frame.length} bytes, more than ${MAX_FRAME_DATA_BYTES}`);
     }
+    if (frame.timeUs > latestUs) latestUs = frame.timeUs;
   }
-  return frame.timeUs;
+  return latestUs;
 }
 
 /** Bytes that stay as they are when the buffer of the message they came in goes away or is shared. */

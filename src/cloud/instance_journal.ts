@@ -202,6 +202,7 @@ export class InstanceJournal {
       ...{ directory, blockBytes, compression, rotateDurationMs, rotateBytes, syncIntervalMs, maxBacklogBytes },
       ...{ epoch, newestFile, pending, clock, log },
       prefix: LIVE_PREFIX,
+      hasForeignTimes: true,
       buses: this.#buses,
       // Thousands of boats, and each would have a thread.
       slowBlockMs: Infinity,

@@ -119,11 +119,11 @@ export class ConvertedBlocks {
   #seal(): void {
     if (this.#namedBuses === undefined) return;
     this.#namedBuses = undefined;
-    const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = this.#builder;
+    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = this.#builder;
     const epochWord = epochWordOf(this.#epoch);
     const beginsFile = this.#beginsFile;
     this.#beginsFile = false;
-    this.#emit({ bytes: this.#builder.finish(), firstSeq, lastSeq, firstTimeUs, lastTimeUs, epochWord, beginsFile });
+    this.#emit({ bytes: this.#builder.finish(), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord, beginsFile });
   }
 }
 

@@ -26,7 +26,7 @@ export interface ConvertedFile {
   /** Of the first message, microseconds since 1970. */
   firstTimeUs: number;
   /** Of the last message, microseconds since 1970. */
-  lastTimeUs: number;
+  latestTimeUs: number;
 }
 
 /** A file is there already, and was not to be written over. */
@@ -84,7 +84,7 @@ export class ConvertedFiles {
     await this.#attempt(file.path, () => journal.append(block));
     file.blocks++;
     file.lastSeq = block.lastSeq;
-    file.lastTimeUs = block.lastTimeUs;
+    file.latestTimeUs = block.latestTimeUs;
   }
 
   /** Ends the last file and gives all of them their names. What this throws leaves files that have theirs. */
@@ -109,7 +109,7 @@ export class ConvertedFiles {
   async #begin(block: ConvertedBlock): Promise<{ journal: JournalFile; written: Written }> {
     const { to, prefix, blockBytes, compression } = this.#options;
     const directory = this.#directory;
-    const { firstSeq, lastSeq, firstTimeUs, lastTimeUs, epochWord } = block;
+    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord } = block;
     const after = this.#written.at(-1)?.file.path;
     const name = to.kind === "file"
       ? basename(to.path)
@@ -122,7 +122,7 @@ export class ConvertedFiles {
       await removeIfThere(temporary);
       return await JournalFile.create({ path: temporary, directory, blockBytes, compression, epochWord });
     });
-    const file = { path, bytes: 0, blocks: 0, firstSeq, lastSeq, firstTimeUs, lastTimeUs };
+    const file = { path, bytes: 0, blocks: 0, firstSeq, lastSeq, firstTimeUs, latestTimeUs };
     const written = { temporary, file };
     this.#written.push(written);
     return { journal, written };

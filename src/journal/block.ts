@@ -74,7 +74,7 @@ export class BlockCursor {
     if (at + MIN_FRAME_BYTES > this.#end) this.#fail("leaves the region of frames");
     let delta = view.getUint8(at++);
     if (delta >= 0x80) {
-      delta = this.#varint(at - 1);
+      delta = this.#delta(at - 1);
       at = this.#varintEnd;
     }
     if (at + 4 > this.#end) this.#fail("leaves the region of frames");
@@ -89,7 +89,7 @@ export class BlockCursor {
     // The first frame has the block's own time, whatever its delta says.
     if (index > 0) {
       this.#timeUs += delta;
-      if (this.#timeUs > Number.MAX_SAFE_INTEGER) throw new BlockError("time", `Frame ${index} has no possible time`);
+      if (!Number.isSafeInteger(this.#timeUs)) throw new BlockError("time", `Frame ${index} has no possible time`);
     }
     into.seq = this.#baseSeq + index * this.#seqStep;
     into.timeUs = this.#timeUs;
@@ -102,6 +102,16 @@ export class BlockCursor {
     this.#at = at + length;
     this.#index = index + 1;
     return true;
+  }
+
+  /** Reads a difference of times: a varint whose tenth byte says that it is the two's complement of a number below 0. */
+  #delta(start: number): number {
+    const value = this.#varint(start);
+    if (this.#varintEnd - start < MAX_VARINT_BYTES) return value;
+    let rest = 0;
+    for (let i = MAX_VARINT_BYTES - 2; i >= 0; i--) rest = rest * 0x80 + (~this.#view.getUint8(start + i) & 0x7f);
+    const top = this.#view.getUint8(start + MAX_VARINT_BYTES - 1);
+    return top === 0 ? value : top === 1 ? -rest - 1 : Infinity;
   }
 
   /** Reads a varint. What is above 2^53 comes out about right, which is enough to refuse it. */

@@ -9,6 +9,7 @@ import {
   framesStart,
   ID_MASK,
   isBlockSize,
+  MAX_DISORDER_US,
   MAX_TABLE_BYTES,
   MAX_VARINT_BYTES,
   TABLE_BYTES_FROM_END,
@@ -39,8 +40,9 @@ import {
 export type BlockFrame = Pick<Message, "id" | "bus" | "timeUs" | "data" | "offset" | "length">;
 
 /**
- * `full`: no room is left. `break`: the number is not the next one, or the time is before the last frame's. Either way
- * nothing was taken: finish the block, begin another, and append again.
+ * `full`: no space is left. `break`: the number is not the next one, or the time lies more than a minute
+ * ({@linkcode MAX_DISORDER_US}) before the latest of the block. Either way nothing was taken: finish the block, begin
+ * another, and append again.
  */
 export type AppendResult = "added" | "full" | "break";
 
@@ -76,8 +78,8 @@ interface Claim {
 }
 
 /**
- * Puts frames into blocks of version 2, one block after the other. Appending allocates nothing; numbers inside a block
- * run without a gap and times never go back, so that readers find exactly what was appended.
+ * Puts frames into blocks of version 2, one block after the other. Appending allocates nothing. Numbers inside a block
+ * run without a gap; each frame keeps its exact time, which may lie before that of the frame before it.
  */
 export class BlockBuilder {
   /** Size of every block. */
@@ -94,6 +96,7 @@ export class BlockBuilder {
   #lastSeq = 0;
   #firstTimeUs = 0;
   #lastTimeUs = 0;
+  #latestTimeUs = 0;
   #devices: readonly BlockDevice[] = [];
   #entries: Entry[] = [];
   #notes = new Uint8Array(0);
@@ -133,9 +136,9 @@ export class BlockBuilder {
     return this.#firstTimeUs;
   }
 
-  /** Time of the last frame, microseconds since 1970. */
-  get lastTimeUs(): number {
-    return this.#lastTimeUs;
+  /** Latest time of a frame, microseconds since 1970. */
+  get latestTimeUs(): number {
+    return this.#latestTimeUs;
   }
 
   /**
@@ -171,7 +174,7 @@ export class BlockBuilder {
     const { id, bus, timeUs, length } = message;
     let delta = 0;
     if (this.#frames > 0) {
-      if (seq !== this.#lastSeq + 1 || timeUs < this.#lastTimeUs) return "break";
+      if (seq !== this.#lastSeq + 1 || timeUs < this.#latestTimeUs - MAX_DISORDER_US) return "break";
       delta = timeUs - this.#lastTimeUs;
     }
     if (!Number.isSafeInteger(timeUs) || !Number.isSafeInteger(seq) || seq < 0 || !(bus >= 0 && bus < MAX_BUSES)) {
@@ -189,6 +192,7 @@ export class BlockBuilder {
     this.#frames++;
     this.#lastSeq = seq;
     this.#lastTimeUs = timeUs;
+    if (timeUs > this.#latestTimeUs) this.#latestTimeUs = timeUs;
     return "added";
   }
 
@@ -230,6 +234,7 @@ export class BlockBuilder {
     this.#view.setBigUint64(BASE_SEQ_AT, BigInt(seq), true);
     this.#firstSeq = seq;
     this.#firstTimeUs = timeUs;
+    this.#latestTimeUs = timeUs;
   }
 
   #keepClaim({ id, bus, data, offset }: BlockFrame): void {
@@ -240,7 +245,7 @@ export class BlockBuilder {
 
   #write({ id, bus, data, offset, length }: BlockFrame, delta: number): void {
     const bytes = this.#bytes;
-    let at = this.#varint(this.#at, delta);
+    let at = delta < 0 ? this.#negativeVarint(this.#at, delta) : this.#varint(this.#at, delta);
     const stored = (id & ID_MASK) | (bus << BUS_SHIFT);
     if (length === 8) {
       this.#view.setUint32(at, stored | EIGHT_BYTES_FLAG, true);
@@ -262,6 +267,19 @@ export class BlockBuilder {
     for (; rest >= 0x80; rest >>>= 7) bytes[end++] = (rest & 0x7f) | 0x80;
     bytes[end++] = rest;
     return end;
+  }
+
+  /** Writes a varint of a number below 0: its two's complement in 64 bits. Returns where it ends. */
+  #negativeVarint(at: number, value: number): number {
+    const bytes = this.#bytes;
+    // One's complement digit by digit: ~value is -value - 1.
+    let rest = -value - 1;
+    for (let i = 0; i < MAX_VARINT_BYTES - 1; i++) {
+      bytes[at + i] = (~(rest % 0x80) & 0x7f) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    bytes[at + MAX_VARINT_BYTES - 1] = 1;
+    return at + MAX_VARINT_BYTES;
   }
 
   /** Writes table, trailer and checksum into the block's bytes. */
@@ -292,6 +310,7 @@ export class BlockBuilder {
 
 /** Bytes of a varint. */
 function varintBytes(value: number): number {
+  if (value < 0) return MAX_VARINT_BYTES;
   let bytes = 1;
   for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes++;
   return bytes;

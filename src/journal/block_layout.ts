@@ -3,6 +3,7 @@
 //   base time i64 | base sequence number u64 (version 2) | frames | zeros | device table | trailer
 //
 //   frame: microseconds since the frame before, varint | identifier u32 | length varint, unless it is 8 | payload
+//          (a time before the last frame's is the two's complement in 64 bits: a varint of 10 bytes)
 //   device table: count u16 | entries | notes (ours)
 //   trailer: bytes of the device table u16 | frames u32 | CRC-32C of all before it u32
 
@@ -25,6 +26,12 @@ export const BUS_SHIFT = 29;
 export const BUS_MASK = 3;
 /** The CAN identifier itself. */
 export const ID_MASK = 0x1fffffff;
+
+/**
+ * How far a frame's time may lie before the latest of its block. Times of several buses interleave, and frames may wait
+ * up to a minute in the kernel; what lies farther back shows a clock that was set.
+ */
+export const MAX_DISORDER_US = 60_000_000;
 
 /** Longest varint: 64 bits, 7 in a byte. */
 export const MAX_VARINT_BYTES = 10;

@@ -1,4 +1,5 @@
 import type { Block } from "./block.ts";
+import { MAX_DISORDER_US } from "./block_layout.ts";
 import type { IndexedBlock } from "./file_index.ts";
 import { storedBytes } from "./file_index.ts";
 
@@ -25,7 +26,7 @@ export interface BlockRange {
   epochWord?: number | undefined;
 }
 
-/** Latest time and highest number that a file's last blocks may have. */
+/** Latest time at which a block begins, and highest number, that a file's last blocks may have. */
 export interface TableEnd {
   timeUs: number;
   seq: number;
@@ -39,7 +40,7 @@ export class BlockTable {
   #bytes = new Float64Array(FIRST_ROOM);
   #times = new Float64Array(FIRST_ROOM);
   #seqs = new Float64Array(FIRST_ROOM);
-  /** Time of the last frame where the writer told it; NaN where nobody has looked. */
+  /** Latest time of a frame where the writer told it; NaN where nobody has looked. */
   #ends = new Float64Array(FIRST_ROOM);
   #count = 0;
   #minTimeUs = Infinity;
@@ -61,7 +62,7 @@ export class BlockTable {
     return this.#minSeq;
   }
 
-  /** True while each block begins later than the one before it. */
+  /** True while no block begins so much before the one before it that the clock must have been set. */
   get isAscending(): boolean {
     return this.#isAscending;
   }
@@ -73,19 +74,20 @@ export class BlockTable {
   }
 
   /** Notes a block that was written just now; one that is in the table already is passed over. */
-  addWritten({ offset, firstTimeUs, firstSeq, lastTimeUs }: {
+  addWritten({ offset, firstTimeUs, firstSeq, latestTimeUs }: {
     offset: number;
     firstTimeUs: number;
     firstSeq: number;
-    lastTimeUs: number;
+    latestTimeUs: number;
   }): void {
     if (this.#count > 0 && offset <= (this.#offsets[this.#count - 1] ?? 0)) return;
-    this.#add({ offset, bytes: 0, timeUs: firstTimeUs, seq: firstSeq }, lastTimeUs);
+    this.#add({ offset, bytes: 0, timeUs: firstTimeUs, seq: firstSeq }, latestTimeUs);
   }
 
   /** The blocks that may hold wanted frames. */
   *select(range: BlockRange, end: TableEnd): Generator<BlockPlace> {
-    const { fromUs = -Infinity, toUs = Infinity, fromSeq } = range;
+    const { fromSeq } = range;
+    const { fromUs, toUs } = beginsWithin(range);
     for (let i = 0; i < this.#count; i++) {
       const timeUs = at(this.#times, i);
       const seq = at(this.#seqs, i);
@@ -98,7 +100,7 @@ export class BlockTable {
   #add({ offset, bytes, timeUs, seq }: BlockPlace, endUs: number): void {
     if (this.#count === this.#offsets.length) this.#grow();
     const i = this.#count++;
-    this.#isAscending &&= i === 0 || timeUs >= at(this.#times, i - 1);
+    this.#isAscending &&= i === 0 || ascends(at(this.#times, i - 1), timeUs);
     this.#offsets[i] = offset;
     this.#bytes[i] = bytes;
     this.#times[i] = timeUs;
@@ -109,15 +111,15 @@ export class BlockTable {
   }
 
   /**
-   * Latest time in a block: headers tell only when blocks begin, and a clock that stepped back by less than a block's
-   * length does not show there. So a block may last until the one after the next begins.
+   * Latest time in a block, but for the disorder of frames: headers tell only when blocks begin, and a clock that stepped
+   * back by less than a block's length does not show there. So a block may last until the one after the next begins.
    */
   #endTimeOf(i: number, endUs: number): number {
     const known = at(this.#ends, i);
     if (!Number.isNaN(known)) return known;
     if (i + 2 >= this.#count) return endUs;
     const [first, second, third] = [at(this.#times, i), at(this.#times, i + 1), at(this.#times, i + 2)];
-    return first <= second && second <= third ? third : Infinity;
+    return ascends(first, second) && ascends(second, third) ? Math.max(second, third) : Infinity;
   }
 
   /** Highest number in a block; NaN where blocks have none. */
@@ -147,10 +149,23 @@ function twice(list: Float64Array): Float64Array<ArrayBuffer> {
   return longer;
 }
 
+/** Whether a block that begins at `nextUs` may follow one that begins at `timeUs` while the clock is not set. */
+export function ascends(timeUs: number, nextUs: number): boolean {
+  return nextUs >= timeUs - MAX_DISORDER_US;
+}
+
+/**
+ * Times between which blocks begin, by the times of their neighbours, that may hold frames of a range: a frame's time may
+ * lie before that of its block, and after that of the next one.
+ */
+export function beginsWithin({ fromUs = -Infinity, toUs = Infinity }: BlockRange): { fromUs: number; toUs: number } {
+  return { fromUs: fromUs - MAX_DISORDER_US, toUs: toUs + MAX_DISORDER_US };
+}
+
 /** The last word on whether a block is wanted: what its own, checked bytes say. */
 export function isWanted(block: Block, { epochWord, range }: { epochWord: number; range: BlockRange }): boolean {
-  const { toUs = Infinity, fromSeq } = range;
+  const { fromSeq } = range;
   if (range.epochWord !== undefined && range.epochWord !== epochWord) return false;
   if (fromSeq !== undefined && !((block.baseSeq ?? NaN) + block.frameCount > fromSeq)) return false;
-  return block.baseTimeUs <= toUs;
+  return block.baseTimeUs <= beginsWithin(range).toUs;
 }

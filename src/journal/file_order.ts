@@ -1,4 +1,4 @@
-import type { BlockRange, BlockTable, TableEnd } from "./block_table.ts";
+import { beginsWithin, type BlockRange, type BlockTable, type TableEnd } from "./block_table.ts";
 import type { FileHeader } from "./file_layout.ts";
 
 /** A file as the index knows it. */
@@ -113,7 +113,8 @@ function endsByUs(run: readonly FileEntry[], i: number): number {
 
 /** True when a file may hold wanted frames. */
 export function mayHold({ file, lowUs, lowSeq, end }: FileSpan, range: BlockRange): boolean {
-  const { fromUs = -Infinity, toUs = Infinity, fromSeq, epochWord } = range;
+  const { fromSeq, epochWord } = range;
+  const { fromUs, toUs } = beginsWithin(range);
   if (lowUs > toUs || end.timeUs < fromUs) return false;
   if (fromSeq !== undefined && (Number.isNaN(lowSeq) || end.seq < fromSeq)) return false;
   return epochWord === undefined || file.header.epochWord === epochWord;

@@ -55,11 +55,11 @@ export class FileSequence {
   ): Promise<{ written: WrittenBlock; isFull: boolean }> {
     const file = this.#file ??= await this.#create(block);
     const offset = await file.append(block, packed);
-    const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = block;
+    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = block;
     const place = { path: file.path, offset, fileBytes: file.bytes, header: file.header };
     const { rotateBytes } = this.#options;
     const isFull = rotateBytes > 0 && file.bytes >= rotateBytes;
-    return { written: { firstSeq, lastSeq, firstTimeUs, lastTimeUs, ...place }, isFull };
+    return { written: { firstSeq, lastSeq, firstTimeUs, latestTimeUs, ...place }, isFull };
   }
 
   /** Ends the open file, if there is one; the next block goes into another. */

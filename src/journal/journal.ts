@@ -189,6 +189,11 @@ export class Journal {
     this.#writer.append(seq, message);
   }
 
+  /** Resolves when the backlog has space for more; undefined while it has. */
+  ready(): Promise<void> | undefined {
+    return this.#writer.ready();
+  }
+
   /** Resolves when every frame taken so far is safe from a power cut. */
   sync(): Promise<void> {
     return this.#writer.sync();

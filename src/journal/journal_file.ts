@@ -8,7 +8,7 @@ export interface SealedBlock {
   firstSeq: number;
   lastSeq: number;
   firstTimeUs: number;
-  lastTimeUs: number;
+  latestTimeUs: number;
   /** First four bytes of its epoch; see {@linkcode epochWordOf}. */
   epochWord: number;
 }

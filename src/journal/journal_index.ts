@@ -139,8 +139,9 @@ export class JournalIndex {
   }
 
   /**
-   * Blocks that may hold frames of a range, unpacked and checked, by (time, number), or by (number, time) when `fromSeq`
-   * is given; those that are not on disk yet come last. No number comes twice. Damaged blocks are passed over.
+   * Blocks that may hold frames of a range, unpacked and checked. Within an epoch numbers ascend; epochs follow each other
+   * by the time at which they begin. Files without an epoch, of older software, are read by time unless `fromSeq` is given.
+   * Blocks that are not on disk yet come last. No number comes twice. Damaged blocks are skipped and counted.
    */
   async *blocks(range: BlockRange): AsyncGenerator<Block> {
     const seen = new SeenBlocks();
@@ -186,15 +187,32 @@ export class JournalIndex {
     }
   }
 
-  /** Places of wanted blocks in order. A file is looked at only when its blocks may be next. */
+  /** Offsets of wanted blocks in order, one epoch after the other. */
   async *#locate(range: BlockRange): AsyncGenerator<Located> {
-    const bySeq = range.fromSeq !== undefined;
+    const epochs = Map.groupBy(this.#ordered().runs, (run) => run[0]?.header.epochWord ?? 0);
+    const startOf = (runs: readonly FileEntry[][]) =>
+      runs.reduce(
+        (first, run) => run.reduce((least, { firstTimeUs }) => Math.min(least, firstTimeUs), first),
+        Infinity,
+      );
+    const inOrder = [...epochs].map(([epochWord, runs]) => ({ epochWord, runs, startUs: startOf(runs) }));
+    inOrder.sort((a, b) => compareNumbers(a.startUs, b.startUs));
+    for (const { epochWord, runs } of inOrder) {
+      yield* this.#locateIn(runs, { range, bySeq: epochWord !== 0 || range.fromSeq !== undefined });
+    }
+  }
+
+  /** Offsets of an epoch's wanted blocks in order. A file is read only when its blocks may be next. */
+  async *#locateIn(
+    runs: readonly FileEntry[][],
+    { range, bySeq }: { range: BlockRange; bySeq: boolean },
+  ): AsyncGenerator<Located> {
     const lowest = ({ lowSeq, lowUs }: FileSpan) => bySeq ? lowSeq : lowUs;
     const compare = (a: BlockPlace, b: BlockPlace) =>
       bySeq
         ? compareNumbers(a.seq, b.seq) || compareNumbers(a.timeUs, b.timeUs)
         : compareNumbers(a.timeUs, b.timeUs) || compareNumbers(a.seq, b.seq);
-    const spans = this.#ordered().runs.flatMap((run) => [...spansOf(run)]).filter((span) => mayHold(span, range));
+    const spans = runs.flatMap((run) => [...spansOf(run)]).filter((span) => mayHold(span, range));
     spans.sort((a, b) => compareNumbers(lowest(a), lowest(b)));
     let ready: Located[] = [];
     let at = 0;

@@ -1,27 +1,20 @@
 import { backoffMs, errorText } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
+import { Backlog, type EndedBy, type WaitingBlock } from "./backlog.ts";
 import { BlockBuilder } from "./block_builder.ts";
 import { BlockPacker } from "./block_packer.ts";
+import { ClockSteps } from "./clock_steps.ts";
 import { Durability, notDurable } from "./durability.ts";
 import { OversizedMessageError } from "./errors.ts";
 import { epochWordOf } from "./file_layout.ts";
 import { FileSequence } from "./file_sequence.ts";
-import type { SealedBlock } from "./journal_file.ts";
 import type { JournalState, JournalWriterOptions } from "./journal_writer_types.ts";
 import { PackWorker } from "./pack_thread.ts";
-import { removeTails, type TailFile, TailFiles } from "./tail_files.ts";
+import { removeTails, TailFiles } from "./tail_files.ts";
 import { encodeOpening } from "./tail_opening.ts";
 import { type BlockNotes, DEFAULT_BLOCK_BYTES, type Gap } from "./types.ts";
 
 export type { JournalState, JournalWriterOptions, WrittenBlock } from "./journal_writer_types.ts";
-
-/** A block that waits to be written. */
-interface WaitingBlock extends SealedBlock {
-  /** It is the last one of its file. */
-  endsFile?: boolean;
-  /** Where its frames are, or will be at the next flush; undefined for those of a recovery. */
-  tail?: TailFile;
-}
 
 const RETRY = { firstMs: 500, capMs: 60_000 };
 const DEFAULT_BACKLOG_BYTES = 32 * 1024 * 1024;
@@ -42,10 +35,12 @@ export class JournalWriter {
   readonly #packer: BlockPacker;
   readonly #tails: TailFiles;
   readonly #timer: ReturnType<typeof setInterval>;
-  readonly #backlog: WaitingBlock[];
+  readonly #backlog: Backlog;
   #epoch: Uint8Array<ArrayBuffer>;
   #epochWord: number;
   readonly #durable = new Durability();
+  /** Undefined where times are another machine's. */
+  readonly #clockSteps: ClockSteps | undefined;
   readonly #files: FileSequence;
   /** When the first frame of the file came, that is or will be written: monotonic. */
   #fileSinceMs: number | undefined;
@@ -79,9 +74,10 @@ export class JournalWriter {
     const { blockBytes } = this.#builder;
     this.#files = new FileSequence({ directory, prefix, blockBytes, compression, rotateBytes, newestFile, onEnded });
     const { packThread: thread = new PackWorker(), log } = options;
+    this.#clockSteps = options.hasForeignTimes ? undefined : new ClockSteps();
     this.#packer = new BlockPacker({ thread, log, onDone: () => this.#onPacked() });
     this.#tails = new TailFiles(directory);
-    this.#backlog = [...options.pending ?? []];
+    this.#backlog = new Backlog(options.pending ?? [], { blockBytes, maxBytes: maxBacklogBytes });
     this.#epoch = options.epoch;
     this.#epochWord = epochWordOf(options.epoch);
     this.#gap = options.gap;
@@ -114,7 +110,7 @@ export class JournalWriter {
 
   /** Oldest frame of this run of numbers that is not in a file; undefined when there is none. */
   get oldestUnwritten(): number | undefined {
-    const waiting = this.#backlog.find(({ epochWord }) => epochWord === this.#epochWord);
+    const waiting = this.#backlog.blocks.find(({ epochWord }) => epochWord === this.#epochWord);
     return waiting?.firstSeq ?? (this.#isOpen ? this.#builder.firstSeq : undefined);
   }
 
@@ -122,12 +118,17 @@ export class JournalWriter {
   append(seq: number, message: Message): boolean {
     if (this.#closing) return false;
     if (this.#isPaused) return this.#lose(seq, "recording is paused: there is no room");
-    if (this.#backlogBytes() >= this.#options.maxBacklogBytes) {
-      return this.#lose(seq, this.#state.kind === "failing" ? this.#state.reason : "the disk is too slow");
+    if (this.#backlog.isFull) {
+      return this.#lose(seq, this.#state.kind === "failing" ? this.#state.reason : this.#backlog.reason);
     }
     try {
-      if (this.#isOpen && this.#builder.append(seq, message) === "added") this.#tails.add(seq, message);
-      else this.#begin(seq, message);
+      const isStep = this.#clockSteps?.isStep(message) ?? false;
+      const result = isStep || !this.#isOpen ? "break" : this.#builder.append(seq, message);
+      if (result === "added") this.#tails.add(seq, message);
+      else {
+        this.#seal(result === "full" ? "full" : seq === this.#lastSeq + 1 ? "clock step" : "missing numbers");
+        this.#begin(seq, message);
+      }
       this.#lastSeq = seq;
       return true;
     } catch (error) {
@@ -150,6 +151,12 @@ export class JournalWriter {
   /** Pauses recording, or goes on: frames that come meanwhile are lost, and counted. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused;
+    this.#backlog.hold(isPaused);
+  }
+
+  /** Resolves when the backlog has capacity for more; undefined while it has. */
+  ready(): Promise<void> | undefined {
+    return this.#backlog.ready();
   }
 
   /** Resolves when every frame taken so far is safe from a power cut. Rejects when the journal is closed before. */
@@ -164,7 +171,7 @@ export class JournalWriter {
 
   /** Blocks that are not on disk yet, oldest first; of the open one a copy, which ends nothing. */
   unwritten(): Uint8Array<ArrayBuffer>[] {
-    const waiting = this.#backlog.map(({ bytes }) => bytes);
+    const waiting = this.#backlog.blocks.map(({ bytes }) => bytes);
     return this.#isOpen ? [...waiting, this.#builder.copy()] : waiting;
   }
 
@@ -191,15 +198,11 @@ export class JournalWriter {
     if (this.#backlog.length === 0) {
       await removeTails(this.#options.directory).catch(() => {});
     } else {
-      const frames = this.#backlog.reduce((sum, { firstSeq, lastSeq }) => sum + lastSeq - firstSeq + 1, 0);
+      const { frames } = this.#backlog;
       this.#lost += frames;
       this.#options.log.error("journal closed with frames that could not be written", { frames });
     }
     this.#durable.end();
-  }
-
-  #backlogBytes(): number {
-    return this.#backlog.length * this.#builder.blockBytes;
   }
 
   /** A frame is not kept; the block ends, as the next frame has not the next number. */
@@ -210,13 +213,12 @@ export class JournalWriter {
     // Frames that were there matter more than numbers that a start has skipped.
     const isTold = this.#gap !== undefined && this.#gap.reason !== "restart";
     if (!isTold) this.#gap = { firstMissing: this.#lastSeq === 0 ? seq : this.#lastSeq + 1, reason: "disk" };
-    this.#seal();
+    this.#seal("missing numbers");
     return false;
   }
 
   /** Begins a block with its first frame. @throws {RangeError} the frame cannot be stored, and nothing has begun */
   #begin(seq: number, message: Message): void {
-    this.#seal();
     if (this.#lastSeq > 0 && seq > this.#lastSeq + 1) {
       this.#gap ??= { firstMissing: this.#lastSeq + 1, reason: "source" };
     }
@@ -235,19 +237,20 @@ export class JournalWriter {
     this.#isOpen = true;
   }
 
-  #seal(): void {
+  #seal(endedBy: EndedBy): void {
     if (!this.#isOpen) return;
-    const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = this.#builder;
+    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = this.#builder;
     this.#isOpen = false;
     const epochWord = this.#epochWord;
     const bytes = this.#builder.finish();
-    this.#backlog.push({ bytes, firstSeq, lastSeq, firstTimeUs, lastTimeUs, epochWord, tail: this.#tails.current });
+    const { current: tail } = this.#tails;
+    this.#backlog.push({ bytes, firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord, tail, endedBy });
     this.#work();
   }
 
   #rotate(): void {
-    this.#seal();
-    const last = this.#backlog.at(-1);
+    this.#seal("rotation");
+    const { last } = this.#backlog;
     if (last) last.endsFile = true;
     else this.#endsFile = true;
     this.#fileSinceMs = undefined;
@@ -290,7 +293,7 @@ export class JournalWriter {
   }
 
   async #writeAll(): Promise<void> {
-    for (let block = this.#backlog[0]; block; block = this.#backlog[0]) {
+    for (let block = this.#backlog.first; block; block = this.#backlog.first) {
       const packed = this.#pack(block);
       if (packed === undefined) return await this.#flushWhilePacking(block);
       await this.#writeBlock(block, packed);
@@ -306,9 +309,9 @@ export class JournalWriter {
   /** The bytes of the first block as they shall lie in the file; undefined while a thread packs them. */
   #pack(block: WaitingBlock): Uint8Array<ArrayBuffer> | undefined {
     const { compression, slowBlockMs, maxBacklogBytes } = this.#options;
-    const { bytes, firstTimeUs, lastTimeUs, tail, endsFile = false } = block;
+    const { bytes, firstTimeUs, latestTimeUs, tail, endsFile = false } = block;
     if (compression === "none") return bytes;
-    const isSlow = lastTimeUs - firstTimeUs >= slowBlockMs * 1000;
+    const isSlow = latestTimeUs - firstTimeUs >= slowBlockMs * 1000;
     // Only while nothing waits for it: neither the next block, nor the end of the file, nor frames for room.
     const isAlone = this.#backlog.length === 1 && 2 * bytes.length < maxBacklogBytes;
     return this.#packer.pack(bytes, { mayWait: tail !== undefined && isSlow && isAlone && !endsFile });

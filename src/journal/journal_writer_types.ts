@@ -58,6 +58,11 @@ export interface JournalWriterOptions {
    * a file their frames are in a tail.
    */
   slowBlockMs?: number;
+  /**
+   * Times of frames are another machine's: they do not go with this machine's monotonic clock, and say nothing about its
+   * wall clock. Default false.
+   */
+  hasForeignTimes?: boolean;
   /** Packs those blocks; default a worker. */
   packThread?: PackThread;
   clock: Clock;

@@ -9,7 +9,7 @@
 export * from "./block.ts";
 export * from "./block_builder.ts";
 export * from "./block_file.ts";
-export type { FormatVersion } from "./block_layout.ts";
+export { type FormatVersion, MAX_DISORDER_US } from "./block_layout.ts";
 export { BlockReader, type StoredBlock } from "./block_reader.ts";
 export type { BlockPlace } from "./block_table.ts";
 export * from "./compression.ts";

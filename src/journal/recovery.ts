@@ -192,9 +192,9 @@ function blocksOf(tail: Tail, lastSeq: number): SealedBlock[] {
   const builder = new BlockBuilder({ blockBytes });
   const blocks: SealedBlock[] = [];
   const end = () => {
-    const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = builder;
+    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = builder;
     if (builder.frames > 0) {
-      blocks.push({ bytes: builder.finish(), firstSeq, lastSeq, firstTimeUs, lastTimeUs, epochWord });
+      blocks.push({ bytes: builder.finish(), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord });
     }
   };
   builder.begin({ devices, notes: { ...notes, epoch, ...(skip === 0 && gap && { gap }) } });

@@ -1,4 +1,4 @@
-import { type Block, BlockReader } from "../journal/mod.ts";
+import { type Block, BlockReader, MAX_DISORDER_US } from "../journal/mod.ts";
 import type { FrameArchive } from "../stream/mod.ts";
 import type { PlaylistBlock } from "./playlist.ts";
 
@@ -64,7 +64,8 @@ export class PlayedBlocks implements FrameArchive {
     if (fromSeq === undefined) {
       const through = this.#head();
       for (const { play, from } of this.#newest()) {
-        if (play.toUs >= fromUs && play.fromUs <= toUs) yield await this.#read(play, { reader, from, through });
+        const mayHold = play.toUs >= fromUs - MAX_DISORDER_US && play.fromUs <= toUs + MAX_DISORDER_US;
+        if (mayHold) yield await this.#read(play, { reader, from, through });
       }
       return;
     }

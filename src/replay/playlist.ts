@@ -1,6 +1,14 @@
 import { errorText, type Logger } from "../base/mod.ts";
 import { formatTimeUs, newStoredFrame } from "../frame/mod.ts";
-import { type Block, BlockError, type BlockFile, type BlockPlace, BlockReader, openBlockFile } from "../journal/mod.ts";
+import {
+  type Block,
+  BlockError,
+  type BlockFile,
+  type BlockPlace,
+  BlockReader,
+  MAX_DISORDER_US,
+  openBlockFile,
+} from "../journal/mod.ts";
 
 /** There is nothing that can be played. */
 export class ReplayError extends Error {
@@ -124,11 +132,11 @@ async function from(
   { blocks, reader }: { blocks: readonly PlaylistBlock[]; reader: BlockReader },
 ): Promise<PlaylistBlock[]> {
   for (const [i, place] of blocks.entries()) {
-    // Blocks tell when they begin. While times ascend, each ends before the one after the next begins.
+    // Blocks tell when they begin. While times ascend, each ends before the one after the next begins, but for disorder.
     const [next, second] = [blocks[i + 1]?.timeUs ?? NaN, blocks[i + 2]?.timeUs ?? NaN];
-    if (place.timeUs <= next && next <= second && second < startUs) continue;
+    if (place.timeUs <= next && next <= second && second < startUs - MAX_DISORDER_US) continue;
     const block = await readBlockAt(reader, place);
-    if (!block || lastTimeOf(block) >= startUs) return blocks.slice(i);
+    if (!block || latestTimeOf(block) >= startUs) return blocks.slice(i);
   }
   throw new ReplayError(`Nothing was recorded at ${formatTimeUs(startUs)} or later`);
 }
@@ -143,13 +151,14 @@ async function readBlockAt(reader: BlockReader, place: PlaylistBlock): Promise<B
   }
 }
 
-function lastTimeOf(block: Block): number {
+function latestTimeOf(block: Block): number {
   const frame = newStoredFrame();
   const frames = block.frames();
+  let latestUs = -Infinity;
   try {
-    while (frames.next(frame));
+    while (frames.next(frame)) latestUs = Math.max(latestUs, frame.timeUs);
   } catch (error) {
     if (!(error instanceof BlockError)) throw error;
   }
-  return frame.timeUs;
+  return latestUs;
 }

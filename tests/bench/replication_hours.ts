@@ -32,10 +32,10 @@ const frameOf = daysFrames(new Random(firstHour));
 const builder = new BlockBuilder({ blockBytes: BLOCK_BYTES });
 
 async function seal(file: JournalFile): Promise<void> {
-  const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = builder;
+  const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = builder;
   const bytes = builder.finish();
   const packed = packing === "small" ? compressSmall(bytes) : compress(bytes, "zstd");
-  await file.append({ bytes, firstSeq, lastSeq, firstTimeUs, lastTimeUs, epochWord }, packed);
+  await file.append({ bytes, firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord }, packed);
 }
 
 for (let hour = firstHour; hour < firstHour + hours; hour++) {

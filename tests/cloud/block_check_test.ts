@@ -37,7 +37,7 @@ Deno.test("a block is taken as it lay in the journal, packed or not", () => {
     const checked = taken(wireBlock({ firstSeq: 701, frames: 250, compressed }));
     assert.deepEqual(checked.seqs, { start: 701, end: 951 });
     assert.equal(checked.firstTimeUs, START_US + 701_000);
-    assert.equal(checked.lastTimeUs, START_US + 950_000);
+    assert.equal(checked.latestTimeUs, START_US + 950_000);
     assert.deepEqual(checked.bytes, blockBytes({ firstSeq: 701, frames: 250 }));
     assert.equal(framesOf(checked.block).length, 250);
     assert.equal(checked.packed !== undefined, compressed);

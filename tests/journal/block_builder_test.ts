@@ -4,11 +4,13 @@ import {
   BlockBuilder,
   type BlockDevice,
   type BlockNotes,
+  encodeFileHeader,
   OversizedMessageError,
   readBlock,
 } from "../../src/journal/mod.ts";
 import { framesOf } from "../support/journal_files.ts";
 import { claim, message, START_US } from "../support/messages.ts";
+import { readLpj } from "../support/minimal_lpj_reader.ts";
 
 const BLOCK_BYTES = 4096;
 const LONGEST = new Uint8Array(1785).fill(7);
@@ -35,17 +37,35 @@ function begun(options: { devices?: BlockDevice[]; notes?: BlockNotes; blockByte
   return builder;
 }
 
-Deno.test("block builder: a gap, a repeated number and a time before the last one break the block", () => {
+Deno.test("block builder: a gap, a repeated number and a time over a minute before the latest break the block", () => {
   const builder = begun();
   assert.equal(builder.append(10, message({ monoMs: 5 })), "added");
   assert.equal(builder.append(11, message({ monoMs: 5 })), "added");
   for (const seq of [11, 13, 10, 1]) assert.equal(builder.append(seq, message({ monoMs: 6 })), "break");
-  assert.equal(builder.append(12, message({ monoMs: 4 })), "break");
-  assert.equal(builder.append(12, message({ monoMs: 6 })), "added");
-  const { frames, firstSeq, lastSeq, firstTimeUs, lastTimeUs } = builder;
-  assert.deepEqual([frames, firstSeq, lastSeq], [3, 10, 12]);
-  assert.deepEqual([firstTimeUs, lastTimeUs], [START_US + 5000, START_US + 6000]);
-  assert.deepEqual(framesOf(read(builder.finish())).map(({ seq }) => seq), [10, 11, 12]);
+  assert.equal(builder.append(12, message({ monoMs: 6 - 60_001 })), "added");
+  assert.equal(builder.append(13, message({ monoMs: 6 })), "added");
+  assert.equal(builder.append(14, message({ monoMs: 6 - 60_001 })), "break");
+  assert.equal(builder.append(14, message({ monoMs: 6 - 60_000 })), "added");
+  const { frames, firstSeq, lastSeq, firstTimeUs, latestTimeUs } = builder;
+  assert.deepEqual([frames, firstSeq, lastSeq], [5, 10, 14]);
+  assert.deepEqual([firstTimeUs, latestTimeUs], [START_US + 5000, START_US + 6000]);
+  assert.deepEqual(framesOf(read(builder.finish())).map(({ seq }) => seq), [10, 11, 12, 13, 14]);
+});
+
+Deno.test("block builder: times that go back by up to a minute are kept to the microsecond", () => {
+  for (const backUs of [1, 127, 128, 16_384, 2_000_001, 59_999_999, 60_000_000]) {
+    const builder = begun();
+    const times = [START_US, START_US - backUs, START_US + 1, START_US + 1 - backUs, START_US + 3, START_US + 3];
+    times.forEach((timeUs, i) => assert.equal(builder.append(i + 1, message({ timeUs })), "added"));
+    const bytes = builder.finish();
+    assert.deepEqual(framesOf(read(bytes)).map(({ timeUs }) => timeUs), times);
+    const file = [
+      ...encodeFileHeader({ version: 2, blockBytes: BLOCK_BYTES, compression: "none", epochWord: 0 }),
+      ...bytes,
+    ];
+    const [others] = readLpj(Uint8Array.from(file)).blocks;
+    assert.deepEqual(others?.frames.map(({ timeUs }) => Number(timeUs)), times, "read without our code");
+  }
 });
 
 Deno.test("block builder: a copy is the block so far, and the block goes on", () => {

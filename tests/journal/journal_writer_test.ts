@@ -257,8 +257,8 @@ test("blocks that a recovery could not write go first", async (folder) => {
   const builder = new BlockBuilder({ blockBytes: 4096 });
   builder.begin({ notes: {} });
   for (let seq = 1; seq <= 9; seq++) builder.append(seq, frameOf(seq));
-  const { firstSeq, lastSeq, firstTimeUs, lastTimeUs } = builder;
-  const pending = [{ firstSeq, lastSeq, firstTimeUs, lastTimeUs, epochWord: 1, bytes: builder.finish() }];
+  const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = builder;
+  const pending = [{ firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord: 1, bytes: builder.finish() }];
   const { writer } = makeWriter(folder, { pending });
   appendRange(writer, 10, 20);
   await writer.sync();

@@ -120,23 +120,18 @@ for (const [name, { bytes }] of [["D", VECTOR_D], ["E, zstd with an index,", VEC
   });
 }
 
-Deno.test("journal: where the clock was set back in D, a block of ours ends, and every time is kept", () => {
+Deno.test("journal: where a time of D lies before the last one, the block goes on and keeps every time", () => {
   const builder = new BlockBuilder({ blockBytes: 4096 });
   const blocks: Uint8Array<ArrayBuffer>[] = [];
   builder.begin({ devices: DEVICES_D.slice(0, 1) });
   LINES_D.forEach((line, i) => {
-    const result = builder.append(1001 + i, messageOf(line));
-    assert.equal(result, i === 3 ? "break" : "added");
-    if (result === "added") return;
-    blocks.push(builder.finish());
-    builder.begin({ devices: DEVICES_D });
     assert.equal(builder.append(1001 + i, messageOf(line)), "added");
   });
   blocks.push(builder.finish());
   const header = encodeFileHeader({ version: 2, blockBytes: 4096, compression: "none", epochWord: 0 });
   const file = new Uint8Array([...header, ...blocks.flatMap((block) => [...block])]);
   const read = readLpj(file).blocks;
-  assert.deepEqual(read.map(({ baseSeq }) => baseSeq), [1001n, 1004n]);
+  assert.deepEqual(read.map(({ baseSeq }) => baseSeq), [1001n]);
   assert.deepEqual(read.flatMap(({ frames }) => frames.map(({ timeUs }) => Number(timeUs) - T)), [
     0,
     1000,

@@ -130,7 +130,8 @@ function readBlock(block: Uint8Array, version: number): LpjBlock {
   const frames: LpjFrame[] = [];
   let timeUs = baseTimeUs;
   for (let i = 0; i < count; i++) {
-    const delta = varint();
+    // The peer's reader adds the 64 bits as a signed number.
+    const delta = BigInt.asIntN(64, varint());
     if (i > 0) timeUs += delta;
     const id = view.getUint32(at, true);
     at += 4;

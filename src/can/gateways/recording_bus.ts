@@ -29,8 +29,8 @@ export interface RecordingBusOptions {
 }
 
 /**
- * A recording as a bus: its frames come once, as far from each other as they were recorded, with the times of now. At
- * its end the bus is down. Nothing can be sent.
+ * A recording as a bus: its frames come once, as far from each other as they were recorded, with the times of now. It
+ * waits while the journal has no capacity for more. At its end the bus is down. Nothing can be sent.
  */
 export class RecordingBus implements CanBus {
   readonly name: string;
@@ -78,7 +78,8 @@ export class RecordingBus implements CanBus {
     this.#delivery.attach(sink);
     this.#delivery.begin();
     this.#status.up();
-    this.#running = this.#play({ items, first, buses: summary.buses, signal: closing.signal })
+    const ready = () => sink.ready?.();
+    this.#running = this.#play({ items, first, buses: summary.buses, ready, signal: closing.signal })
       .catch((error) => this.#status.down(reasonOf(error)))
       .finally(() => {
         this.counters.ignored += summary.bad + summary.passedOver.foreign_frame;
@@ -100,10 +101,11 @@ export class RecordingBus implements CanBus {
     await this.#running;
   }
 
-  async #play({ items, first, buses, signal }: {
+  async #play({ items, first, buses, ready, signal }: {
     items: AsyncGenerator<RecordedItem, void>;
     first: IteratorResult<RecordedItem, void>;
     buses: readonly string[];
+    ready: () => Promise<void> | undefined;
     signal: AbortSignal;
   }): Promise<void> {
     const { bus, speed = 1 } = this.#options;
@@ -124,12 +126,26 @@ export class RecordingBus implements CanBus {
         await pause(dueMs - nowMs, signal);
         turnMs = this.#clock.monoMs();
       }
+      for (let waiting = ready(); waiting && !signal.aborted; waiting = ready()) await whileOpen(waiting, signal);
       if (signal.aborted) return void await items.return();
       if (bus === undefined ? item.bus === 0 : buses[item.bus] === bus) this.#delivery.due(item, dueMs);
       else this.counters.ignored++;
     }
     this.#status.down("the recording has ended");
   }
+}
+
+/** Resolves when a promise does, or when the bus is closed. */
+function whileOpen(waiting: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise<void>((resolve) => {
+    const done = () => {
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    signal.addEventListener("abort", done);
+    void waiting.then(done, done);
+  });
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
