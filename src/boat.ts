@@ -10,7 +10,7 @@ import {
 import { type Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAULT_RING_FRAMES } from "./broker/mod.ts";
 import { type CanBus, DEFAULT_MAX_ASSEMBLIES } from "./can/mod.ts";
 import type { Message } from "./frame/mod.ts";
-import { closeBuses, type Line, linesOf, openBuses } from "./boat_lines.ts";
+import { type Line, linesOf, openBuses } from "./boat_lines.ts";
 import { type OutletOptions, Outlets } from "./boat_outlets.ts";
 import { linkOf, type ReplicationOptions } from "./boat_replication.ts";
 import { openStores, type StoreOptions, type Stores } from "./boat_stores.ts";
@@ -188,7 +188,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   };
   const link = options.replication &&
     linkOf(options.replication, { stores, limits: () => limits.replicationLimits, clock, log });
-  const { lines, flush } = linesOf(buses, { maxAssemblies, take, log, stall });
+  const { lines, close: closeLines } = linesOf(buses, { maxAssemblies, take, log, stall });
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
   const parts = { stores, hub, stall, access, voice, outlets, link, lines, identity, tls, clock, log };
   const health = healthOf(parts, () => limits.busSilenceThresholdMs);
@@ -201,8 +201,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     tls?.stop();
     identity?.stop();
     voice.stop();
-    await closeBuses(buses, log);
-    flush();
+    await closeLines();
     await Promise.all([link?.stop(), outlets.stop()]);
     hub.stop();
     stall.stop();

@@ -6,7 +6,7 @@ import type { BusLine } from "./http/mod.ts";
 import type { IdentityRequests } from "./node/mod.ts";
 
 /** Closes all buses; what goes wrong is logged. */
-export async function closeBuses(buses: readonly CanBus[], log: Logger): Promise<void> {
+async function closeBuses(buses: readonly CanBus[], log: Logger): Promise<void> {
   for (const each of await Promise.allSettled(buses.map((bus) => bus.close()))) {
     if (each.status === "rejected") log.error("bus not closed", { error: String(each.reason) });
   }
@@ -23,8 +23,8 @@ export type Line = BusLine & {
 export interface Lines {
   /** One for each bus, in the order of their indexes. */
   readonly lines: readonly Line[];
-  /** Hands over what still waits for the end of its turn. */
-  readonly flush: () => void;
+  /** Closes the buses; what they have delivered is handed over by then. */
+  readonly close: () => Promise<void>;
 }
 
 /**
@@ -54,7 +54,11 @@ export function linesOf(
     const assembler = new Assembler(each, { bus: index, maxAssemblies });
     return { bus, index, assembler, take: each, fault: { count: 0, message: "" } };
   });
-  return { lines, flush: () => order.flush() };
+  const close = async () => {
+    await closeBuses(buses, log);
+    order.flush();
+  };
+  return { lines, close };
 }
 
 interface Surroundings {

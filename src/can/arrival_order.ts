@@ -1,19 +1,25 @@
 import { setImmediate } from "node:timers";
 import type { Message } from "../frame/mod.ts";
 
+/** A message and its place among all of the turn. */
+interface Held extends Message {
+  place: number;
+}
+
 /** Message objects that are kept for reuse between turns. */
 const MAX_SPARE = 4096;
 
 /**
  * Puts what several buses deliver in one turn of the event loop in order of time before it is numbered. Messages of one
- * bus stay in the order in which they came. Messages are copied, as buses reuse theirs.
+ * bus, and those of the same time, stay in the order in which they came. Messages are copied, as buses reuse theirs.
  */
 export class ArrivalOrder {
   readonly #take: (message: Message) => void;
   readonly #schedule: (run: () => void) => void;
   /** By bus. */
-  #held: Message[][];
-  #spare: Message[] = [];
+  #held: Held[][];
+  #spare: Held[] = [];
+  #added = 0;
   #isScheduled = false;
 
   /**
@@ -41,6 +47,7 @@ export class ArrivalOrder {
   /** Hands over everything now. */
   flush(): void {
     this.#isScheduled = false;
+    this.#added = 0;
     const held = this.#held;
     // What is added meanwhile belongs to the next turn.
     this.#held = held.map(() => []);
@@ -54,26 +61,26 @@ export class ArrivalOrder {
     }
   }
 
-  #copyOf({ id, pgn, bus, timeUs, monoMs, data, offset, length }: Message): Message {
+  #copyOf({ id, pgn, bus, timeUs, monoMs, data, offset, length }: Message): Held {
+    const place = this.#added++;
     const bytes = data.subarray(offset, offset + length);
     const spare = this.#spare.pop();
     if (!spare || spare.data.length < length) {
-      return { id, pgn, bus, timeUs, monoMs, data: bytes.slice(), offset: 0, length };
+      return { id, pgn, bus, timeUs, monoMs, data: bytes.slice(), offset: 0, length, place };
     }
     spare.data.set(bytes);
-    return Object.assign(spare, { id, pgn, bus, timeUs, monoMs, length });
+    return Object.assign(spare, { id, pgn, bus, timeUs, monoMs, length, place });
   }
 }
 
 /** The bus whose next message came first; -1 where none is left. */
-function earliest(held: readonly (readonly Message[])[], next: readonly number[]): number {
-  let found = -1;
-  let firstMs = Infinity;
+function earliest(held: readonly (readonly Held[])[], next: readonly number[]): number {
+  let first: Held | undefined;
   for (const [bus, messages] of held.entries()) {
-    const monoMs = messages[next[bus] ?? 0]?.monoMs;
-    if (monoMs === undefined || (found >= 0 && monoMs >= firstMs)) continue;
-    found = bus;
-    firstMs = monoMs;
+    const each = messages[next[bus] ?? 0];
+    if (each && (!first || each.monoMs < first.monoMs || (each.monoMs === first.monoMs && each.place < first.place))) {
+      first = each;
+    }
   }
-  return found;
+  return first?.bus ?? -1;
 }

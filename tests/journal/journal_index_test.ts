@@ -372,39 +372,6 @@ Deno.test(
     }),
 );
 
-Deno.test(
-  "frames of two buses whose times interleave are found by their own times, in the order of numbers",
-  DISK,
-  () =>
-    inFolder(async (folder) => {
-      await using journal = await TestJournal.open(folder, { buses: ["can0", "can1"] });
-      // The second bus is up to 3 s late: as after a stall.
-      const late = (i: number) => i % 4 < 3 ? 0 : 3000 * ((i >> 6) % 3);
-      const frames = Array.from({ length: 4000 }, (_, i) => message({ bus: i % 2, monoMs: i - late(i) }));
-      journal.append(1, frames);
-      await journal.writer.rotate();
-      const index = await JournalIndex.open(folder, { log: silentLogger });
-      for (let ms = -6000; ms < 4000; ms += 97) {
-        const range = { fromUs: START_US + ms * 1000, toUs: START_US + (ms + 300) * 1000 };
-        const wanted = frames.flatMap(({ timeUs }, i) => timeUs >= range.fromUs && timeUs <= range.toUs ? [i + 1] : []);
-        for (const each of [journal.index, index]) assert.deepEqual(await seqsIn(each, range), wanted, `${ms}`);
-      }
-    }),
-);
-
-Deno.test("epochs follow each other by the time at which they begin", DISK, () =>
-  inFolder(async (folder) => {
-    const at = (seq: number, startMs: number) => ({ seq, frames: messages(50, { startMs }) });
-    Deno.writeFileSync(`${folder}/a.lpj`, fileOf([at(1, 9000), at(51, 8000)], 1));
-    Deno.writeFileSync(`${folder}/b.lpj`, fileOf([at(1, 1000), at(51, 9500)], 2));
-    const index = await JournalIndex.open(folder, { log: silentLogger });
-    const found = (await framesIn(index, { fromUs: START_US })).map((
-      { seq, timeUs },
-    ) => [seq, (timeUs - START_US) / 1000]);
-    const run = (seq: number, ms: number) => Array.from({ length: 50 }, (_, i) => [seq + i, ms + i]);
-    assert.deepEqual(found, [...run(1, 1000), ...run(51, 9500), ...run(1, 9000), ...run(51, 8000)]);
-  }));
-
 Deno.test("blocks fetched newest hole first are found by number", DISK, () =>
   inFolder(async (folder) => {
     const at = (seq: number) => ({ seq, frames: messages(100, { startMs: seq }) });

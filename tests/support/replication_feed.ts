@@ -6,6 +6,14 @@ import { pause } from "./eventually.ts";
 import { GatewayPeer } from "./gateway_peer.ts";
 
 const TICK_MS = 10;
+/** How a feed is set up. */
+export interface FeedOptions {
+  /** Name of the bus; default `can0`. */
+  name?: string;
+  /** Time between two pieces, milliseconds; default 10. */
+  pieceMs?: () => number;
+}
+
 const SINGLE_PGNS = [127250, 127245, 130306, 128259, 127488];
 const FAST_PGN = 129029;
 const FAST_BYTES = 43;
@@ -30,13 +38,17 @@ export class BusFeed implements AsyncDisposable {
   readonly #peer: GatewayPeer;
   readonly #truth: Deno.FsFile;
   readonly #truthPath: string;
+  readonly #name: string;
+  readonly #pieceMs: () => number;
   readonly #running: Promise<void>;
   #saying = Promise.resolve();
   #isStopped = false;
   #count = 0;
   #fastSequence = 0;
 
-  private constructor(truthPath: string) {
+  private constructor(truthPath: string, { name = "can0", pieceMs = () => TICK_MS }: FeedOptions) {
+    this.#name = name;
+    this.#pieceMs = pieceMs;
     this.#peer = new GatewayPeer();
     this.#truthPath = truthPath;
     this.#truth = Deno.openSync(truthPath, { write: true, create: true, truncate: true });
@@ -44,13 +56,13 @@ export class BusFeed implements AsyncDisposable {
   }
 
   /** @param truthPath where what was put on the bus is written, as the audit reads it */
-  static start(truthPath: string): BusFeed {
-    return new BusFeed(truthPath);
+  static start(truthPath: string, options: FeedOptions = {}): BusFeed {
+    return new BusFeed(truthPath, options);
   }
 
   /** What `-interface` of the boat has to be. */
   get source(): string {
-    return `tcp://127.0.0.1:${this.#peer.port}?name=can0&silence=0#ydwg`;
+    return `tcp://127.0.0.1:${this.#peer.port}?name=${this.#name}&silence=0#ydwg`;
   }
 
   /** File of what was put on the bus. */
@@ -97,7 +109,7 @@ export class BusFeed implements AsyncDisposable {
     let owed = 0;
     let lastMs = performance.now();
     while (!this.#isStopped) {
-      await pause(TICK_MS);
+      await pause(this.#pieceMs());
       const nowMs = performance.now();
       owed = this.isHeard ? owed + (nowMs - lastMs) * this.rate / 1000 : 0;
       lastMs = nowMs;

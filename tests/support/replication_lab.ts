@@ -6,13 +6,15 @@ import { Cable } from "./cable.ts";
 import { eventually, pause } from "./eventually.ts";
 import { HeldPort } from "./held_port.ts";
 import { TestProgram } from "./program.ts";
-import { BusFeed } from "./replication_feed.ts";
+import { BusFeed, type FeedOptions } from "./replication_feed.ts";
 import { TcpProxy } from "./tcp_proxy.ts";
 
 /** How a lab is set up. */
 export interface LabOptions {
-  /** Messages a second on the bus; default 400. */
+  /** Messages a second on each bus; default 400. */
   rate?: number;
+  /** One for each bus; default one bus. */
+  feeds?: readonly FeedOptions[];
   /** Added to the boat's flags; may name files of the lab's folder. */
   boatFlags?: LabFlags;
   /** Added to the cloud's flags. */
@@ -68,7 +70,10 @@ type Side = "boat" | "cloud";
  * What was put on the bus is written down, so that nothing depends on what the programs say of themselves.
  */
 export class ReplicationLab implements AsyncDisposable {
+  /** That of the first bus. */
   readonly feed: BusFeed;
+  /** Those of all buses. */
+  readonly feeds: readonly BusFeed[];
   readonly proxy: TcpProxy;
   /** Undefined where none was asked for. */
   readonly cable: Cable | undefined;
@@ -84,8 +89,8 @@ export class ReplicationLab implements AsyncDisposable {
   readonly #programs: Partial<Record<Side, TestProgram>> = {};
   readonly #logs: Record<Side, string[]> = { boat: [], cloud: [] };
 
-  private constructor({ feed, proxy, cable, folder, flags, id, dataDirectory, urls, ports, ca }: {
-    feed: BusFeed;
+  private constructor({ feeds, proxy, cable, folder, flags, id, dataDirectory, urls, ports, ca }: {
+    feeds: readonly [BusFeed, ...BusFeed[]];
     proxy: TcpProxy;
     cable: Cable | undefined;
     folder: string;
@@ -96,7 +101,8 @@ export class ReplicationLab implements AsyncDisposable {
     ports: readonly HeldPort[];
     ca: string;
   }) {
-    this.feed = feed;
+    this.feed = feeds[0];
+    this.feeds = feeds;
     this.proxy = proxy;
     this.cable = cable;
     this.folder = folder;
@@ -128,10 +134,15 @@ export class ReplicationLab implements AsyncDisposable {
     };
     const flagsOf = (flags: LabFlags) => typeof flags === "function" ? flags(folder) : flags;
     const proxy = await TcpProxy.start(grpcPort, cable);
-    const feed = BusFeed.start(`${folder}/truth`);
+    const [first = {}, ...others] = options.feeds ?? [];
+    const feeds: [BusFeed, ...BusFeed[]] = [
+      BusFeed.start(`${folder}/truth`, first),
+      ...others.map((each, i) => BusFeed.start(`${folder}/truth-${i + 1}`, each)),
+    ];
     const flags = {
       boat: [
-        ...["-interface", feed.source, "-discovery=false", "-listen", `127.0.0.1:${httpPorts.boat}`],
+        ...feeds.flatMap(({ source }) => ["-interface", source]),
+        ...["-discovery=false", "-listen", `127.0.0.1:${httpPorts.boat}`],
         ...["-state-dir", `${folder}/state`, "-journal-dir", `${folder}/journal`],
         ...["-replication-target", `127.0.0.1:${proxy.port}`, "-replication-instance-id", id],
         ...["-replication-tls-cert", certificates.boat.certPath, "-replication-tls-key", certificates.boat.keyPath],
@@ -146,12 +157,12 @@ export class ReplicationLab implements AsyncDisposable {
       ],
     };
     const ca = await Deno.readTextFile(certificates.server.caPath);
-    const parts = { feed, proxy, cable, folder, flags, id, dataDirectory, urls, ports: Object.values(held), ca };
+    const parts = { feeds, proxy, cable, folder, flags, id, dataDirectory, urls, ports: Object.values(held), ca };
     const lab = new ReplicationLab(parts);
     try {
       await lab.begin("cloud");
       await lab.begin("boat");
-      feed.rate = rate;
+      for (const each of feeds) each.rate = rate;
       return lab;
     } catch (error) {
       await lab[Symbol.asyncDispose]();
@@ -174,7 +185,7 @@ export class ReplicationLab implements AsyncDisposable {
       if (isOver) throw new Error(`The ${side} has ended:\n${program.log}`);
       return await this.text(side, "/livez") !== undefined;
     });
-    if (side === "boat") await eventually("the boat on its bus", () => this.feed.isHeard);
+    if (side === "boat") await eventually("the boat on its bus", () => this.feeds.every(({ isHeard }) => isHeard));
   }
 
   /** Ends a side: as by a power cut, or in good order. Gives its exit code; undefined: it does not run. */
@@ -234,7 +245,7 @@ export class ReplicationLab implements AsyncDisposable {
 
   /** Lets the bus fall silent, and waits until the cloud has all that the boat has. */
   converged(): Promise<InstanceStatus> {
-    this.feed.rate = 0;
+    for (const each of this.feeds) each.rate = 0;
     let last = -1;
     return this.#until("Boat and cloud do not agree", ({ local_head_seq: head }, { connected, cursor, holes }) => {
       // Some frames may still be on their way to the boat.
@@ -273,13 +284,15 @@ export class ReplicationLab implements AsyncDisposable {
       }
     }
     const dirs = { boat: `${this.folder}/journal`, cloud: `${this.#dataDirectory}/${this.#id}` };
-    const report = await audit({ ...dirs, truth: this.feed.truthPath });
+    // The truth of one bus alone: frames of others would be strange to it.
+    const truth = this.feeds.length === 1 ? { truth: this.feed.truthPath } : {};
+    const report = await audit({ ...dirs, ...truth });
     return { ...report, text: formatReport(report) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const program of Object.values(this.#programs)) await program[Symbol.asyncDispose]();
-    await this.feed[Symbol.asyncDispose]();
+    for (const each of this.feeds) await each[Symbol.asyncDispose]();
     await this.proxy[Symbol.asyncDispose]();
     await this.cable?.[Symbol.asyncDispose]();
     this.#http.close();

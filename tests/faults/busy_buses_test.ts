@@ -1,0 +1,123 @@
+// Several busy buses at once, one of which stalls for three seconds, while the link to the cloud breaks.
+import assert from "node:assert/strict";
+import { silentLogger } from "../../src/base/mod.ts";
+import { newStoredFrame } from "../../src/frame/mod.ts";
+import { JournalIndex } from "../../src/journal/mod.ts";
+import { pause } from "../support/eventually.ts";
+import { environment, needs } from "../support/needs.ts";
+import { Random } from "../support/random.ts";
+import { ReplicationLab } from "../support/replication_lab.ts";
+
+const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"] });
+const IS_FULL = environment("VBG_TEST_FULL") !== undefined;
+const SECONDS = IS_FULL ? 60 : 5;
+const RATE = 1000;
+const STALL_MS = 3000;
+/** Small, so that a short run fills many. */
+const BLOCK_BYTES = IS_FULL ? 262_144 : 16_384;
+/** Bytes of a block that the trailer and the device table may take. */
+const BLOCK_OVERHEAD_BYTES = 1500;
+/** Bytes of a frame beside its payload: identifier, and a time of two bytes. */
+const FRAME_OVERHEAD_BYTES = 6;
+
+/** What a journal holds of each bus, and how it is packed. */
+interface Held {
+  /** By bus: the numbers of the feed, in the order in which they are held. */
+  numbers: number[][];
+  /** Frames with their number, time to the microsecond, bus and payload. */
+  frames: string[];
+  blocks: number;
+  payloadBytes: number;
+  fileBytes: number;
+}
+
+async function readHeld(directory: string, buses: number): Promise<Held> {
+  const index = await JournalIndex.open(directory, { log: silentLogger });
+  const held: Held = {
+    numbers: Array.from({ length: buses }, () => []),
+    frames: [],
+    blocks: 0,
+    payloadBytes: 0,
+    fileBytes: index.bytes,
+  };
+  const frame = newStoredFrame();
+  for await (const block of index.blocks({ fromSeq: 1 })) {
+    held.blocks++;
+    for (const cursor = block.frames(); cursor.next(frame);) {
+      const { seq, timeUs, bus, data, offset, length } = frame;
+      const payload = data.subarray(offset, offset + length);
+      held.numbers[bus]?.push(new DataView(data.buffer, data.byteOffset + offset).getUint32(0, true));
+      held.frames.push(`${seq} ${timeUs} ${bus} ${payload.toHex()}`);
+      held.payloadBytes += length;
+    }
+  }
+  return held;
+}
+
+/** Feeds all buses for a while and lets boat and cloud agree. Gives what both hold. */
+async function run(buses: number, { rate, hasStall }: { rate: number; hasStall: boolean }) {
+  const random = new Random(170 + buses);
+  const feeds = Array.from({ length: buses }, (_, i) => ({ name: `can${i}`, pieceMs: () => random.between(1, 7) }));
+  await using lab = await ReplicationLab.start({
+    feeds,
+    rate,
+    boatFlags: ["-journal-block-size", String(BLOCK_BYTES)],
+    // Nothing may be cut off for its rate: four full buses are more than one boat usually sends.
+    cloudFlags: ["-replication-rate-limit", "0", "-journal-block-size", String(BLOCK_BYTES)],
+  });
+  await lab.connected();
+  const stalled = lab.feeds.at(-1);
+  const started = performance.now();
+  if (hasStall && stalled) {
+    await pause(SECONDS * 200);
+    stalled.rate = 0;
+    lab.proxy.cut("rst");
+    await pause(STALL_MS);
+    await stalled.burst(RATE * STALL_MS / 1000);
+    stalled.rate = rate;
+  }
+  await pause(Math.max(0, SECONDS * 1000 - (performance.now() - started)));
+  await lab.converged();
+  const fed = lab.feeds.map(({ count }) => count);
+  const conflicts = /"conflict/i.test(lab.log("cloud")) || /conflict/i.test(lab.log("boat"));
+  const { text, isGood } = await lab.audit();
+  const boat = await readHeld(`${lab.folder}/journal`, buses);
+  const cloud = await readHeld(`${lab.folder}/cloud/boat-1`, buses);
+  return { fed, text, isGood, boat, cloud, conflicts };
+}
+
+/** Bytes in files for each frame. */
+function bytesPerFrame({ fileBytes, frames }: Held): number {
+  return fileBytes / frames.length;
+}
+
+for (const buses of [2, 3, 4]) {
+  Deno.test({
+    name: `${buses} buses with ${RATE} messages/s each, one stalled for 3 s, lose nothing and fill their blocks`,
+    ...PROCESSES,
+    fn: async () => {
+      const { fed, text, isGood, boat, cloud, conflicts } = await run(buses, { rate: RATE, hasStall: true });
+      for (const [bus, count] of fed.entries()) {
+        // Each frame once, in the order in which its bus had it.
+        const wanted = Array.from({ length: count }, (_, i) => i + 1);
+        for (const held of [boat, cloud]) {
+          assert.equal(held.numbers[bus]?.length, count, `can${bus}`);
+          assert.deepEqual(held.numbers[bus], wanted, `can${bus}`);
+        }
+      }
+      assert.ok(isGood, text);
+      assert.equal(conflicts, false);
+      // Number, time to the microsecond, bus and payload.
+      assert.deepEqual(cloud.frames, boat.frames);
+      const fullBlocks = (boat.payloadBytes + boat.frames.length * FRAME_OVERHEAD_BYTES) /
+        (BLOCK_BYTES - BLOCK_OVERHEAD_BYTES);
+      assert.ok(boat.blocks <= Math.ceil(1.3 * fullBlocks), `${boat.blocks} blocks, ${fullBlocks} full ones`);
+      const single = await run(1, { rate: buses * RATE, hasStall: false });
+      const ratio = bytesPerFrame(boat) / bytesPerFrame(single.boat);
+      if (IS_FULL) {
+        console.log({ buses, fed, blocks: boat.blocks, fullBlocks, ratio, single: single.boat.blocks }); // deno-lint-ignore no-console -- figures
+      }
+      assert.ok(ratio <= 1.3, `${ratio} of the bytes of one bus`);
+    },
+  });
+}
