@@ -153,7 +153,11 @@ export class JournalIndex {
       // Taken in one turn: each block is in one of the two or was there before.
       const unwritten = this.#unwritten();
       this.#readers.delete(news);
-      for (const located of this.#locateWritten(news)) yield* await this.#read(located, { reader, seen, range });
+      for (const located of this.#locateWritten(news)) {
+        // What is fetched meanwhile into a hole that was passed would come out of order: the next reader gets it.
+        if (seen.isPassed(located.file.header.epochWord, located.seq)) continue;
+        yield* await this.#read(located, { reader, seen, range });
+      }
       for (const bytes of unwritten) {
         await turn();
         const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });

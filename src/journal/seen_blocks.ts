@@ -15,6 +15,12 @@ export class SeenBlocks {
   readonly #byEpoch = new Map<number, SeqRange[]>();
   #last = { seq: NaN, timeUs: NaN, count: NaN };
 
+  /** Whether a higher number of the epoch was seen than the first of a block, and not the block itself. */
+  isPassed(epochWord: number, firstSeq: number): boolean {
+    const ranges = epochWord === 0 ? [] : this.#byEpoch.get(epochWord) ?? [];
+    return ranges.some(({ first }) => first > firstSeq) && !ranges.some((each) => holds(each, firstSeq));
+  }
+
   /** The parts of a block that were not seen before. */
   fresh(block: Block, epochWord: number): Block[] {
     const { baseSeq, baseTimeUs, frameCount } = block;
@@ -32,6 +38,10 @@ export class SeenBlocks {
     if (fresh.length === 1 && only?.first === whole.first && only.last === whole.last) return [block];
     return fresh.map(({ first, last }) => block.slice(first - baseSeq, last - baseSeq + 1));
   }
+}
+
+function holds({ first, last }: SeqRange, seq: number): boolean {
+  return first <= seq && seq <= last;
 }
 
 /** The parts of a range that none of the others (ordered, apart) covers. */

@@ -4,6 +4,7 @@ import { silentLogger } from "../../src/base/mod.ts";
 import { newStoredFrame } from "../../src/frame/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";
 import { pause } from "../support/eventually.ts";
+import { readJournal } from "../support/journal_run.ts";
 import { environment, needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
@@ -81,8 +82,12 @@ async function run(buses: number, { rate, hasStall }: { rate: number; hasStall: 
   const fed = lab.feeds.map(({ count }) => count);
   const conflicts = /"conflict/i.test(lab.log("cloud")) || /conflict/i.test(lab.log("boat"));
   const { text, isGood } = await lab.audit();
+  // Read without our code, too: as software does that knows the format alone.
+  const others = readJournal(`${lab.folder}/journal`).frames.length +
+    readJournal(`${lab.folder}/cloud/boat-1`).frames.length;
   const boat = await readHeld(`${lab.folder}/journal`, buses);
   const cloud = await readHeld(`${lab.folder}/cloud/boat-1`, buses);
+  assert.equal(others, boat.frames.length + cloud.frames.length);
   return { fed, text, isGood, boat, cloud, conflicts };
 }
 

@@ -64,3 +64,35 @@ Deno.test(
       assert.deepEqual(await framesIn(index, { fromUs: START_US }), wanted);
     }),
 );
+
+Deno.test(
+  "what is fetched into a hole that a reader has passed waits for the next reader",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const messages = (count: number) => Array.from({ length: count }, (_, ms) => message({ monoMs: ms }));
+      await using journal = await TestJournal.open(folder);
+      const { index } = journal;
+      for (const first of [1, 201]) {
+        journal.append(first, messages(100));
+        await journal.writer.rotate();
+      }
+      const seqs: number[] = [];
+      const frame = newStoredFrame();
+      for await (const block of index.blocks({ fromSeq: 1 })) {
+        for (const cursor = block.frames(); cursor.next(frame);) seqs.push(frame.seq);
+        if (seqs.at(-1) !== 300) continue;
+        await using fetched = await TestJournal.open(folder, {
+          prefix: "backfill",
+          onWritten: (written) => index.noteWritten(written),
+        });
+        fetched.append(101, messages(100));
+        await fetched.writer.rotate();
+      }
+      assert.deepEqual(
+        seqs,
+        [...Array(100).keys(), ...Array.from({ length: 100 }, (_, i) => i + 200)].map((i) => i + 1),
+      );
+      assert.equal((await framesIn(index, {})).length, 300);
+    }),
+);
