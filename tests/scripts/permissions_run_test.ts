@@ -74,17 +74,17 @@ Deno.test(
       await using store = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
         await request.arrayBuffer();
         seen.push(request.headers.get("authorization") ?? "");
-        return new Response(null, { status: 403 });
+        return new Response(null, { status: request.method === "PUT" ? 200 : 404 });
       });
       const key = '{"Version": 1, "AccessKeyId": "AKIATASK", "SecretAccessKey": "secret"}';
-      await Deno.mkdir(`${folder}/.aws`);
-      await Deno.writeTextFile(`${folder}/.aws/config`, `[default]\ncredential_process = echo '${key}'\n`);
+      await Deno.writeTextFile(`${folder}/config`, `[default]\ncredential_process = echo '${key}'\n`);
       const path = `${folder}/a.lpj`;
       await Deno.writeTextFile(path, "frames");
-      const env = { HOME: folder, AWS_REGION: "eu-west-1", AWS_ACCESS_KEY_ID: "" };
+      const env = { AWS_CONFIG_FILE: `${folder}/config`, AWS_REGION: "eu-west-1", AWS_ACCESS_KEY_ID: "" };
       const words = ["-bucket", "boats", "-endpoint", `http://127.0.0.1:${store.addr.port}`, "-path-style"];
       const input = `${JSON.stringify({ path, instance_id: "aurora" })}\n`;
-      const { out, err } = await vbg(["archive-s3", ...words, path], { env, input });
+      const { code, out, err } = await vbg(["archive-s3", ...words, path], { env, input });
+      assert.equal(code, 0, out + err);
       assert.match(seen[0] ?? "", /Credential=AKIATASK\//, out + err);
     }),
 );
