@@ -27,6 +27,10 @@ export class TestProgram implements AsyncDisposable {
     return new TestProgram(child, folder);
   }
 
+  get pid(): number {
+    return this.#child.pid;
+  }
+
   /** What the program has written on standard error so far. */
   get log(): string {
     return this.#log;
