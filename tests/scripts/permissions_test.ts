@@ -21,6 +21,20 @@ const TASKS: Record<string, keyof typeof PERMISSIONS> = {
   demo: "demo",
 };
 
+/** What Deno gives for a permission `sys`, by how the sources ask for it. */
+const SYSTEM_FIGURES: Record<string, RegExp> = {
+  cpus: /\bcpus\(/,
+  gid: /\bDeno\.gid\(/,
+  hostname: /\bhostname\(\)/,
+  loadavg: /\bloadavg\(/,
+  networkInterfaces: /\bnetworkInterfaces\(/,
+  osRelease: /\bosRelease\(/,
+  osUptime: /\bosUptime\(/,
+  statfs: /\bstatfs(Sync)?\(/,
+  systemMemoryInfo: /\bsystemMemoryInfo\(/,
+  uid: /\bDeno\.uid\(/,
+};
+
 /** The words of a command line that are about permissions. */
 function permissionsIn(words: readonly string[]): string[] {
   return words.filter((word) => /^(-[A-Z]|--(allow|deny|no-prompt|permission))/.test(word));
@@ -31,6 +45,12 @@ function startLine(script: string): string[] {
   return (script.split("\n").find((line) => line.startsWith("exec ")) ?? "").split(" ");
 }
 
+function sourcesBelow(folder: URL): URL[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
+    isDirectory ? sourcesBelow(new URL(`${name}/`, folder)) : name.endsWith(".ts") ? [new URL(name, folder)] : []
+  );
+}
+
 Deno.test("only the boat server has all permissions, and no other program has FFI", READ, () => {
   for (const [name, flags] of Object.entries(PERMISSIONS)) {
     if (name === "boat") continue;
@@ -38,6 +58,25 @@ Deno.test("only the boat server has all permissions, and no other program has FF
     for (const flag of flags) assert.match(flag, /^--(no-prompt|allow-(read|write|net|env|run|sys=[\w,]+))$/, name);
   }
 });
+
+Deno.test(
+  "every figure of the system that the sources ask Deno for is permitted to a program, and no other",
+  READ,
+  async () => {
+    const { boat: _, ...named } = PERMISSIONS;
+    const permitted = new Set(
+      Object.values(named).flat().flatMap((flag) => flag.match(/^--allow-sys=(.*)/)?.[1]?.split(",") ?? []),
+    );
+    const asked = new Set<string>();
+    for (const folder of ["src", "cli"]) {
+      for (const path of sourcesBelow(new URL(`../../${folder}/`, import.meta.url))) {
+        const text = await Deno.readTextFile(path);
+        for (const [name, use] of Object.entries(SYSTEM_FIGURES)) if (use.test(text)) asked.add(name);
+      }
+    }
+    assert.deepEqual([...asked].sort(), [...permitted].sort());
+  },
+);
 
 Deno.test("every task that runs a program has that program's permissions", READ, () => {
   const tasks = programTasks();
