@@ -55,6 +55,7 @@ export const alertOptions: Options<AlertOptionSettings> = {
   }),
   alertTimeoutMs: duration({
     name: "alert-timeout",
+    beyond: "The attempt has failed; the alert is sent again later.",
     key: "alert.timeout",
     default: 10_000,
     minMs: 1,
@@ -65,6 +66,7 @@ export const alertOptions: Options<AlertOptionSettings> = {
   }),
   alertMaxAgeMs: duration({
     name: "alert-max-age",
+    beyond: "The alert is given up and counted; the next one says how many were.",
     key: "alert.max-age",
     default: DAY_MS,
     minMs: 1,
@@ -73,6 +75,7 @@ export const alertOptions: Options<AlertOptionSettings> = {
   }),
   alertQueueSize: integer({
     name: "alert-queue-size",
+    beyond: "The oldest alert of the same subject is given up, else the oldest; the next one says how many were.",
     key: "alert.queue-size",
     default: 256,
     min: 2,

@@ -19,16 +19,18 @@ import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings, listenAdd
 import { retentionOf } from "./journal_options.ts";
 import { mqttOf } from "./mqtt_options.ts";
 import { replicationLimitsOf, replicationOf } from "./replication_options.ts";
-import { type Program, type Running, serve } from "./program.ts";
+import { PERMISSIONS } from "./permissions.ts";
+import { type Running, serve, type ServerProgram } from "./program.ts";
 import { startAdvised } from "./start_advice.ts";
 import { openStateDir } from "./state_dir.ts";
 import { urlOf } from "./url_of.ts";
 import { virtualDeviceOf } from "./virtual_device_options.ts";
 
 /** The boat server's name, words and settings. */
-export const boatProgram: Program<BoatSettings> = {
+export const boatProgram: ServerProgram<BoatSettings> = {
   name: "vbg-boat",
   version: VERSION,
+  permissions: PERMISSIONS.boat,
   summary: "reads the NMEA 2000 buses of a boat and serves them over HTTP",
   options: boatOptions,
   checks: boatChecks,

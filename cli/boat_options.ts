@@ -128,6 +128,7 @@ const busOptions: Options<
   }),
   deviceIdleTimeoutMs: duration({
     name: "device-idle-timeout",
+    beyond: "The device and its values leave the tables until it is received again.",
     key: "device.idle-timeout",
     default: BOAT_DEFAULTS.deviceIdleTimeoutMs,
     help: "A device silent for longer is forgotten. 0: never.",

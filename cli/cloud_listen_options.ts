@@ -100,6 +100,7 @@ export const cloudListenOptions: Options<CloudListenSettings> = {
   }),
   maxHandshakes: integer({
     name: "max-handshakes",
+    beyond: "The oldest of them is closed.",
     default: CLOUD_DEFAULTS.maxHandshakes,
     min: 1,
     max: 1_000_000,
@@ -108,6 +109,7 @@ export const cloudListenOptions: Options<CloudListenSettings> = {
   }),
   handshakeTimeoutMs: duration({
     name: "handshake-timeout",
+    beyond: "The connection is closed.",
     default: CLOUD_DEFAULTS.handshakeTimeoutMs,
     minMs: 100,
     maxMs: 3_600_000,

@@ -115,6 +115,7 @@ const memoryOptions: Options<
 > = {
   brokerIdleTimeoutMs: duration({
     name: "broker-idle-timeout",
+    beyond: "The boat leaves memory; the next request or connection loads it from its files.",
     key: "broker.idle-timeout",
     default: 5 * 60_000,
     minMs: 1000,
@@ -153,6 +154,7 @@ const memoryOptions: Options<
   }),
   deviceIdleTimeoutMs: duration({
     name: "device-idle-timeout",
+    beyond: "The device and its values leave the tables until it is received again.",
     key: "device.idle-timeout",
     default: BOAT_DEFAULTS.deviceIdleTimeoutMs,
     help: "A device is forgotten when it says nothing for longer while its boat goes on sending. 0: never.",

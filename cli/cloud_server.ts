@@ -16,12 +16,14 @@ import {
 import { CLOUD_CONFIG_NAME, cloudChecks, cloudLateChecks, cloudOptions, type CloudSettings } from "./cloud_options.ts";
 import type { CommandFile } from "./dispatch.ts";
 import { retentionOf } from "./journal_options.ts";
-import { type Program, type Running, serve } from "./program.ts";
+import { PERMISSIONS } from "./permissions.ts";
+import { type Running, serve, type ServerProgram } from "./program.ts";
 import { urlOf } from "./url_of.ts";
 
-const serverProgram: Program<CloudSettings> = {
+const serverProgram: ServerProgram<CloudSettings> = {
   name: "vbg-cloud",
   version: VERSION,
+  permissions: PERMISSIONS.cloud,
   summary: "serves boats that replicate to it, and everybody who asks for what they have sent",
   options: cloudOptions,
   checks: cloudChecks,

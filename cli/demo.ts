@@ -10,7 +10,8 @@ import { DEMO_STATE, runBoat } from "./boat.ts";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./boat_options.ts";
 import { integer } from "./option_types.ts";
 import type { Check } from "./options.ts";
-import { type Program, type Running, serve } from "./program.ts";
+import { PERMISSIONS } from "./permissions.ts";
+import { type Running, serve, type ServerProgram } from "./program.ts";
 import { urlOf } from "./url_of.ts";
 
 /** Settings of the demo: the boat's, and where its cloud is. */
@@ -29,9 +30,10 @@ const BROUGHT = [
   "replicationTlsCa",
 ] as const;
 
-const demoProgram: Program<DemoSettings> = {
+const demoProgram: ServerProgram<DemoSettings> = {
   name: "vbg-demo",
   version: VERSION,
+  permissions: PERMISSIONS.demo,
   summary: "runs a simulated boat, its boat server and a cloud that it replicates to; takes the boat server's flags",
   options: {
     ...boatOptions,

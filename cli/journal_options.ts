@@ -95,6 +95,7 @@ export const journalOptions: Options<JournalSettings> = {
   }),
   journalBacklogBytes: size({
     name: "journal-backlog-size",
+    beyond: "Frames are not recorded; the journal notes the gap, and vbg_journal_lost_frames_total counts them.",
     key: "journal.backlog-size",
     default: 32 * 1024 * 1024,
     minBytes: 1024 * 1024,
@@ -113,6 +114,7 @@ export const journalOptions: Options<JournalSettings> = {
   }),
   retentionMaxAgeMs: duration({
     name: "journal-retention-max-age",
+    beyond: "The file is deleted.",
     key: "journal.retention.max-age",
     default: 0,
     help: "Files that began longer ago are deleted. 0: whatever their age, they stay.",
@@ -127,6 +129,7 @@ export const journalOptions: Options<JournalSettings> = {
   }),
   retentionMaxBytes: size({
     name: "journal-retention-max-size",
+    beyond: "The oldest files are deleted, or recording pauses: see -journal-retention-overflow-policy.",
     key: "journal.retention.max-size",
     default: 0,
     help: "Bytes that all files may have together; the oldest are deleted. 0: as many as there are.",
@@ -166,6 +169,7 @@ export const journalOptions: Options<JournalSettings> = {
   }),
   maxHistory: integer({
     name: "history-max-limit",
+    beyond: "400 naming the parameter.",
     key: "history.max-limit",
     default: 1_000_000,
     min: 1,

@@ -158,6 +158,7 @@ export const mqttOptions: Options<MqttOptionSettings> = {
   }),
   mqttBufferFrames: powerOfTwo({
     name: "mqtt-buffer",
+    beyond: "The newest frames are dropped, counted in vbg_mqtt_dropped_total and reported under PREFIX/dropped.",
     key: "mqtt.buffer",
     default: 128,
     min: 1,

@@ -16,16 +16,18 @@ export interface TracedCommand {
  * when it is on already.
  */
 export function tracedCommand(
-  { endpoint, sampleRatio, serviceName, environment }: {
+  { endpoint, sampleRatio, serviceName, permissions, environment }: {
     endpoint: string;
     /** Part of all traces that are told, 0 to 1. */
     sampleRatio: number;
     serviceName: string;
+    /** Deno's flags for them, of this program. */
+    permissions: readonly string[];
     environment: Environment;
   },
 ): TracedCommand | undefined {
   if (environment[TRACING_VARIABLE] === "true") return undefined;
-  const program = Deno.build.standalone ? [] : ["run", "-A", Deno.mainModule];
+  const program = Deno.build.standalone ? [] : ["run", ...permissions, Deno.mainModule];
   return {
     path: Deno.execPath(),
     args: [...program, ...Deno.args],

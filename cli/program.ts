@@ -15,6 +15,12 @@ export interface Program<S extends AnySettings> extends SettingsSubject<S>, Help
   version: string;
 }
 
+/** A program that runs until it is told to stop. */
+export interface ServerProgram<S extends RunningSettings> extends Program<S> {
+  /** Deno's permission flags that it runs with; see permissions.ts. */
+  permissions: readonly string[];
+}
+
 type AnySettings = ProgramSettings & Partial<FileSettings>;
 /** Settings of a program that runs until it is told to stop. */
 type RunningSettings = AnySettings & RunSettings;
@@ -171,7 +177,7 @@ export function stoppedBy({ stopping }: Surroundings): AbortSignal {
  * @param start starts everything; what it throws is one line on standard error and exit code 1
  */
 export async function serve<S extends RunningSettings>(
-  program: Program<S>,
+  program: ServerProgram<S>,
   start: (settings: S, parts: Starting) => Promise<Running<S>>,
   around: Surroundings = processSurroundings(),
 ): Promise<number> {
@@ -180,8 +186,9 @@ export async function serve<S extends RunningSettings>(
   const { settings } = prepared;
   const { otelEndpoint: endpoint, otelSampleRatio: sampleRatio } = settings;
   if (endpoint !== undefined) {
+    const { name: serviceName, permissions } = program;
     const { environment } = around;
-    const again = tracedCommand({ endpoint, sampleRatio, serviceName: program.name, environment });
+    const again = tracedCommand({ endpoint, sampleRatio, serviceName, permissions, environment });
     if (again !== undefined) return await runInstead(again);
   }
   const log = new Logger({ level: settings.logLevel, format: settings.logFormat });

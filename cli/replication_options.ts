@@ -114,6 +114,7 @@ export const replicationOptions: Options<ReplicationSettings> = {
   ...targetOptions,
   replicationMaxLiveLag: integer({
     name: "replication-max-live-lag",
+    beyond: "The boat connects again and continues with the newest frame; the rest comes by backfill.",
     key: "replication.max-live-lag",
     default: DEFAULTS.maxLiveLagFrames,
     max: MAX_FRAMES,

@@ -57,6 +57,7 @@ export const sendOptions: Options<SendOptionSettings> = {
   }),
   sendRateLimit: number({
     name: "send-rate-limit",
+    beyond: "429 with Retry-After, and a line of the audit log; nothing is queued.",
     key: "send.rate-limit",
     default: 0,
     max: 100_000,
@@ -66,6 +67,7 @@ export const sendOptions: Options<SendOptionSettings> = {
   }),
   sendRateBurst: integer({
     name: "send-rate-burst",
+    beyond: "429; a list of more messages than this is never accepted.",
     key: "send.rate-burst",
     default: 10,
     min: 1,
@@ -76,6 +78,7 @@ export const sendOptions: Options<SendOptionSettings> = {
   }),
   queryMaxTimeoutMs: duration({
     name: "query-max-timeout",
+    beyond: "400 naming the field.",
     default: 60_000,
     minMs: 1,
     help: "Longest time that a query may ask to wait.",
@@ -84,6 +87,7 @@ export const sendOptions: Options<SendOptionSettings> = {
   }),
   maxQueries: integer({
     name: "max-queries",
+    beyond: "503 with Retry-After, and a line of the audit log.",
     default: 64,
     min: 1,
     max: 10_000,
@@ -93,6 +97,7 @@ export const sendOptions: Options<SendOptionSettings> = {
   }),
   sendQueueMessages: integer({
     name: "send-queue-size",
+    beyond: "503; nothing of the request is queued.",
     default: 64,
     min: 1,
     max: 65_536,
@@ -101,6 +106,8 @@ export const sendOptions: Options<SendOptionSettings> = {
   }),
   sendFramesPerSecond: integer({
     name: "send-frame-rate",
+    beyond:
+      "Messages wait in the queue; one that waits for more than 10 s is given up and counted in vbg_transmit_failed_total.",
     default: 400,
     min: 1,
     max: 10_000,

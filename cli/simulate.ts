@@ -15,15 +15,25 @@ import {
 } from "@vessel/gateway";
 import { listenAddress } from "./boat_options.ts";
 import { formatReport } from "./convert_report.ts";
-import { EXIT, type Program, type Running, serve, SettingsError, type Starting, type Surroundings } from "./program.ts";
+import { PERMISSIONS } from "./permissions.ts";
+import {
+  EXIT,
+  type Running,
+  serve,
+  type ServerProgram,
+  SettingsError,
+  type Starting,
+  type Surroundings,
+} from "./program.ts";
 import { simulateChecks, simulateOptions, type SimulateSettings } from "./simulate_options.ts";
 import { startAdvised } from "./start_advice.ts";
 import { urlOf } from "./url_of.ts";
 
 /** The command's name, words and settings. */
-export const program: Program<SimulateSettings> = {
+export const program: ServerProgram<SimulateSettings> = {
   name: "vbg simulate",
   version: VERSION,
+  permissions: PERMISSIONS.vbg,
   summary: "plays a recording through the server of a boat; nothing can be sent",
   options: simulateOptions,
   checks: simulateChecks,

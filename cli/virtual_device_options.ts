@@ -109,6 +109,7 @@ export const virtualDeviceOptions: Options<VirtualDeviceOptionSettings> = {
   }),
   virtualDeviceAnswerRate: integer({
     name: "virtual-device-answer-rate",
+    beyond: "The request is not answered.",
     key: "virtual-device.answer-rate",
     default: VIRTUAL_DEVICE_DEFAULTS.answerFramesPerSecond,
     max: 10_000,
@@ -117,6 +118,7 @@ export const virtualDeviceOptions: Options<VirtualDeviceOptionSettings> = {
   }),
   virtualDeviceMaxInbound: integer({
     name: "virtual-device-max-inbound",
+    beyond: "A further node is refused with an abort (busy) and can try again.",
     key: "virtual-device.max-inbound",
     default: VIRTUAL_DEVICE_DEFAULTS.maxInboundSessions,
     min: 1,

@@ -36,7 +36,14 @@ export function programsFor(target: string): HandedOut[] {
 /** Command line of `deno` that compiles a program for a system. */
 export function compileArgs(program: HandedOut, { target, path }: { target: string; path: string }): string[] {
   const included = INCLUDED.flatMap((file) => ["--include", file]);
-  const flags = ["-A", "--quiet", "--no-check", "--frozen", "--exclude-unused-npm", ...program.runtimeFlags];
+  const flags = [
+    ...program.permissions,
+    "--quiet",
+    "--no-check",
+    "--frozen",
+    "--exclude-unused-npm",
+    ...program.runtimeFlags,
+  ];
   return ["compile", ...flags, ...included, "--target", target, "--output", path, `cli/${program.file}`];
 }
 

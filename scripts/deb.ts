@@ -10,9 +10,10 @@ import { cp } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { PERMISSIONS } from "../cli/permissions.ts";
 import { VERSION } from "../src/version.ts";
 import { writeManPages } from "./man.ts";
-import { PROGRAMS } from "./programs.ts";
+import { type HandedOut, PROGRAMS } from "./programs.ts";
 import { runProgram } from "./run_program.ts";
 import { runScript, scriptWords } from "./script.ts";
 
@@ -90,14 +91,20 @@ async function addPrograms(lib: string): Promise<void> {
 }
 
 async function addLaunchers(folder: string): Promise<void> {
-  const launcher = await Deno.readTextFile(`${RECIPES}/launcher`);
   await Deno.mkdir(folder, { recursive: true });
-  for (const { name, file, runtimeFlags } of PROGRAMS) {
-    const text = launcher.replace("@FLAGS@", runtimeFlags.map((flag) => `${flag} `).join("")).replace("@PROGRAM@", file)
-      .replace("@DENO_VERSION@", Deno.version.deno);
-    await Deno.writeTextFile(`${folder}/${name}`, text);
-    await Deno.chmod(`${folder}/${name}`, 0o755);
+  for (const program of PROGRAMS) {
+    const path = `${folder}/${program.name}`;
+    await Deno.writeTextFile(path, await launcherText(program));
+    await Deno.chmod(path, 0o755);
   }
+}
+
+/** The script that starts a program of the package. */
+export async function launcherText({ file, permissions, runtimeFlags }: HandedOut): Promise<string> {
+  const launcher = await Deno.readTextFile(`${RECIPES}/launcher`);
+  return launcher.replace("@PERMISSIONS@", permissions.join(" "))
+    .replace("@FLAGS@", runtimeFlags.map((flag) => `${flag} `).join("")).replace("@PROGRAM@", file)
+    .replace("@DENO_VERSION@", Deno.version.deno);
 }
 
 /** The manual pages, packed as Debian has them. */
@@ -113,7 +120,7 @@ async function addManual(folder: string): Promise<void> {
 /** Completion for the shells, where they look for it by the name of what is completed. */
 async function addCompletion(share: string): Promise<void> {
   const print = (shell: string) =>
-    runProgram(Deno.execPath(), ["run", "-A", "--no-check", `${ROOT}cli/vbg.ts`, "completion", shell]);
+    runProgram(Deno.execPath(), ["run", ...PERMISSIONS.vbg, "--no-check", `${ROOT}cli/vbg.ts`, "completion", shell]);
   const [bash, zsh, fish] = [await print("bash"), await print("zsh"), await print("fish")];
   const files: [path: string, text: string][] = PROGRAMS.flatMap(({ name }) => [
     [`bash-completion/completions/${name}`, bash],

@@ -1,19 +1,10 @@
 import { boatOptions } from "../cli/boat_options.ts";
 import { cloudOptions } from "../cli/cloud_options.ts";
 import type { Option } from "../cli/options.ts";
+import { FIXED_LIMITS } from "./fixed_limits.ts";
 
 /** What the page shows of an option. */
 type LimitRow = Pick<Option<unknown>, "name" | "keys" | "help" | "defaultText" | "beyond">;
-
-/** A limit that no setting changes. */
-interface FixedLimit {
-  what: string;
-  limit: string;
-  beyond: string;
-}
-
-/** Limits of both servers that are constants. */
-const FIXED: readonly FixedLimit[] = [];
 
 function row(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
@@ -29,7 +20,7 @@ function settingsTable(options: readonly LimitRow[]): string {
 }
 
 function fixedTable(): string {
-  const rows = FIXED.map(({ what, limit, beyond }) => row([what, limit, beyond]));
+  const rows = FIXED_LIMITS.map(({ what, limit, beyond }) => row([what, limit, beyond]));
   return ["| What | Limit | Beyond it |", "|---|---|---|", ...rows].join("\n");
 }
 
@@ -38,7 +29,7 @@ export function limitsPage(): string {
   return [
     "<!-- Printed by scripts/docs.ts from the options tables. Do not edit. -->",
     "# Limits",
-    "Every limit of the servers: its flag and configuration key, its default, and what happens beyond it. Reaching a limit never ends a server and never affects recording.",
+    "Every limit of the servers: its flag and configuration key, its default, and what happens beyond it. Reaching a limit never ends a server. Only the limits of the journal affect recording, and the journal notes what is missing.",
     "## vbg-boat",
     settingsTable(Object.values(boatOptions)),
     "## vbg-cloud",

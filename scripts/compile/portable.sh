@@ -63,5 +63,5 @@ fi
 
 # Keeps the runtime's compiled code beside the program.
 export DENO_DIR="${DENO_DIR:-$cache/deno}" DENO_NO_UPDATE_CHECK=1
-exec "$cache/$payload/deno" run -A --quiet --no-config --no-lock --no-remote --no-npm --no-check @FLAGS@"$cache/$payload/bundle/cli/@MAIN@" "$@"
+exec "$cache/$payload/deno" run @PERMISSIONS@ --quiet --no-config --no-lock --no-remote --no-npm --no-check @FLAGS@"$cache/$payload/bundle/cli/@MAIN@" "$@"
 # The rest of this file is the packed program.

@@ -71,6 +71,7 @@ async function makeStub(
     TARGET: target,
     PAYLOAD: payload,
     MAIN: `${basename(program.file, ".ts")}.js`,
+    PERMISSIONS: program.permissions.join(" "),
     FLAGS: flags,
   };
   const text = (await Deno.readTextFile(STUB)).replace(/@([A-Z]+)@/g, (mark, word: string) => words[word] ?? mark);

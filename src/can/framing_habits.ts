@@ -3,7 +3,7 @@ import { REORDER_MS } from "./counter_periods.ts";
 import { FAST_FIRST_BYTES } from "./fast_packet.ts";
 
 /** Streams whose habit is remembered for one bus; beyond that the one known longest is forgotten. */
-const MAX_STREAMS = 1024;
+export const MAX_STREAMS = 1024;
 
 /** What is known of a stream: it sends plain frames, of which one lately looked like a first fragment; or fast packets. */
 type Habit = { type: "plain"; head: number; monoMs: number } | { type: "fast" };

@@ -10,9 +10,9 @@ import {
 import type { AssemblerDrops } from "./assembler_drops.ts";
 
 /** Longest wait for the next packet of a broadcast (T1, ISO 11783-3 §5.13.3). */
-const BROADCAST_TIMEOUT_MS = 750;
+export const BROADCAST_TIMEOUT_MS = 750;
 /** Longest wait within an addressed session, where the receiver may hold the sender (T2, T3). */
-const ADDRESSED_TIMEOUT_MS = 1250;
+export const ADDRESSED_TIMEOUT_MS = 1250;
 /** Payload bytes of one data packet. */
 export const PACKET_BYTES = 7;
 

@@ -31,9 +31,9 @@ export interface BackfillSessionOptions {
 /** While blocks come one after the other, the boat hears of them at least so often. */
 const ANSWER_EVERY_MS = 250;
 /** Bytes of unpacked blocks that wait to be written; then the boat has to wait. */
-const MAX_WAITING_BYTES = 8 * 1024 * 1024;
+export const MAX_WAITING_BYTES: number = 8 * 1024 * 1024;
 /** Blocks of which the boat does not want to hear that they were not taken; then it has to wait. */
-const MAX_REJECTED = 256;
+export const MAX_REJECTED = 256;
 /** One line in the log tells of all that were not taken for so long. */
 const TELL_EVERY_MS = 1000;
 const NO_ROOM = "There are too many holes: those that are told come first";

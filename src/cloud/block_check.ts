@@ -40,7 +40,7 @@ export interface CheckedBlock {
 export type BlockVerdict = ({ ok: true } & CheckedBlock) | { ok: false; reason: string };
 
 /** Older readers pass over what lies in more bytes than twice the block's. */
-const MAX_PACKED_RATIO = 2;
+export const MAX_PACKED_RATIO = 2;
 
 /** What is wrong with a block, in words for the boat's people. */
 class Refusal extends Error {}

@@ -54,7 +54,7 @@ export interface PeerCertificate {
 }
 
 /** Certificates that a peer's chain may have; more are not looked at. */
-const MAX_CHAIN_LENGTH = 5;
+export const MAX_CHAIN_LENGTH = 5;
 /** RFC 5280 §4.2.1.12. */
 const ANY_USAGE = "2.5.29.37.0";
 /** Extensions whose meaning is respected here: key usage, alternative names, basic constraints, extended key usage. */

@@ -12,7 +12,7 @@ export interface InstanceSession {
 export type SessionKind = "live" | "backfill";
 
 /** Connections of one boat whose handshake is remembered: it has one, and perhaps a few that nobody has noticed to be cut. */
-const MAX_GREETED = 16;
+export const MAX_GREETED = 16;
 
 /** The streams of a boat: who may open one, and which have to go. */
 export class InstanceSessions {

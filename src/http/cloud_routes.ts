@@ -32,7 +32,7 @@ export interface CloudApi {
 
 const DEFAULT_EVENTS = 100;
 /** What is kept of each boat. */
-const MAX_EVENTS = 1024;
+export const MAX_EVENTS = 1024;
 
 const idPart = z.object({
   id: z.string().openapi({ description: "Id of the boat", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" }),

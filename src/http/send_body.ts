@@ -8,7 +8,7 @@ import { ApiError } from "./reply.ts";
 /** Priority of a message when nothing else is said. */
 const DEFAULT_PRIORITY = 6;
 /** Messages in one request. */
-const MAX_MESSAGES = 64;
+export const MAX_MESSAGES = 64;
 const DEFAULT_QUERY_MS = 2000;
 /** They carry parts of other messages, past every rule about these. */
 const TRANSPORT_PGNS: readonly number[] = [PGN.transportControl, PGN.transportData];

@@ -14,7 +14,7 @@ const MAX_TICK_MS = 8;
 /** How often clients are looked at for silence and for drops to tell. */
 const HOUSEKEEPING_MS = 1000;
 /** Frames that may wait for a tick; more than a full bus brings in eight seconds. A power of two. */
-const WAITING_FRAMES = 16_384;
+export const WAITING_FRAMES = 16_384;
 /** Most frames in one write. */
 const BATCH_FRAMES = 512;
 /** Most writes to one client in a row: a burst must not hold the event loop. */

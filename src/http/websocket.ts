@@ -6,7 +6,7 @@ import { ApiError } from "./reply.ts";
 import type { StreamClient } from "./stream_hub.ts";
 
 /** A message longer than this closes the connection. */
-const MAX_INBOUND_BYTES = 64 * 1024;
+export const MAX_INBOUND_BYTES: number = 64 * 1024;
 /** The one version of the protocol (RFC 6455 §4.1). */
 const WEBSOCKET_VERSION = "13";
 /** Close code "message too big" (RFC 6455 §7.4.1). */

@@ -21,7 +21,7 @@ const OFFSET_BYTES = 8;
 const MAX_INDEX_BLOCKS = 262_144;
 
 /** Largest dictionary that is read; peers write up to 8192 bytes, zstd's own tool up to 112,640. */
-const MAX_DICTIONARY_BYTES = 1024 * 1024;
+export const MAX_DICTIONARY_BYTES: number = 1024 * 1024;
 
 /** What a file says of all its blocks. */
 export interface FileHeader {

@@ -27,9 +27,9 @@ const FIRST_ASK_MS = 250;
 /** Waits between tries: 2 s, 4 s … 5 min. */
 const RETRY: BackoffOptions = { firstMs: 2000, capMs: 5 * 60_000 };
 /** Tries before an address that never answers is left in peace, until it has been away for a while or its bus comes up. */
-const MAX_ATTEMPTS = 8;
+export const MAX_ATTEMPTS = 8;
 /** Most requests a second on one bus, and how many may leave at once: identity is never worth a flooded bus. */
-const REQUESTS_PER_SECOND = 10;
+export const REQUESTS_PER_SECOND = 10;
 const REQUEST_BURST = 5;
 
 /** What one address was asked, and how often. Outlives the address for a while, so that coming and going resets nothing. */

@@ -33,7 +33,7 @@ const LISTEN_MS = 400;
 const RETRY_MS = 1000;
 /** Claims in a fight over an address: so many at once and then a second, whatever the others do. */
 const CLAIM_BURST = 20;
-const CLAIMS_PER_SECOND = 5;
+export const CLAIMS_PER_SECOND = 5;
 /** An address that is silent for so long is free again; devices send a heartbeat a minute. */
 const ADDRESS_SILENT_MS = 5 * 60_000;
 /** How often silent addresses are looked for. */

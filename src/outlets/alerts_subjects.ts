@@ -4,7 +4,7 @@ import type { AlertDraft, AlertWords } from "./alerts_types.ts";
 export const WELL = "ok";
 
 /** Subjects that are remembered; beyond that the oldest is forgotten, and its recovery is not told. */
-const MAX_SUBJECTS = 1024;
+export const MAX_SUBJECTS = 1024;
 
 /** How a subject is: a change of the key is worth an alert, other words are not. */
 export interface Condition {

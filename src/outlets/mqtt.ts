@@ -51,14 +51,14 @@ export interface MqttCounters {
 }
 
 /** Most messages on their way that are not acknowledged. */
-const WINDOW_MESSAGES = 16;
+export const WINDOW_MESSAGES = 16;
 /** Frames wait this long for company. */
 const TICK_MS = 4;
 /** How often unacknowledged messages are confirmed, and values published for Home Assistant. */
 const ROUND_MS = 1000;
 const KEEPALIVE_S = 15;
 const CONNECT_TIMEOUT_MS = 10_000;
-const ACK_TIMEOUT_MS = 30_000;
+export const ACK_TIMEOUT_MS = 30_000;
 /** At a stop: what waits may still leave for so long, */
 const LAST_FRAMES_MS = 1500;
 /** and then the goodbye. */

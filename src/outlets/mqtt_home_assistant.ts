@@ -24,7 +24,7 @@ export interface MqttHomeAssistantOptions {
 /** Where Home Assistant looks for descriptions. */
 const DISCOVERY_PREFIX = "homeassistant";
 /** Most things described: a broken device must not fill a house. */
-const MAX_ENTITIES = 200;
+export const MAX_ENTITIES = 200;
 /** When a device has said nothing for so long, another one's value may be taken. */
 const PATIENCE_MS = 10_000;
 /** When nothing came for so long, Home Assistant shows that there is no value. */

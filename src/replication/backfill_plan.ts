@@ -8,7 +8,7 @@ export const LOST_PRUNED = "deleted on the boat";
 export const LOST_UNRECORDED = "not recorded on the boat";
 
 /** Blocks under way that the cloud has not answered; default. */
-const MAX_UNANSWERED_BLOCKS = 256;
+export const MAX_UNANSWERED_BLOCKS = 256;
 
 /** What a plan is made of. */
 export interface BackfillPlanOptions<B extends BlockSpan> {

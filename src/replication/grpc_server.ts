@@ -66,7 +66,7 @@ export interface ReplicationServerOptions {
 /** A boat that has gone without a word is noticed within 40 s; while it lives, its own traffic says so. */
 export const SERVER_KEEPALIVE: Keepalive = { timeMs: 30_000, timeoutMs: 10_000 };
 /** A boat needs three calls at a time. */
-const MAX_CALLS_PER_CONNECTION = 16;
+export const MAX_CALLS_PER_CONNECTION = 16;
 
 const LIVE = { incoming: liveUpstreamCodec, outgoing: liveStatusCodec };
 const BACKFILL = { incoming: backfillUpstreamCodec, outgoing: backfillStatusCodec };

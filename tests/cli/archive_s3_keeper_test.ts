@@ -6,18 +6,18 @@ import { inFolder } from "../support/folder.ts";
 import { START_US } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
 import { BUCKET, S3_ENVIRONMENT, S3Server } from "../support/s3_server.ts";
+import { taskArgs } from "../support/task.ts";
 
 const PERMISSIONS = ["env", "net", "read", "run", "sys", "write"] as const;
 const STORE = needs({ permissions: [...PERMISSIONS], programs: ["sh", "s3rver"] });
 const PROCESS = needs({ permissions: [...PERMISSIONS], programs: ["sh"] });
-const VBG = new URL("../../cli/vbg.ts", import.meta.url).pathname;
 
 /** Writes an archive command as the documentation has it: a script that adds the settings. */
 async function writeCommand(folder: string, endpoint: string): Promise<string> {
   const command = `${folder}/archive`;
-  const settings = `-bucket ${BUCKET} -endpoint ${endpoint}`;
+  const words = taskArgs("cli", "archive-s3", "-bucket", BUCKET, "-endpoint", endpoint).map((word) => `"${word}"`);
   const variables = Object.entries(S3_ENVIRONMENT).map(([name, value]) => `export ${name}=${value}\n`).join("");
-  const script = `#!/bin/sh\n${variables}exec ${Deno.execPath()} run -A "${VBG}" archive-s3 ${settings} "$@"\n`;
+  const script = `#!/bin/sh\n${variables}exec ${Deno.execPath()} ${words.join(" ")} "$@"\n`;
   await Deno.writeTextFile(command, script, { mode: 0o755 });
   return command;
 }

@@ -9,6 +9,7 @@ import { inFolder } from "../support/folder.ts";
 import { appendRange, EPOCH, frameOf, journalFiles, makeWriter } from "../support/journal_run.ts";
 import { START_US } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
+import { taskArgs } from "../support/task.ts";
 
 const DISK = needs({ permissions: ["read", "write"] });
 const PROCESSES = needs({ permissions: ["read", "write", "run"] });
@@ -218,10 +219,7 @@ Deno.test(
       await write(boat, [[1, 100]]);
       await write(cloud, [[1, 100]]);
       const run = async (...args: string[]) => {
-        const script = new URL("../../cli/vbg.ts", import.meta.url).pathname;
-        const command = new Deno.Command(Deno.execPath(), {
-          args: ["run", "-A", "--no-check", script, "audit", ...args],
-        });
+        const command = new Deno.Command(Deno.execPath(), { args: taskArgs("cli", "audit", ...args) });
         const { code, stdout, stderr } = await command.output();
         return { code, text: new TextDecoder().decode(code === 2 ? stderr : stdout) };
       };

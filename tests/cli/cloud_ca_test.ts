@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import { runCloud } from "../../cli/cloud.ts";
 import { parseHocon } from "../../cli/hocon.ts";
 import { IdentityCheck, parseRevocations } from "../../src/cloud/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { taskArgs } from "../support/task.ts";
 
 const IN_PROCESS = needs({ permissions: ["env", "read", "sys", "write"] });
 const CHILDREN = needs({ permissions: ["env", "read", "run", "sys", "write"] });
@@ -261,10 +261,9 @@ Deno.test(
   CHILDREN,
   () =>
     inFolder(async (folder) => {
-      const script = fileURLToPath(new URL("../../cli/cloud.ts", import.meta.url));
       const run = async (...args: string[]) => {
-        const words = ["run", "-A", "--no-check", script, "ca", ...args];
-        const { code, stdout } = await new Deno.Command(Deno.execPath(), { args: words, cwd: folder }).output();
+        const words = { args: taskArgs("cloud", "ca", ...args), cwd: folder };
+        const { code, stdout } = await new Deno.Command(Deno.execPath(), words).output();
         return { code, text: new TextDecoder().decode(stdout) };
       };
       assert.equal((await run("init")).code, 0);

@@ -6,12 +6,12 @@ import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { OWN_WORDS } from "../support/own_words.ts";
 import { sampleBytes } from "../support/recordings.ts";
+import { taskArgs } from "../support/task.ts";
 
 const inProcess = needs({ permissions: ["env", "read", "sys", "write"] });
 const children = needs({ permissions: ["env", "read", "run", "sys", "write"] });
 
 const SAMPLE = "candump_sample3.txt";
-const VBG = new URL("../../cli/vbg.ts", import.meta.url).href;
 
 /** Runs `vbg convert` in this process. */
 async function convert(...args: string[]) {
@@ -162,7 +162,7 @@ Deno.test(
     assert.equal(direct.code, 0);
     const expected = await Deno.readFile(out);
     const vbg = new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", VBG, "convert", "-", "-out", out, "-force"],
+      args: taskArgs("cli", "convert", "-", "-out", out, "-force"),
       env: OWN_WORDS,
       stdin: "piped",
       stdout: "piped",

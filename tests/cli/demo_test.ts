@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { taskArgs } from "../support/task.ts";
 
 const PROGRAM = needs({ permissions: ["env", "net", "read", "run", "write"] });
 
 /** Runs the demo until it ends. */
 async function demo(cwd: string, ...flags: string[]): Promise<{ code: number; out: string; err: string }> {
-  const script = fileURLToPath(new URL("../../cli/demo.ts", import.meta.url));
-  const args = ["run", "-A", "--no-check", script, "-mdns=false", "-state-dir", `${cwd}/state`, ...flags];
+  const args = taskArgs("demo", "-mdns=false", "-state-dir", `${cwd}/state`, ...flags);
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd }).output();
   const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)) as [string, string];
   return { code, out, err };

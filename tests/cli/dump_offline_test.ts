@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import { decode } from "../../src/pgn/mod.ts";
 import { messagesOf } from "../support/converted.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { OWN_WORDS } from "../support/own_words.ts";
+import { vbgWords } from "../support/pty_command.ts";
 import { sampleBytes } from "../support/recordings.ts";
+import { taskArgs } from "../support/task.ts";
 import { CommandRun } from "./dump_run.ts";
 import { destinationOfId, formatTimeUs } from "../../src/frame/mod.ts";
 
@@ -13,7 +14,6 @@ const OFFLINE = needs({ permissions: ["env", "read", "sys", "write"] });
 const PTY = needs({ permissions: ["env", "read", "run", "sys", "write"], programs: ["script", "head"] });
 const SAMPLE = "candump_sample3.txt";
 const MERRIMAC = "ydwg_merrimac_head.txt";
-const VBG = fileURLToPath(new URL("../../cli/vbg.ts", import.meta.url));
 
 /** A folder with a recording and the journal that is made of it. */
 function withJournal(test: (paths: { folder: string; log: string; journal: string }) => Promise<void>, name = SAMPLE) {
@@ -234,8 +234,8 @@ Deno.test(
   "dump | head ends quietly",
   PTY,
   withJournal(async ({ log }) => {
-    const command = `"$0" run -A --no-check "$1" dump "$2" "$2" "$2" "$2" | head -2; echo "\${PIPESTATUS[0]}"`;
-    const args = ["-c", command, Deno.execPath(), VBG, log];
+    const command = `"$0" "$@" | head -2; echo "\${PIPESTATUS[0]}"`;
+    const args = ["-c", command, Deno.execPath(), ...taskArgs("cli", "dump", log, log, log, log)];
     const { stdout, stderr } = await new Deno.Command("bash", { args, env: { ...OWN_WORDS, NO_COLOR: "1" } }).output();
     const lines = new TextDecoder().decode(stdout).trimEnd().split("\n");
     assert.deepEqual([lines.length, lines.at(-1), new TextDecoder().decode(stderr)], [3, "0", ""]);
@@ -247,8 +247,7 @@ Deno.test(
   PTY,
   withJournal(async ({ journal }) => {
     const onTerminal = async (NO_COLOR: string) => {
-      const command =
-        `stty cols 100; exec "${Deno.execPath()}" run -A --no-check "${VBG}" dump "${journal}" -pgn 127250`;
+      const command = `stty cols 100; exec ${vbgWords("dump", journal, "-pgn", "127250")}`;
       const args = ["-qec", command, "/dev/null"];
       const { stdout } = await new Deno.Command("script", {
         args,

@@ -8,7 +8,7 @@ import {
   type ServerSettings,
 } from "../../cli/common_options.ts";
 import { integer, oneOf, text } from "../../cli/option_types.ts";
-import { type Program, serve } from "../../cli/program.ts";
+import { serve, type ServerProgram } from "../../cli/program.ts";
 import { openStateDir } from "../../cli/state_dir.ts";
 
 export interface FixtureSettings extends ProgramSettings, FileSettings, ServerSettings {
@@ -21,9 +21,10 @@ export interface FixtureSettings extends ProgramSettings, FileSettings, ServerSe
 
 const words = { help: "Help.", group: "Fixture" };
 
-export const fixtureProgram: Program<FixtureSettings> = {
+export const fixtureProgram: ServerProgram<FixtureSettings> = {
   name: "vbg-fixture",
   version: "1.2.3",
+  permissions: ["-A"],
   summary: "does nothing",
   configName: "vbg-fixture.conf",
   options: {

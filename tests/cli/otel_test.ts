@@ -3,7 +3,7 @@ import { tracedCommand } from "../../cli/otel.ts";
 import { needs } from "../support/needs.ts";
 
 const PROCESS = needs({ permissions: ["read"] });
-const given = { endpoint: "http://127.0.0.1:4318", serviceName: "vbg-boat", environment: {} };
+const given = { endpoint: "http://127.0.0.1:4318", serviceName: "vbg-boat", permissions: ["-A"], environment: {} };
 
 Deno.test("a part of the traces is told by the sampler of OpenTelemetry, all of them by none", PROCESS, () => {
   const all = tracedCommand({ ...given, sampleRatio: 1 })?.env ?? {};

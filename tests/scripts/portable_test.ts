@@ -9,6 +9,7 @@ const NEEDS = needs({ permissions: ["env", "write"], programs: ["sh", "tar", "gz
 const PROGRAM: HandedOut = {
   name: "vbg-trial",
   file: "trial.ts",
+  permissions: ["--allow-read", "--no-prompt"],
   runtimeFlags: ["--v8-flags=--trial"],
   isServer: false,
 };
@@ -71,7 +72,10 @@ Deno.test("a portable program passes on words as they are, its runtime's flags, 
     const words = ["", "two words", "-flag", "--", "*", "$HOME", "it's", 'a "b"', "new\nline", "back\\slash"];
     const { code, stdout, stderr } = await run(trial, ["args", ...words]);
     assert.deepEqual([code, stdout, stderr], [0, words.map((word) => `[${word}]`).join(""), ""]);
-    assert.match((await run(trial, ["flags"])).stdout, /^ run -A .*--no-remote .*--v8-flags=--trial\n$/);
+    assert.match(
+      (await run(trial, ["flags"])).stdout,
+      /^ run --allow-read --no-prompt .*--no-remote .*--v8-flags=--trial\n$/,
+    );
     assert.equal((await run(trial, ["main"])).stdout, `${trial.cache}/${trial.payload.name}/bundle/cli/trial.js\n`);
     assert.equal((await run(trial, ["exit", "42"])).code, 42);
   });

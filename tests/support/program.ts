@@ -1,5 +1,5 @@
-import { fileURLToPath } from "node:url";
 import { eventually } from "./eventually.ts";
+import { taskArgs } from "./task.ts";
 
 /** The real program in a process and a folder of its own. */
 export class TestProgram implements AsyncDisposable {
@@ -14,18 +14,21 @@ export class TestProgram implements AsyncDisposable {
     this.#reading = this.#read();
   }
 
-  /** Starts `cli/{name}.ts`; its folder, which is empty, is where it runs. `env` is added to our environment. */
+  /** Starts `cli/{name}.ts` as its task of deno.json does; its folder, which is empty, is where it runs. `env` is added to our environment. */
   static async start(
     name: "boat" | "cloud" | "vbg",
     argsIn: (folder: string) => string[],
     env: Record<string, string> = {},
   ): Promise<TestProgram> {
     const folder = await Deno.makeTempDir();
-    const script = fileURLToPath(new URL(`../../cli/${name}.ts`, import.meta.url));
-    const args = ["run", "-A", "--no-check", script, ...argsIn(folder)];
+    const args = taskArgs(name === "vbg" ? "cli" : name, ...argsIn(folder));
     const settings = { args, env, cwd: folder, stdout: "null", stderr: "piped" } as const;
     const child = new Deno.Command(Deno.execPath(), settings).spawn();
     return new TestProgram(child, folder);
+  }
+
+  get pid(): number {
+    return this.#child.pid;
   }
 
   /** What the program has written on standard error so far. */

@@ -1,6 +1,6 @@
-import { fileURLToPath } from "node:url";
 import { eventually } from "./eventually.ts";
 import { OWN_WORDS } from "./own_words.ts";
+import { taskArgs } from "./task.ts";
 
 /** How a terminal is made. */
 export interface PtyOptions {
@@ -10,11 +10,9 @@ export interface PtyOptions {
   rows?: number;
 }
 
-const VBG = fileURLToPath(new URL("../../cli/vbg.ts", import.meta.url));
-
 /** Shell words that run `vbg`. */
 export function vbgWords(...words: string[]): string {
-  return [Deno.execPath(), "run", "-q", "-A", "--no-check", VBG, ...words].map((word) => `'${word}'`).join(" ");
+  return [Deno.execPath(), ...taskArgs("cli", ...words)].map((word) => `'${word}'`).join(" ");
 }
 
 /** A shell line that runs on a terminal of its own, made by `script`. Its end ends the terminal. */

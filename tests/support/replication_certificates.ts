@@ -1,6 +1,6 @@
 import { AUTHORITY_FILES } from "../../src/cloud/certificates.ts";
 import { type CertificatePair, makeAuthority, Signer } from "../../src/cloud/certificates_make.ts";
-import { fileURLToPath } from "node:url";
+import { taskArgs } from "./task.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -45,10 +45,9 @@ export class BadCertificates {
 
 /** Runs `vbg-cloud ca` with a lab's authority; gives what it prints. */
 export async function runCa(folder: string, ...args: string[]): Promise<string> {
-  const script = fileURLToPath(new URL("../../cli/cloud.ts", import.meta.url));
   const [command, ...rest] = args;
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", script, "ca", command ?? "", "-ca-dir", `${folder}/ca`, ...rest],
+    args: taskArgs("cloud", "ca", command ?? "", "-ca-dir", `${folder}/ca`, ...rest),
     env: { NO_COLOR: "1" },
   }).output();
   const text = new TextDecoder().decode(success ? stdout : stderr);

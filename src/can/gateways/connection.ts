@@ -11,7 +11,7 @@ import { GATEWAY_WRITERS, type GatewayWriter } from "./writers.ts";
 /** Lines that cannot be read, without one that can, after which the format is taken to be another. */
 export const MAX_UNREAD = 100;
 /** Bytes that may wait for a slow gateway before frames wait in their queue: some 400 frames. */
-const MAX_WAITING_BYTES = 16 * 1024;
+export const MAX_WAITING_BYTES: number = 16 * 1024;
 
 /** When a frame that the rest of its message does not follow is looked at again: it has stayed alone by then. */
 const LATE_MS = FAST_PACKET_TIMEOUT_MS + 50;

@@ -3,7 +3,7 @@ import { lookup } from "node:dns/promises";
 import type { Link, OpenLink } from "./link.ts";
 
 /** Datagrams that wait to be read: a second of a full bus, one frame in each. */
-const MAX_WAITING = 2048;
+export const MAX_WAITING = 2048;
 
 /** Where datagrams come from and go to. */
 export interface UdpPlace {

@@ -22,7 +22,7 @@ import { YdwgReader } from "./ydwg.ts";
 /** Bytes by which a format is looked for; more when the first do not show it. */
 const HEAD_BYTES = [4096, 65536];
 /** Bytes of what comes live after which its format is given up. */
-const MAX_LIVE_HEAD_BYTES = 4096;
+export const MAX_LIVE_HEAD_BYTES = 4096;
 /** Buses that one recording may have; more are a sign that their names are none. */
 const MAX_BUSES = 32;
 

@@ -1,7 +1,7 @@
 import { bad, type LineReader, type Reading, type RecordingReader } from "./recording.ts";
 
 /** Longest line; the longest message in hex has 5355 characters. Longer ones are not kept. */
-const MAX_LINE = 16 * 1024;
+export const MAX_LINE: number = 16 * 1024;
 /** Characters of a bad line that are told. */
 const TOLD_CHARACTERS = 120;
 

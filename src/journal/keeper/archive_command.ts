@@ -13,7 +13,7 @@ export interface ArchiveCommandOptions {
   signal?: AbortSignal;
 }
 
-const DEFAULT_TIMEOUT_MS = 5 * 60_000;
+export const DEFAULT_TIMEOUT_MS: number = 5 * 60_000;
 /** Time to end in good order, before the command is killed. */
 const GRACE_MS = 1000;
 /** What is kept of a command's complaints. */

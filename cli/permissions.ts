@@ -1,0 +1,19 @@
+/**
+ * The permissions that every program needs. Files, addresses and the programs to start (archive command, credential_process)
+ * come from settings, so these permissions are not limited further. There is no FFI: native code cannot be loaded. A
+ * missing permission is an error and never a prompt, which nobody would answer for a service.
+ */
+const NAMED = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--allow-env", "--allow-run"];
+
+/**
+ * Deno's permission flags of each program. Tasks, packages and executables use them; a test compares.
+ *
+ * The boat server needs all permissions: it loads libc for SocketCAN, and Deno opens files below `/proc` and `/sys`, where
+ * the state of an interface is, only with `--allow-all`.
+ */
+export const PERMISSIONS: Readonly<Record<"boat" | "cloud" | "vbg" | "demo", readonly string[]>> = {
+  boat: ["-A"],
+  cloud: [...NAMED, "--allow-sys=osUptime"],
+  vbg: [...NAMED, "--allow-sys=hostname,networkInterfaces,osUptime,statfs"],
+  demo: [...NAMED, "--allow-sys=hostname,osUptime"],
+};

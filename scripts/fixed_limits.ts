@@ -1,0 +1,305 @@
+import { FAST_PACKET_TIMEOUT_MS } from "../src/can/assembler.ts";
+import { MAX_STREAMS as MAX_FRAMING_HABITS } from "../src/can/framing_habits.ts";
+import { MAX_UNREAD, MAX_WAITING_BYTES as MAX_GATEWAY_BYTES } from "../src/can/gateways/connection.ts";
+import { CONNECT_TIMEOUT_MS } from "../src/can/gateways/tcp_link.ts";
+import { MAX_WAITING as MAX_DATAGRAMS } from "../src/can/gateways/udp_link.ts";
+import { ADDRESSED_TIMEOUT_MS, BROADCAST_TIMEOUT_MS } from "../src/can/iso_transport.ts";
+import { MAX_BST_BYTES } from "../src/can/recordings/bst_line.ts";
+import { MAX_LIVE_HEAD_BYTES } from "../src/can/recordings/piece_reader.ts";
+import { MAX_LINE } from "../src/can/recordings/text.ts";
+import { MAX_OPEN_BACKFILL_FILES } from "../src/cloud/backfill_files.ts";
+import { MAX_REJECTED, MAX_WAITING_BYTES as MAX_BACKFILL_BYTES } from "../src/cloud/backfill_session.ts";
+import { MAX_PACKED_RATIO } from "../src/cloud/block_check.ts";
+import { MAX_CHAIN_LENGTH } from "../src/cloud/identity.ts";
+import { MAX_GREETED } from "../src/cloud/instance_sessions.ts";
+import {
+  MAX_DIAGNOSTIC_EVENTS,
+  MAX_HELD_RANGES,
+  MAX_LOST_RANGES,
+  MAX_PREVIOUS_EPOCHS,
+  MAX_VOID_RANGES,
+} from "../src/cloud/mod.ts";
+import { MAX_RECALLED_FRAMES } from "../src/cloud/replica_recall.ts";
+import { MAX_EVENTS } from "../src/http/cloud_routes.ts";
+import { MAX_MESSAGES } from "../src/http/send_body.ts";
+import { WAITING_FRAMES } from "../src/http/stream_hub.ts";
+import { MAX_INBOUND_BYTES } from "../src/http/websocket.ts";
+import { DEFAULT_TIMEOUT_MS as ARCHIVE_TIMEOUT_MS } from "../src/journal/keeper/archive_command.ts";
+import { MAX_LINE_BYTES } from "../src/journal/keeper/archive_protocol.ts";
+import { MAX_BLOCK_BYTES, MAX_BUSES, MAX_DICTIONARY_BYTES } from "../src/journal/mod.ts";
+import { MAX_WINDOW_LOG } from "../src/journal/zstd_frames.ts";
+import { MAX_ATTEMPTS, REQUESTS_PER_SECOND } from "../src/node/discovery.ts";
+import { TRANSMIT_DEFAULTS } from "../src/node/mod.ts";
+import { CLAIMS_PER_SECOND } from "../src/node/virtual_device_bus.ts";
+import { MAX_SUBJECTS } from "../src/outlets/alerts_subjects.ts";
+import { ACK_TIMEOUT_MS, WINDOW_MESSAGES } from "../src/outlets/mqtt.ts";
+import { MAX_ENTITIES } from "../src/outlets/mqtt_home_assistant.ts";
+import { MAX_CALLS_PER_CONNECTION } from "../src/replication/grpc_server.ts";
+import { RECEIVE_WINDOW_BYTES } from "../src/replication/grpc_window.ts";
+import {
+  MAX_BATCH_FRAMES,
+  MAX_INSTANCE_ID_LENGTH,
+  MAX_MESSAGE_BYTES,
+  MAX_RANGES,
+  MAX_TEXT_BYTES,
+  MAX_TEXTS,
+  MAX_UNANSWERED_BLOCKS,
+} from "../src/replication/mod.ts";
+
+/** A limit that no setting changes. */
+export interface FixedLimit {
+  what: string;
+  limit: string;
+  beyond: string;
+}
+
+/** What a bus or a gateway can bring about. */
+const BUSES: readonly FixedLimit[] = [
+  {
+    what: "Time from one frame of a fast packet to the next",
+    limit: ms(FAST_PACKET_TIMEOUT_MS),
+    beyond: "The message is given up and counted in vbg_assembler_dropped_total with the reason timeout.",
+  },
+  {
+    what: "Time from one packet of an ISO transport session to the next",
+    limit: `${ms(BROADCAST_TIMEOUT_MS)} (to all), ${ms(ADDRESSED_TIMEOUT_MS)} (to one)`,
+    beyond: "The message is given up and counted in vbg_assembler_dropped_total with the reason tp_timeout.",
+  },
+  {
+    what: "Sources and PGNs of which the framing is remembered, for PGNs that travel both ways",
+    limit: count(MAX_FRAMING_HABITS),
+    beyond: "The oldest is forgotten and learned again.",
+  },
+  {
+    what: "Identity requests that discovery sends on one bus",
+    limit: `${REQUESTS_PER_SECOND} a second`,
+    beyond: "Further requests wait.",
+  },
+  {
+    what: "Identity requests to one address that never answers",
+    limit: count(MAX_ATTEMPTS),
+    beyond: "The address is left alone until it has been away or its bus comes up again.",
+  },
+  {
+    what: "Address claims of the virtual device in a fight over an address",
+    limit: `${CLAIMS_PER_SECOND} a second`,
+    beyond: "The claim is sent a second later.",
+  },
+  {
+    what: "Time that a message waits to be sent",
+    limit: ms(TRANSMIT_DEFAULTS.queueTimeoutMs),
+    beyond: "It is given up and counted in vbg_transmit_failed_total.",
+  },
+  {
+    what: "ISO transport sessions that wait to be sent on one bus",
+    limit: count(TRANSMIT_DEFAULTS.queueTransfers),
+    beyond: "503; nothing of the request is queued.",
+  },
+  {
+    what: "Datagrams of a UDP gateway that wait to be read",
+    limit: count(MAX_DATAGRAMS),
+    beyond: "Further datagrams are dropped and counted.",
+  },
+  {
+    what: "Bytes that wait to be written to a gateway",
+    limit: bytes(MAX_GATEWAY_BYTES),
+    beyond: "Frames wait in the send queue.",
+  },
+  {
+    what: "Time to connect to a TCP gateway",
+    limit: ms(CONNECT_TIMEOUT_MS),
+    beyond: "The bus is down; the gateway is tried again.",
+  },
+  {
+    what: "First bytes of a gateway without a known format",
+    limit: bytes(MAX_LIVE_HEAD_BYTES),
+    beyond: "The connection is closed and tried again.",
+  },
+  {
+    what: "Messages in a row at the start that cannot be read in the gateway's format",
+    limit: count(MAX_UNREAD),
+    beyond: "The connection is closed and tried again.",
+  },
+  {
+    what: "Characters of a line of a text format",
+    limit: count(MAX_LINE),
+    beyond: "The line is skipped and counted as unreadable.",
+  },
+  {
+    what: "Bytes of one message of a binary gateway format",
+    limit: count(MAX_BST_BYTES),
+    beyond: "The message is skipped and counted as unreadable.",
+  },
+];
+
+/** What a client of the HTTP API can bring about. */
+const CLIENTS: readonly FixedLimit[] = [
+  { what: "Messages in one POST /send", limit: count(MAX_MESSAGES), beyond: "400; nothing is sent." },
+  {
+    what: "Bytes of one message from a WebSocket client",
+    limit: bytes(MAX_INBOUND_BYTES),
+    beyond: "The connection is closed with code 1009.",
+  },
+  {
+    what: "Frames that wait for the streams of one filter until the event loop is free",
+    limit: count(WAITING_FRAMES),
+    beyond: "Frames are dropped for these streams; each client gets a dropped event with the range.",
+  },
+  {
+    what: "Events in one answer of /replication/events",
+    limit: count(MAX_EVENTS),
+    beyond: "A larger limit is cut to it.",
+  },
+];
+
+/** What disks, archive commands, brokers of MQTT and receivers of alerts can bring about. */
+const OUTSIDE: readonly FixedLimit[] = [
+  { what: "Buses in one journal", limit: count(MAX_BUSES), beyond: "The server refuses to start." },
+  {
+    what: "Bytes of a block in a journal file",
+    limit: bytes(MAX_BLOCK_BYTES),
+    beyond: "The file is not read as a journal: a damaged header cannot take all memory.",
+  },
+  {
+    what: "Bytes of a compression dictionary in a block",
+    limit: bytes(MAX_DICTIONARY_BYTES),
+    beyond: "The block counts as damaged.",
+  },
+  {
+    what: "Window of a compressed block",
+    limit: bytes(2 ** MAX_WINDOW_LOG),
+    beyond: "The block counts as damaged.",
+  },
+  {
+    what: "Time of one run of the archive command",
+    limit: ms(ARCHIVE_TIMEOUT_MS),
+    beyond: "The command is ended; its files are archived later.",
+  },
+  {
+    what: "Bytes of a line that the archive command prints",
+    limit: bytes(MAX_LINE_BYTES),
+    beyond: "The line is ignored; the file counts as not archived.",
+  },
+  {
+    what: "MQTT messages without an acknowledgement",
+    limit: count(WINDOW_MESSAGES),
+    beyond: "Further frames wait in -mqtt-buffer.",
+  },
+  {
+    what: "Time without an acknowledgement of the MQTT broker while messages wait for one",
+    limit: ms(ACK_TIMEOUT_MS),
+    beyond: "The connection is made again.",
+  },
+  {
+    what: "Values that are shown to Home Assistant",
+    limit: count(MAX_ENTITIES),
+    beyond: "Values of further devices are not shown.",
+  },
+  {
+    what: "Subjects of alerts that are remembered",
+    limit: count(MAX_SUBJECTS),
+    beyond: "The oldest is forgotten, and its recovery is not reported.",
+  },
+];
+
+/** What a boat can bring about in the cloud, and the cloud at a boat. */
+const REPLICATION: readonly FixedLimit[] = [
+  {
+    what: "Bytes of a replication message",
+    limit: bytes(MAX_MESSAGE_BYTES),
+    beyond: "The call ends with RESOURCE_EXHAUSTED.",
+  },
+  {
+    what:
+      "Parts of a replication message: frames of a batch, ranges, texts and their bytes, characters of an instance id",
+    limit: [MAX_BATCH_FRAMES, MAX_RANGES, MAX_TEXTS, MAX_TEXT_BYTES, MAX_INSTANCE_ID_LENGTH].map(count).join(", "),
+    beyond: "The call ends with INVALID_ARGUMENT.",
+  },
+  {
+    what: "gRPC calls at a time on one connection",
+    limit: count(MAX_CALLS_PER_CONNECTION),
+    beyond: "Further calls wait or are refused by HTTP/2.",
+  },
+  {
+    what: "Bytes on one replication connection that the receiver has not taken",
+    limit: bytes(RECEIVE_WINDOW_BYTES),
+    beyond: "The sender waits.",
+  },
+  {
+    what: "Connections of one boat that have made a handshake",
+    limit: count(MAX_GREETED),
+    beyond: "The oldest needs another handshake before its next stream.",
+  },
+  {
+    what: "Certificates of a boat's chain that are read",
+    limit: count(MAX_CHAIN_LENGTH),
+    beyond: "Further certificates are ignored; the boat is refused if they were needed.",
+  },
+  {
+    what: "Bytes of unpacked blocks of one boat that wait to be written",
+    limit: bytes(MAX_BACKFILL_BYTES),
+    beyond: "The boat waits.",
+  },
+  {
+    what: "Refused blocks that a boat has not been told of",
+    limit: count(MAX_REJECTED),
+    beyond: "The boat waits.",
+  },
+  {
+    what: "Blocks that a boat has sent without an answer",
+    limit: count(MAX_UNANSWERED_BLOCKS),
+    beyond: "The boat waits.",
+  },
+  {
+    what: "Bytes of a block on the wire",
+    limit: `${MAX_PACKED_RATIO} times its unpacked size`,
+    beyond: "The block is refused; its frames stay a hole.",
+  },
+  {
+    what: "Ranges of numbers that the cloud holds of one boat",
+    limit: count(MAX_HELD_RANGES),
+    beyond: "RESOURCE_EXHAUSTED for live frames, and blocks are refused: the lowest holes are filled first.",
+  },
+  {
+    what: "Ranges of one boat that were never used or are lost",
+    limit: `${count(MAX_VOID_RANGES)} and ${count(MAX_LOST_RANGES)}`,
+    beyond: "Further ranges stay holes until the boat says them again.",
+  },
+  {
+    what: "Former epochs of one boat that the cloud remembers",
+    limit: count(MAX_PREVIOUS_EPOCHS),
+    beyond: "The oldest is forgotten.",
+  },
+  {
+    what: "Backfill files of one boat that are open",
+    limit: count(MAX_OPEN_BACKFILL_FILES),
+    beyond: "The oldest is closed; further blocks begin a new file.",
+  },
+  {
+    what: "Frames of the journal that are read again when a boat is loaded into memory",
+    limit: count(MAX_RECALLED_FRAMES),
+    beyond: "Devices and values of older frames come from the snapshot alone.",
+  },
+  {
+    what: "Diagnostic events kept of one boat",
+    limit: count(MAX_DIAGNOSTIC_EVENTS),
+    beyond: "The oldest is forgotten.",
+  },
+];
+
+/** Limits of both servers that are constants. */
+export const FIXED_LIMITS: readonly FixedLimit[] = [...CLIENTS, ...BUSES, ...OUTSIDE, ...REPLICATION];
+
+function count(value: number): string {
+  return String(value);
+}
+
+function ms(value: number): string {
+  if (value % 60_000 === 0) return `${value / 60_000} min`;
+  return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
+}
+
+function bytes(value: number): string {
+  if (value % 2 ** 20 === 0) return `${value / 2 ** 20} MiB`;
+  return value % 1024 === 0 ? `${value / 1024} KiB` : `${value} bytes`;
+}
