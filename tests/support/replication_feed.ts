@@ -129,6 +129,9 @@ export class BusFeed implements AsyncDisposable {
     const id = buildCanId({ prio: 3, pgn, src, dst: 255 });
     const payload = new Uint8Array(isFastPacket(pgn) ? FAST_BYTES : 8);
     for (let i = 4; i < payload.length; i++) payload[i] = (number * 31 + i * 17) & 0xff;
+    // Noise, as of a sensor's last digits; another one on each bus.
+    const mixed = Math.imul(number + this.#name.charCodeAt(this.#name.length - 1) * 0x10000, 2_654_435_761);
+    new DataView(payload.buffer).setUint16(6, Math.imul(mixed ^ (mixed >>> 15), 1_597_334_677) >>> 16);
     new DataView(payload.buffer).setUint32(0, number, true);
     truth.push(`${truthLine(id, payload)}\n`);
     const frames = isFastPacket(pgn) ? splitFastPacket(payload, this.#fastSequence++) : [payload];
