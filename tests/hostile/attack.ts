@@ -23,8 +23,10 @@ export interface Target {
 export interface AttackOptions {
   /** The program; default the boat server. A cloud has a boat of its own that replicates to it. */
   program?: "boat" | "cloud";
-  /** What the bus brings meanwhile; default 2000. */
+  /** What each bus brings meanwhile; default 2000. */
   framesPerSecond?: number;
+  /** How many buses there are; default 1. */
+  buses?: number;
   /** How long the attack takes. */
   timeMs: number;
   /** More flags of the program. */
@@ -35,7 +37,7 @@ export interface AttackOptions {
 
 /** What came of an attack. */
 export interface AttackReport {
-  /** Frames that the feeder sent, by its own count. */
+  /** Frames that the feeders sent, by their own count. */
   fed: number;
   /** How many of them are in the journal: of the program that was attacked. */
   recorded: number;
@@ -71,22 +73,26 @@ const FOLDER = "journal";
  * @throws {Error} a process failed, or the attack threw or did not end
  */
 export async function underAttack(
-  { program = "boat", framesPerSecond = 2000, timeMs, flags = [], attack }: AttackOptions,
+  { program = "boat", framesPerSecond = 2000, buses = 1, timeMs, flags = [], attack }: AttackOptions,
 ): Promise<AttackReport> {
   await using all = new AsyncDisposableStack();
-  const feeder = all.use(new Helper("feeder.ts", String(framesPerSecond)));
-  const { port } = await feeder.next<{ port: number }>();
+  const feeders = Array.from(
+    { length: buses },
+    (_, bus) => all.use(new Helper("feeder.ts", String(framesPerSecond), String(bus))),
+  );
+  const ports = await Promise.all(feeders.map(async (feeder) => (await feeder.next<{ port: number }>()).port));
   const cloud = program === "cloud" ? all.use(await startCloud(flags)) : undefined;
   const grpcPort = cloud && await grpcPortOf(cloud);
-  const boat = all.use(await startBoat(port, grpcPort === undefined ? { flags } : { flags: [], grpcPort }));
+  const boat = all.use(await startBoat(ports, grpcPort === undefined ? { flags } : { flags: [], grpcPort }));
   const attacked = cloud ?? boat;
   const [url, boatUrl] = [await attacked.url(), await boat.url()];
   await eventually("the first frames", async () => (await boatOf(boatUrl))?.frames);
   const probe = all.use(new Helper("probe.ts", url, String(attacked.pid)));
   await probe.ready();
   await runAttack({ url, grpcPort, pid: attacked.pid }, { attack, timeMs });
-  feeder.say();
-  const { fed } = await feeder.next<{ fed: number }>();
+  for (const feeder of feeders) feeder.say();
+  const counts = await Promise.all(feeders.map(async (feeder) => (await feeder.next<{ fed: number }>()).fed));
+  const fed = counts.reduce((sum, count) => sum + count, 0);
   await arrived(fed, { boatUrl, cloudUrl: cloud && url });
   probe.say();
   const seen = await probe.next<
@@ -97,7 +103,7 @@ export async function underAttack(
   cloud?.signal("SIGTERM");
   const exitCode = cloud ? await cloud.exitCode() : boatCode;
   const directory = cloud ? `${cloud.folder}/boats` : `${boat.folder}/${FOLDER}`;
-  const found = countRecorded(directory, { fed, mayOverlap: cloud !== undefined });
+  const found = countRecorded(directory, { counts, mayOverlap: cloud !== undefined });
   return { fed, ...found, ...seen, exitCode, log: attacked.log };
 }
 
@@ -127,12 +133,13 @@ async function runAttack(
 }
 
 function startBoat(
-  gatewayPort: number,
+  gatewayPorts: readonly number[],
   { flags, grpcPort }: { flags: readonly string[]; grpcPort?: number },
 ): Promise<TestProgram> {
   const replication = ["-replication-target", `127.0.0.1:${grpcPort}`, "-replication-instance-id", BOAT_ID];
   return TestProgram.start("boat", (folder) => [
-    ...["-interface", `tcp://127.0.0.1:${gatewayPort}?name=fed0#ydwg`, "-discovery=false", "-mdns=false"],
+    ...gatewayPorts.flatMap((port, bus) => ["-interface", `tcp://127.0.0.1:${port}?name=fed${bus}#ydwg`]),
+    ...["-discovery=false", "-mdns=false"],
     ...["-listen", "127.0.0.1:0", "-state-dir", `${folder}/state`, "-journal-dir", `${folder}/${FOLDER}`],
     ...(grpcPort === undefined ? [] : [...replication, "-replication-insecure"]),
     ...flags,
@@ -181,27 +188,37 @@ async function arrived(
   }
 }
 
-/** Counts the feeder's frames in all journal files below a directory, without our own reader. */
+/** Counts the feeders' frames in all journal files below a directory, without our own reader. */
 function countRecorded(
   directory: string,
-  { fed, mayOverlap }: { fed: number; mayOverlap: boolean },
+  { counts, mayOverlap }: { counts: readonly number[]; mayOverlap: boolean },
 ): Pick<AttackReport, "recorded" | "duplicated" | "misnumbered"> {
-  // By the feeder's number; 0: not found.
-  const seqs = new Float64Array(fed);
+  // By feeder and its number; 0: not found.
+  const seqs = counts.map((fed) => new Float64Array(fed));
   let duplicated = 0;
   for (const path of journalsBelow(directory)) {
     for (const frame of readLpj(Deno.readFileSync(path)).blocks.flatMap(({ frames }) => frames)) {
-      const number = fedNumber(frame);
-      if (number === undefined || number >= fed) continue;
-      const [before, seq] = [seqs[number], Number(frame.seq)];
-      if (before !== 0 && !(mayOverlap && before === seq)) duplicated++;
-      seqs[number] = seq;
+      for (const [feeder, ofFeeder] of seqs.entries()) {
+        const number = fedNumber(frame, feeder);
+        if (number === undefined || number >= ofFeeder.length) continue;
+        const [before, seq] = [ofFeeder[number], Number(frame.seq)];
+        if (before !== 0 && !(mayOverlap && before === seq)) duplicated++;
+        ofFeeder[number] = seq;
+      }
     }
   }
-  const found = [...seqs.entries()].filter(([, seq]) => seq !== 0);
-  const [[number, seq] = [0, 0]] = found;
-  const misnumbered = found.filter(([other, otherSeq]) => otherSeq - seq !== other - number).length;
-  return { recorded: found.length, duplicated, misnumbered };
+  const found = seqs.map((ofFeeder) => ofFeeder.filter((seq) => seq !== 0));
+  const recorded = found.reduce((sum, { length }) => sum + length, 0);
+  // Numbers ascend in the order of each feeder, and all of them together leave none out.
+  const disordered = found.reduce(
+    (sum, each) => sum + each.filter((seq, i) => i > 0 && seq <= (each[i - 1] ?? 0)).length,
+    0,
+  );
+  const [least, most] = found.reduce(
+    ([low, high], each) => [Math.min(low, each[0] ?? Infinity), Math.max(high, each.at(-1) ?? 0)],
+    [Infinity, 0],
+  );
+  return { recorded, duplicated, misnumbered: disordered + Math.abs(most - least + 1 - recorded) };
 }
 
 function journalsBelow(directory: string): string[] {

@@ -1,12 +1,12 @@
-// A gateway that feeds a boat, in a process of its own: feeder.ts RATE. Prints its port, feeds whoever connects RATE frames a
+// A gateway that feeds a boat, in a process of its own: feeder.ts RATE FEEDER. Prints its port, feeds whoever connects RATE frames a
 // second until a line comes on standard input, prints how many it has sent, and ends with standard input.
-import { FED_ID, fedData } from "./fed_frame.ts";
+import { fedData, fedId } from "./fed_frame.ts";
 
 const TICK_MS = 10;
 /** Frames in one write: what is due after the process stood still is sent in pieces. */
 const MAX_WRITE_FRAMES = 500;
 
-const perSecond = Number(Deno.args[0]);
+const [perSecond = 0, feeder = 0] = Deno.args.map(Number);
 using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
 console.log(JSON.stringify({ port: listener.addr.port }));
 const input = Deno.stdin.readable.getReader();
@@ -32,7 +32,7 @@ Deno.exit(0);
 function linesOf(from: number, until: number): string {
   const time = new Date().toISOString().slice(11, 23);
   let text = "";
-  for (let i = from; i < until; i++) text += `${time} R ${FED_ID} ${fedData(i).match(/../g)?.join(" ")}\r\n`;
+  for (let i = from; i < until; i++) text += `${time} R ${fedId(feeder)} ${fedData(i).match(/../g)?.join(" ")}\r\n`;
   return text;
 }
 
