@@ -42,7 +42,9 @@ export const authOptions: Options<AuthSettings> = {
     placeholder: "ORIGIN",
     commas: true,
     default: [],
-    help: "Other origins whose web pages may send, such as https://chart.example.com; *: all. Any page may read.",
+    help:
+      "Other origins whose web pages may send and use sessions, such as https://chart.example.com; *: all. Any page may " +
+      "read everything else.",
     group: ACCESS,
     reloadable: true,
     validate: checkOrigin,

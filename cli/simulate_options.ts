@@ -14,7 +14,10 @@ type CommonSettings =
     BoatSettings,
     "listen" | "maxStreams" | "streamBufferBytes" | "ringFrames" | "maxValues" | "deviceIdleTimeoutMs"
   >
-  & Pick<SessionSettings, "maxSessions" | "maxBufferDurationMs" | "maxBodyBytes" | "bodyTimeoutMs">
+  & Pick<
+    SessionSettings,
+    "maxSessions" | "maxSessionsPerOwner" | "maxBufferDurationMs" | "maxBodyBytes" | "bodyTimeoutMs"
+  >
   & Pick<JournalSettings, "maxHistory">;
 
 /** Settings of `vbg simulate`. */
@@ -126,6 +129,7 @@ export const simulateOptions: Options<SimulateSettings> = {
   bodyTimeoutMs: sessionOptions.bodyTimeoutMs,
   maxHistory: journalOptions.maxHistory,
   maxSessions: sessionOptions.maxSessions,
+  maxSessionsPerOwner: sessionOptions.maxSessionsPerOwner,
   maxBufferDurationMs: sessionOptions.maxBufferDurationMs,
   ringFrames: boatOptions.ringFrames,
   maxValues: boatOptions.maxValues,

@@ -96,7 +96,11 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
     compile: (filter) => compileFor(filter, broker),
     clock,
     log,
-    limits: () => ({ maxSessions: limits.maxSessions, maxTimeoutMs: limits.maxBufferDurationMs }),
+    limits: () => ({
+      maxSessions: limits.maxSessions,
+      maxSessionsPerOwner: limits.maxSessionsPerOwner,
+      maxTimeoutMs: limits.maxBufferDurationMs,
+    }),
     slots,
     slotsFrom: 1,
   });
