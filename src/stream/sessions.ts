@@ -1,4 +1,4 @@
-import { type Clock, type Logger, pause } from "../base/mod.ts";
+import { pause } from "../base/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import { FallenBehindError, FrameCursor } from "./cursor.ts";
 import { archiveFilter, followDevices, type LiveFilter } from "./filters.ts";
