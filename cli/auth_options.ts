@@ -5,7 +5,7 @@ import { reasonOf, tlsPairProblem } from "./tls_pair.ts";
 
 /** Settings of who may ask, and of how nobody else hears it. */
 export interface AuthSettings extends TokenSettings {
-  /** Other origins whose pages may send, in lower case; `*`: all. */
+  /** Other origins whose pages may send and use sessions, in lower case; `*`: all. */
   allowOrigins: readonly string[];
   /** PEM file; empty: no TLS. */
   tlsCert: string;

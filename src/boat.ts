@@ -57,7 +57,7 @@ export interface BoatLimits {
   maxQueries: number;
   /** Who may ask; none (the default): everybody. */
   tokens: readonly AccessToken[];
-  /** Other origins whose pages may send; default none. */
+  /** Other origins whose pages may send and use sessions; default none. */
   allowOrigins: readonly string[];
   /** So long after an alert there is no other of the same subject, milliseconds; default 5 minutes. */
   alertDedupWindowMs: number;

@@ -21,10 +21,10 @@ export interface LogLines {
 
 /**
  * A file of JSON values, one a line, each behind its CRC-32 in hex: `1c291ca3 [17,4711]`. Lines are appended and synced;
- * now and then the file is replaced by a shorter one that says the same. After a crash at any byte it holds every line
- * of the last append that was finished; a line that was torn or damaged costs itself alone.
+ * now and then the file is replaced by a shorter one. After a crash at any byte the file holds every line of each append
+ * that has returned. A torn or damaged line is skipped; the other lines are read.
  *
- * One call at a time: the caller waits for each.
+ * The caller waits for each call before the next.
  */
 export class LineLog {
   /** Where it is, for messages. */
@@ -32,10 +32,10 @@ export class LineLog {
   readonly #directory: string;
   readonly #temporary: string;
   readonly #maxBytes: number;
-  /** What the file is known to be: lines can only be appended to one that ends with a whole line. */
+  /** `whole`: the file ends with a complete line, so lines can be appended. */
   #state: { kind: "whole"; bytes: number; compactBytes: number } | { kind: "unknown" } = { kind: "unknown" };
 
-  /** Names a file in a directory that is there; nothing is touched yet. */
+  /** Takes a file name in an existing directory; touches nothing yet. */
   constructor(directory: string, { name, maxBytes = DEFAULT_MAX_BYTES }: { name: string; maxBytes?: number }) {
     this.path = `${directory}/${name}`;
     this.#directory = directory;

@@ -25,7 +25,7 @@ export interface AccessToken {
 export interface AccessRules {
   /** Without any, everybody may ask for everything. */
   tokens?: readonly AccessToken[];
-  /** Other origins whose pages may send, `scheme://host[:port]` in lower case; `*`: all. */
+  /** Other origins whose pages may send and use sessions, `scheme://host[:port]` in lower case; `*`: all. */
   allowOrigins?: readonly string[];
 }
 

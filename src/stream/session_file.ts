@@ -5,7 +5,7 @@ export const CLIENT_ID: RegExp = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** A session as it is written down. */
 export interface StoredSession {
-  /** Tells it from every other one that ever had its id. */
+  /** Unique among all sessions that ever had the same id. */
   number: number;
   id: string;
   /** Name of the token that it belongs to; undefined: of nobody. */
@@ -62,14 +62,14 @@ export function positionLine(
 export interface StoredLines {
   definitions: readonly unknown[];
   positions: readonly unknown[];
-  /** The epoch of now. */
+  /** The current epoch. */
   epoch: string;
 }
 
 /**
  * What the lines of both files say together, the oldest session first; `next` is a number that no session ever had.
- * Lines that make no sense are skipped. Of the positions of a session the highest in the epoch of now counts: a line
- * that was lost in a crash brings frames again, and never fewer.
+ * Invalid lines are skipped. The position of a session is the highest one in the current epoch: after a crash that lost
+ * a line, frames are sent again, never left out.
  */
 export function mergeLines(
   { definitions, positions, epoch }: StoredLines,
@@ -142,7 +142,7 @@ function readSession(number: number, value: Record<string, unknown>): StoredSess
   };
 }
 
-/** Fields of a filter that have the right form; one that has not was written by nobody of ours. */
+/** The fields of a filter that have the right form; the others are skipped. */
 function readFilter(value: Record<string, unknown>): Filter {
   const filter: Filter = {};
   for (const key of ["pgn", "exclude_pgn", "instance"] as const) {

@@ -7,7 +7,7 @@ import type { SessionView, Slot } from "./session_words.ts";
 /** A session as the server keeps it. */
 export interface Session {
   readonly id: string;
-  /** Tells it from every other one that ever had its id. */
+  /** Unique among all sessions that ever had the same id. */
   readonly number: number;
   readonly slot: Slot | undefined;
   /** Name of the token that it belongs to; undefined: every reader may use it. */

@@ -23,23 +23,23 @@ export interface StoreContent {
   find: (session: SessionKey) => StoredSession | undefined;
 }
 
-/** A longer file is none of ours. */
+/** A longer file is not read. */
 const MAX_FILE_BYTES = 2 ** 30;
 /** How releases before the line log kept sessions. */
 const OLD_FILE = "sessions.json";
 const DEFINITIONS_FILE = "sessions.log";
 const POSITIONS_FILE = "session_positions.log";
-/** Changes wait this long for company: the disk of a boat is a card that wears out. */
+/** Changes are collected for this long: each write wears the SD card of a boat. */
 const WRITE_AFTER_MS = 1000;
-/** What could not be written is tried again after so long. */
+/** Wait before a failed write is tried again. */
 const RETRY_AFTER_MS = 10_000;
-/** A file is replaced when it is longer than twice what it was after the last replacement, and this much more. */
+/** A file is replaced when it is longer than twice its length after the last replacement plus this. */
 const SLACK_BYTES = 64 * 1024;
 
 /**
  * Keeps sessions in two files of lines: `sessions.log` has their definitions, which seldom change, and
- * `session_positions.log` their cursors. What has changed is appended and synced, at most once a second. Never fails:
- * what goes wrong is logged and tried again.
+ * `session_positions.log` their cursors. Changes are appended and synced at most once a second. Never throws: a failed
+ * write is logged and tried again.
  */
 export class SessionStore {
   readonly #definitions: LineLog;
@@ -56,7 +56,7 @@ export class SessionStore {
   #isFailing = false;
   #isClosed = false;
 
-  /** Names the files in a directory that is there; nothing is touched yet. */
+  /** Takes an existing directory; touches nothing yet. */
   constructor(directory: string, { content, log }: { content: StoreContent; log: Logger }) {
     this.#definitions = new LineLog(directory, { name: DEFINITIONS_FILE, maxBytes: MAX_FILE_BYTES });
     this.#positions = new LineLog(directory, { name: POSITIONS_FILE, maxBytes: MAX_FILE_BYTES });

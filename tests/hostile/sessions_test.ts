@@ -1,15 +1,20 @@
 import assert from "node:assert/strict";
 import { type IncomingMessage, request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
 import { CloudServer } from "../http/cloud_server.ts";
 import { TestBoat } from "../support/boat.ts";
+import { TestAuthority } from "../support/certificates.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { messages, record } from "../support/replay.ts";
 import { accessToken } from "../support/sending.ts";
 import { SessionClient } from "../support/session.ts";
+import { TestSimulation } from "../support/simulation.ts";
 import { SseClient } from "../support/sse_client.ts";
 
 const DISK = needs({ permissions: ["read", "write"] });
+const OPENSSL = needs({ permissions: ["write"], programs: ["openssl"] });
 const PUT = JSON.stringify({ buffer_timeout: "P7D" });
 const TOKENS = [
   accessToken("navigator", "n-secret", ["read"]),
@@ -33,8 +38,15 @@ interface Answer {
 /** A request with any headers, and from any address of this machine; an event stream is closed at its head. */
 function call(url: string, { method = "GET", headers = {}, body, from }: Call = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const options = { method, headers, ...(from !== undefined && { localAddress: from }), agent: false };
-    const request = httpRequest(url, options, (reply: IncomingMessage) => {
+    const options = {
+      method,
+      headers,
+      ...(from !== undefined && { localAddress: from }),
+      agent: false,
+      rejectUnauthorized: false,
+    };
+    const open = url.startsWith("https:") ? httpsRequest : httpRequest;
+    const request = open(url, options, (reply: IncomingMessage) => {
       const status = reply.statusCode ?? 0;
       if (reply.headers["content-type"] === "text/event-stream") {
         resolve({ status, detail: "" });
@@ -153,6 +165,38 @@ Deno.test("programs, our own pages and listed pages use sessions", async () => {
   }
 });
 
+Deno.test(
+  "over HTTPS, whose certificate no other site has, a program uses sessions by any name",
+  OPENSSL,
+  () =>
+    inFolder(async (folder) => {
+      const tls = await (await TestAuthority.make(folder)).issue("boat");
+      await using boat = await TestBoat.start({ tls });
+      const url = `https://127.0.0.1:${boat.boat.address.port}/clients/pilot`;
+      const headers = { Host: "boat.example.com" };
+      assert.equal((await call(url, { method: "PUT", headers, body: PUT })).status, 200);
+      assert.equal((await call(`${url}/events`, { headers })).status, 200);
+      assert.equal((await call(`${url}/events`, { headers: { ...headers, ...BROWSER } })).status, 403);
+    }),
+);
+
+Deno.test(
+  "a replay's sessions are closed to pages of other origins, and open to those that are listed",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const files = [await record(folder, { messages: messages(10) })];
+      const allowOrigins = ["http://localhost:3000"];
+      await using server = await TestSimulation.start({ files, allowOrigins });
+      const put = (Origin: string) =>
+        call(`${server.url}/clients/pilot`, { method: "PUT", headers: { Origin }, body: PUT }).then(({ status }) =>
+          status
+        );
+      assert.equal(await put("http://evil.example"), 403);
+      assert.equal(await put("http://localhost:3000"), 200);
+    }),
+);
+
 Deno.test("a known token in a header opens sessions to any page, in the query to no page of others", async () => {
   await using boat = await TestBoat.start({ tokens: TOKENS });
   boat.say();
@@ -200,33 +244,37 @@ Deno.test(
     }),
 );
 
-Deno.test("who owns a session survives a restart, a new secret of the same name, and tokens that go and come", () =>
-  inFolder(async (stateDirectory) => {
-    const state = (boat: TestBoat, headers: Record<string, string> = {}) =>
-      call(`${boat.url}/clients/pilot`, { headers }).then(({ status }) => status);
-    {
-      await using boat = await TestBoat.start({ stateDirectory, tokens: TOKENS });
-      const put = { method: "PUT", headers: bearer("n-secret"), body: PUT };
-      assert.equal((await call(`${boat.url}/clients/pilot`, put)).status, 200);
-    }
-    {
-      await using boat = await TestBoat.start({ stateDirectory });
-      assert.equal(await state(boat), 200, "without tokens anybody may");
-      const put = { method: "PUT", body: JSON.stringify({ buffer_timeout: "P6D" }) };
-      assert.equal((await call(`${boat.url}/clients/pilot`, put)).status, 200);
-      assert.equal((await call(`${boat.url}/clients/old`, put)).status, 200);
-    }
-    const tokens = [...TOKENS.slice(1), accessToken("navigator", "another-secret", ["read"])];
-    await using boat = await TestBoat.start({ stateDirectory, tokens });
-    assert.equal(await state(boat, bearer("g-secret")), 404);
-    assert.equal(await state(boat, bearer("another-secret")), 200);
-    const old = `${boat.url}/clients/old`;
-    for (const secret of ["g-secret", "another-secret"]) {
-      assert.equal((await call(old, { headers: bearer(secret) })).status, 200, "it has no owner yet");
-    }
-    assert.equal((await call(old, { method: "PUT", headers: bearer("g-secret"), body: PUT })).status, 200);
-    assert.equal((await call(old, { headers: bearer("another-secret") })).status, 404, "a PUT has claimed it");
-  }));
+Deno.test(
+  "who owns a session survives a restart, a new secret of the same name, and tokens that go and come",
+  DISK,
+  () =>
+    inFolder(async (stateDirectory) => {
+      const state = (boat: TestBoat, headers: Record<string, string> = {}) =>
+        call(`${boat.url}/clients/pilot`, { headers }).then(({ status }) => status);
+      {
+        await using boat = await TestBoat.start({ stateDirectory, tokens: TOKENS });
+        const put = { method: "PUT", headers: bearer("n-secret"), body: PUT };
+        assert.equal((await call(`${boat.url}/clients/pilot`, put)).status, 200);
+      }
+      {
+        await using boat = await TestBoat.start({ stateDirectory });
+        assert.equal(await state(boat), 200, "without tokens anybody may");
+        const put = { method: "PUT", body: JSON.stringify({ buffer_timeout: "P6D" }) };
+        assert.equal((await call(`${boat.url}/clients/pilot`, put)).status, 200);
+        assert.equal((await call(`${boat.url}/clients/old`, put)).status, 200);
+      }
+      const tokens = [...TOKENS.slice(1), accessToken("navigator", "another-secret", ["read"])];
+      await using boat = await TestBoat.start({ stateDirectory, tokens });
+      assert.equal(await state(boat, bearer("g-secret")), 404);
+      assert.equal(await state(boat, bearer("another-secret")), 200);
+      const old = `${boat.url}/clients/old`;
+      for (const secret of ["g-secret", "another-secret"]) {
+        assert.equal((await call(old, { headers: bearer(secret) })).status, 200, "it has no owner yet");
+      }
+      assert.equal((await call(old, { method: "PUT", headers: bearer("g-secret"), body: PUT })).status, 200);
+      assert.equal((await call(old, { headers: bearer("another-secret") })).status, 404, "a PUT has claimed it");
+    }),
+);
 
 Deno.test("a slot is open to every reader, and nobody claims it", async () => {
   const slots = [{ id: "pilot", timeoutMs: 60_000, filter: {} }];
@@ -297,7 +345,7 @@ Deno.test("without tokens an address has its share, and many addresses of one ne
   assert.equal((await call(`${boat.url}/clients/newcomer-0`)).status, 200);
 });
 
-Deno.test("a filter of more than 256 entries is a 400 that names the field, wherever it is given", async () => {
+Deno.test("a filter of more than 256 entries is a 400 that names the field, wherever it is given", DISK, async () => {
   await using boat = await TestBoat.start();
   const many = Array.from({ length: 257 }, (_, index) => index);
   const query = `exclude_pgn=1&${many.slice(1).map((pgn) => `pgn=${pgn}`).join("&")}`;
