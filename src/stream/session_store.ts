@@ -13,6 +13,12 @@ import {
 /** Names a session, also one that is gone. */
 export type SessionKey = Pick<StoredSession, "id" | "number">;
 
+/** Sessions whose lines have to be written, by number. */
+interface Changed {
+  definitions: Map<number, SessionKey>;
+  positions: Map<number, SessionKey>;
+}
+
 /** What is to be written, asked for at each write. */
 export interface StoreContent {
   /** Epoch that cursors count in. */
@@ -48,11 +54,12 @@ export class SessionStore {
   readonly #content: StoreContent;
   readonly #log: Logger;
   #nextNumber = 1;
-  #changed = { definitions: new Map<number, SessionKey>(), positions: new Map<number, SessionKey>() };
+  #changed: Changed = { definitions: new Map(), positions: new Map() };
   /** Epoch of the last line of the positions. */
   #epoch: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** The last write failed: the next one replaces both files, so nothing is collected until it begins. */
   #isFailing = false;
   #isClosed = false;
 
@@ -84,13 +91,13 @@ export class SessionStore {
 
   /** A session was made, changed in more than its position, or removed: it is written soon. */
   defined({ id, number }: SessionKey): void {
-    this.#changed.definitions.set(number, { id, number });
+    if (!this.#isFailing) this.#changed.definitions.set(number, { id, number });
     this.#schedule();
   }
 
   /** The position of a session has changed: it is written soon. */
   moved({ id, number }: SessionKey): void {
-    this.#changed.positions.set(number, { id, number });
+    if (!this.#isFailing) this.#changed.positions.set(number, { id, number });
     this.#schedule();
   }
 
@@ -149,25 +156,32 @@ export class SessionStore {
   }
 
   async #write(): Promise<void> {
-    const { definitions, positions } = this.#changed;
-    this.#changed = { definitions: new Map(), positions: new Map() };
+    const changed = this.#takeChanged();
+    const hasFailed = this.#isFailing;
+    this.#isFailing = false;
     try {
-      await this.#writeDefinitions([...definitions.values()]);
-      await this.#writePositions([...positions.values()]);
-      if (this.#isFailing) this.#log.info("sessions are written down again");
-      this.#isFailing = false;
+      await this.#writeDefinitions([...changed.definitions.values()], hasFailed);
+      await this.#writePositions([...changed.positions.values()], hasFailed);
+      if (hasFailed) this.#log.info("sessions are written down again");
     } catch (error) {
       if (!(error instanceof FileError)) throw error;
-      if (!this.#isFailing) this.#log.error("sessions are not written down", { error: error.message });
+      if (!hasFailed) this.#log.error("sessions are not written down", { error: error.message });
       this.#isFailing = true;
-      for (const [number, key] of definitions) this.#changed.definitions.set(number, key);
-      for (const [number, key] of positions) this.#changed.positions.set(number, key);
+      this.#takeChanged();
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
       this.#schedule();
     }
   }
 
-  async #writeDefinitions(changed: readonly SessionKey[]): Promise<void> {
-    if (mustReplace(this.#definitions)) {
+  #takeChanged(): Changed {
+    const changed = this.#changed;
+    this.#changed = { definitions: new Map(), positions: new Map() };
+    return changed;
+  }
+
+  async #writeDefinitions(changed: readonly SessionKey[], all: boolean): Promise<void> {
+    if (all || mustReplace(this.#definitions)) {
       await this.#definitions.replace(this.#allDefinitions());
       await this.#removeOld();
     } else if (changed.length > 0) {
@@ -180,9 +194,9 @@ export class SessionStore {
     }
   }
 
-  async #writePositions(changed: readonly SessionKey[]): Promise<void> {
+  async #writePositions(changed: readonly SessionKey[], all: boolean): Promise<void> {
     const epoch = this.#content.epoch();
-    if (mustReplace(this.#positions)) {
+    if (all || mustReplace(this.#positions)) {
       await this.#positions.replace(this.#allPositions(epoch));
     } else {
       const sessions = changed.map((key) => this.#content.find(key));

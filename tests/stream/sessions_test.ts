@@ -299,13 +299,19 @@ Deno.test(
       boat.publish(10);
       for (let seq = 1; seq <= 10; seq++) await sessions.ack("a", seq);
       await sessions.written();
-      await sessions.ack("a", 10);
+      for (const id of ["b", "c"]) sessions.put(id, ALL);
+      await sessions.written();
+      sessions.delete("b");
+      sessions.put("b2", ALL);
       assert.equal(boat.log.filter((line) => line.includes("ERROR sessions are not written down")).length, 1);
       assert.equal(sessions.get("a").cursor, 11);
       await Deno.mkdir(directory);
       await sessions.stop();
       assert.match(boat.log.join("\n"), /INFO +sessions are written down again/);
-      assert.equal((await new Harbour({ firstSeq: 11 }).open({ directory })).get("a").cursor, 11);
+      const again = await new Harbour({ firstSeq: 11 }).open({ directory });
+      assert.deepEqual(["a", "c", "b2"].map((id) => again.get(id).cursor), [11, 11, 11]);
+      assert.throws(() => again.get("b"), { reason: "missing" });
+      await again.stop();
     }),
 );
 
