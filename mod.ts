@@ -111,7 +111,7 @@ export {
   type SystemdOptions,
 } from "./src/outlets/mod.ts";
 export type { CanFrame, Device, DeviceEvent, Frame, StoredFrame } from "./src/frame/mod.ts";
-export type { Filter } from "./src/filter/mod.ts";
+export { boundFilter, type Filter, FilterError } from "./src/filter/mod.ts";
 export {
   type AccessToken,
   checkTlsPair,

@@ -5,7 +5,7 @@ import { reasonOf, tlsPairProblem } from "./tls_pair.ts";
 
 /** Settings of who may ask, and of how nobody else hears it. */
 export interface AuthSettings extends TokenSettings {
-  /** Other origins whose pages may send, in lower case; `*`: all. */
+  /** Other origins whose pages may send and use sessions, in lower case; `*`: all. */
   allowOrigins: readonly string[];
   /** PEM file; empty: no TLS. */
   tlsCert: string;
@@ -42,7 +42,9 @@ export const authOptions: Options<AuthSettings> = {
     placeholder: "ORIGIN",
     commas: true,
     default: [],
-    help: "Other origins whose web pages may send, such as https://chart.example.com; *: all. Any page may read.",
+    help:
+      "Other origins whose web pages may send and use sessions, such as https://chart.example.com; *: all. Any page may " +
+      "read everything else.",
     group: ACCESS,
     reloadable: true,
     validate: checkOrigin,

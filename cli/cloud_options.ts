@@ -27,7 +27,7 @@ export interface CloudSettings
     FileSettings,
     RunSettings,
     CloudListenSettings,
-    Pick<AuthSettings, "authFile" | "apiKey">,
+    Pick<AuthSettings, "authFile" | "apiKey" | "allowOrigins">,
     Omit<SessionSettings, "slots">,
     Omit<JournalSettings, "journalDir" | "journalPrefix" | "journalPackAfterMs"> {
   /** Folder with a folder for each boat. */
@@ -185,7 +185,7 @@ const streamOptions: Options<Pick<CloudSettings, "maxStreams" | "streamBufferByt
   }),
 };
 
-const { authFile, apiKey } = authOptions;
+const { authFile, apiKey, allowOrigins } = authOptions;
 const { slots: _slots, ...sessionsOfEach } = sessionOptions;
 const { journalDir: _dir, journalPrefix: _prefix, journalPackAfterMs: _pack, ...journalOfEach } = journalOptions;
 
@@ -195,6 +195,7 @@ export const cloudOptions: Options<CloudSettings> = {
   ...streamOptions,
   authFile,
   apiKey,
+  allowOrigins,
   ...boatOptions,
   ...memoryOptions,
   ...sessionsOfEach,

@@ -6,6 +6,7 @@ import { readSlots } from "./slots.ts";
 /** Settings of buffered sessions. */
 export interface SessionSettings {
   maxSessions: number;
+  maxSessionsPerOwner: number;
   maxBufferDurationMs: number;
   maxBodyBytes: number;
   bodyTimeoutMs: number;
@@ -21,11 +22,25 @@ const MIN_BODY_BYTES = 1024;
 export const sessionOptions: Options<SessionSettings> = {
   maxSessions: integer({
     name: "max-sessions",
-    beyond: "503 with Retry-After.",
+    beyond:
+      "The oldest session that was never read, of the owner that has the most, is replaced if that owner has more than " +
+      "the client; otherwise 503 with Retry-After.",
     default: BOAT_DEFAULTS.maxSessions,
     min: 1,
     max: 1_000_000,
     help: "Most sessions of clients, slots not counted.",
+    group: SESSIONS,
+    reloadable: true,
+  }),
+  maxSessionsPerOwner: integer({
+    name: "max-sessions-per-owner",
+    beyond: "The client's oldest session that was never read is replaced; where all were read: 429 with Retry-After. " +
+      "Counted in vbg_sessions_replaced_total and vbg_sessions_refused_total.",
+    default: BOAT_DEFAULTS.maxSessionsPerOwner,
+    min: 1,
+    max: 1_000_000,
+    help:
+      "Most sessions of one token; where there are no tokens: of one IPv4 address or IPv6 network (/64). Slots not counted.",
     group: SESSIONS,
     reloadable: true,
   }),

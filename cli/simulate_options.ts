@@ -1,5 +1,6 @@
 import { SIMULATION_PORT, type Slot } from "@vessel/gateway";
 import { errorText, formatAddress, MAX_PORT } from "@vessel/gateway/settings";
+import { authOptions, type AuthSettings } from "./auth_options.ts";
 import { boatOptions, type BoatSettings } from "./boat_options.ts";
 import { programOptions, type ProgramSettings, runOptions, type RunSettings } from "./common_options.ts";
 import { journalOptions, type JournalSettings } from "./journal_options.ts";
@@ -14,7 +15,11 @@ type CommonSettings =
     BoatSettings,
     "listen" | "maxStreams" | "streamBufferBytes" | "ringFrames" | "maxValues" | "deviceIdleTimeoutMs"
   >
-  & Pick<SessionSettings, "maxSessions" | "maxBufferDurationMs" | "maxBodyBytes" | "bodyTimeoutMs">
+  & Pick<
+    SessionSettings,
+    "maxSessions" | "maxSessionsPerOwner" | "maxBufferDurationMs" | "maxBodyBytes" | "bodyTimeoutMs"
+  >
+  & Pick<AuthSettings, "allowOrigins">
   & Pick<JournalSettings, "maxHistory">;
 
 /** Settings of `vbg simulate`. */
@@ -120,12 +125,18 @@ export const simulateOptions: Options<SimulateSettings> = {
     help: "Port of the HTTP server on all addresses. 0: any free port; the log says which.",
     group: NETWORK,
   }),
+  allowOrigins: {
+    ...authOptions.allowOrigins,
+    help: "Other origins whose web pages may use sessions, such as http://localhost:3000; *: all. Any page may read " +
+      "everything else.",
+  },
   maxStreams: boatOptions.maxStreams,
   streamBufferBytes: boatOptions.streamBufferBytes,
   maxBodyBytes: sessionOptions.maxBodyBytes,
   bodyTimeoutMs: sessionOptions.bodyTimeoutMs,
   maxHistory: journalOptions.maxHistory,
   maxSessions: sessionOptions.maxSessions,
+  maxSessionsPerOwner: sessionOptions.maxSessionsPerOwner,
   maxBufferDurationMs: sessionOptions.maxBufferDurationMs,
   ringFrames: boatOptions.ringFrames,
   maxValues: boatOptions.maxValues,

@@ -1,4 +1,4 @@
-import { CLIENT_ID, type Filter, type Slot } from "@vessel/gateway";
+import { boundFilter, CLIENT_ID, type Filter, FilterError, type Slot } from "@vessel/gateway";
 import { readName } from "@vessel/gateway/frame";
 import { parseDuration } from "@vessel/gateway/settings";
 import { nearest } from "./nearest.ts";
@@ -67,7 +67,12 @@ function readFilter(value: unknown, place: Place): Filter {
     exclude_name: names("exclude-name"),
     bus: texts("bus"),
   };
-  return Object.fromEntries(Object.entries(filter).filter(([, list]) => list !== undefined));
+  try {
+    return boundFilter(Object.fromEntries(Object.entries(filter).filter(([, list]) => list !== undefined)));
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    throw new RangeError(`${at(place, error.field.replaceAll("_", "-"))}: ${error.message}`);
+  }
 }
 
 function readNumber(value: unknown, { max, path }: { max: number; path: string }): number {

@@ -20,6 +20,7 @@ import {
   MAX_VOID_RANGES,
 } from "../src/cloud/mod.ts";
 import { MAX_RECALLED_FRAMES } from "../src/cloud/replica_recall.ts";
+import { MAX_FILTER_ENTRIES, MAX_FILTER_TEXT_CHARACTERS } from "../src/filter/mod.ts";
 import { MAX_EVENTS } from "../src/http/cloud_routes.ts";
 import { MAX_MESSAGES } from "../src/http/send_body.ts";
 import { WAITING_FRAMES } from "../src/http/stream_hub.ts";
@@ -139,6 +140,16 @@ const CLIENTS: readonly FixedLimit[] = [
     what: "Bytes of one message from a WebSocket client",
     limit: bytes(MAX_INBOUND_BYTES),
     beyond: "The connection is closed with code 1009.",
+  },
+  {
+    what: "Entries of a filter, all its lists together, duplicates not counted",
+    limit: count(MAX_FILTER_ENTRIES),
+    beyond: "400 naming the parameter or field.",
+  },
+  {
+    what: "Characters of a manufacturer or bus in a filter",
+    limit: count(MAX_FILTER_TEXT_CHARACTERS),
+    beyond: "400 naming the parameter or field.",
   },
   {
     what: "Frames that wait for the streams of one filter until the event loop is free",

@@ -36,6 +36,7 @@ import {
 import { IdentityRequests, type SendRule, type SendSettings } from "./node/mod.ts";
 import type { AlertRules } from "./outlets/mod.ts";
 import { BoatLink, LINK_LIMITS, type LinkLimits } from "./replication/mod.ts";
+import type { SessionLimits } from "./stream/mod.ts";
 import { VERSION } from "./version.ts";
 
 /** Settings of a boat server that may change while it runs. */
@@ -56,7 +57,7 @@ export interface BoatLimits {
   maxQueries: number;
   /** Who may ask; none (the default): everybody. */
   tokens: readonly AccessToken[];
-  /** Other origins whose pages may send; default none. */
+  /** Other origins whose pages may send and use sessions; default none. */
   allowOrigins: readonly string[];
   /** So long after an alert there is no other of the same subject, milliseconds; default 5 minutes. */
   alertDedupWindowMs: number;
@@ -72,6 +73,8 @@ export interface BoatLimits {
   maxHistory: number;
   /** Most sessions of clients, default 1000. */
   maxSessions: number;
+  /** Most sessions of one token, or of one address where there are no tokens; default 100. */
+  maxSessionsPerOwner: number;
   /** Longest time that a session is kept while its client is away, milliseconds; default 7 days. */
   maxBufferDurationMs: number;
   /** When live replication reconnects because it is too far behind; default {@linkcode LINK_LIMITS}. */
@@ -143,6 +146,7 @@ export const BOAT_DEFAULTS = {
   maxStreams: 1000,
   maxHistory: 1_000_000,
   maxSessions: 1000,
+  maxSessionsPerOwner: 100,
   /** A week. */
   maxBufferDurationMs: 7 * 86_400_000,
   replicationLimits: LINK_LIMITS,
@@ -170,14 +174,14 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const tls = options.tls && await TlsFiles.open({ ...options.tls, clock, log });
   const stores = await openStores(options, {
     buses: buses.map(({ name }) => name),
-    sessionLimits: () => ({ maxSessions: limits.maxSessions, maxTimeoutMs: limits.maxBufferDurationMs }),
+    sessionLimits: () => sessionLimitsOf(limits),
     clock,
     log,
   });
   const { broker } = stores;
   const stall = new StallDetector(log);
   const hub = new StreamHub({ broker, clock, stall });
-  const access = new Access(limits, { log });
+  const access = new Access(limits, { log, isOverTls: tls !== undefined });
   const sending = () => sendSettingsOf(limits);
   const alerts = { ...options.alerts, ...alertRulesOf(limits) };
   const outlets = await Outlets.open({ ...options, alerts }, { broker, clock, stall, log });
@@ -245,10 +249,10 @@ async function listenWith(
 /** The settings that may change, with what they are when nothing is said. */
 function limitsOf(options: BoatOptions): BoatLimits {
   const { deviceIdleTimeoutMs, busSilenceThresholdMs, ...rest } = { ...BOAT_DEFAULTS, ...options };
-  const { maxStreams, maxHistory, maxSessions, maxBufferDurationMs } = rest;
+  const { maxStreams, maxHistory, maxSessions, maxSessionsPerOwner, maxBufferDurationMs } = rest;
   const { sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst, queryMaxTimeoutMs, maxQueries } = rest;
   const sending = { sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst, queryMaxTimeoutMs, maxQueries };
-  const streams = { maxStreams, maxHistory, maxSessions, maxBufferDurationMs };
+  const streams = { maxStreams, maxHistory, maxSessions, maxSessionsPerOwner, maxBufferDurationMs };
   const { tokens, allowOrigins, replicationLimits } = rest;
   const alerts = { alertDedupWindowMs: rest.alertDedupWindowMs, busSilenceTimeoutMs: options.busSilenceTimeoutMs };
   return {
@@ -261,6 +265,10 @@ function limitsOf(options: BoatOptions): BoatLimits {
     ...streams,
     ...alerts,
   };
+}
+
+function sessionLimitsOf({ maxSessions, maxSessionsPerOwner, maxBufferDurationMs }: BoatLimits): SessionLimits {
+  return { maxSessions, maxSessionsPerOwner, maxTimeoutMs: maxBufferDurationMs };
 }
 
 function alertRulesOf({ alertDedupWindowMs, busSilenceTimeoutMs }: BoatLimits): AlertRules {

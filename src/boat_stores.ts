@@ -1,14 +1,11 @@
-import { AtomicFile, type Clock, type Logger } from "./base/mod.ts";
+import type { Clock, Logger } from "./base/mod.ts";
 import { Broker, type Decode, Decoder } from "./broker/mod.ts";
 import type { Message } from "./frame/mod.ts";
 import { NumberRun, StoredNumbers, VolatileNumbers } from "./boat_numbers.ts";
 import { compileFor } from "./http/mod.ts";
 import { epochWordOf, type Journal, type SequenceState } from "./journal/mod.ts";
 import { Recorder, type RecordingOptions } from "./recorder.ts";
-import { type FrameArchive, FrameSource, SESSION_FILE, type SessionLimits, Sessions, type Slot } from "./stream/mod.ts";
-
-/** A file of sessions larger than this is none of ours. */
-const MAX_SESSION_FILE_BYTES = 2 ** 30;
+import { type FrameArchive, FrameSource, type SessionLimits, Sessions, type Slot } from "./stream/mod.ts";
 
 /** What a boat keeps, and for how long. */
 export interface StoreOptions {
@@ -91,7 +88,7 @@ export async function openStores(options: StoreOptions, surroundings: StoreSurro
     limits,
     slots,
     epoch: numbers.epoch.toHex(),
-    file: stateDirectory === undefined ? undefined : sessionFile(stateDirectory),
+    directory: stateDirectory,
     journal,
   });
   const run = new NumberRun(numbers, sessions);
@@ -126,8 +123,4 @@ function archiveOf(journal: Journal): FrameArchive {
     },
     blocks: ({ fromSeq }) => index.blocks({ fromSeq, epochWord: epochWordOf(journal.epoch) }),
   };
-}
-
-function sessionFile(stateDirectory: string): AtomicFile {
-  return new AtomicFile(stateDirectory, { name: SESSION_FILE, maxBytes: MAX_SESSION_FILE_BYTES });
 }

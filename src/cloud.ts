@@ -45,12 +45,16 @@ export interface CloudLimits {
   deviceIdleTimeoutMs: number;
   /** Who may ask; none (the default): everybody. */
   tokens: readonly AccessToken[];
+  /** Other origins whose pages may use sessions; default none. */
+  allowOrigins: readonly string[];
   /** Most open streams of all boats, default 10 000. */
   maxStreams: number;
   /** Most frames of one answer of history, default 1 000 000. */
   maxHistory: number;
   /** Most sessions of clients for each boat, default 1000. */
   maxSessions: number;
+  /** Most of them of one token, or of one address where there are no tokens; default 100. */
+  maxSessionsPerOwner: number;
   /** Longest time that a session is kept while its client is away, milliseconds; default 7 days. */
   maxBufferDurationMs: number;
 }
@@ -153,7 +157,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     log,
     limits: () => ({ ...limits, streamBufferBytes: options.streamBufferBytes ?? BOAT_DEFAULTS.streamBufferBytes }),
   });
-  const access = new Access(limits, { log });
+  const access = new Access(limits, { log, isOverTls: options.ports.kind === "single" });
   const { maxHandshakes, handshakeTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
   const parts = {
     ...options,
@@ -201,12 +205,14 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
 
 /** The settings that may change, with what they are when nothing is said. */
 function limitsOf(options: CloudOptions): CloudLimits {
-  const { maxHistory, maxSessions, maxBufferDurationMs, tokens } = { ...BOAT_DEFAULTS, ...options };
+  const { maxHistory, maxSessions, maxSessionsPerOwner, maxBufferDurationMs } = { ...BOAT_DEFAULTS, ...options };
+  const { tokens, allowOrigins } = { ...BOAT_DEFAULTS, ...options };
   const { maxStreams, rateLimit, rateBurst, maxLiveLagFrames, maxInstances } = { ...CLOUD_DEFAULTS, ...options };
   const { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
   const boats = { rateLimit, rateBurst, maxLiveLagFrames, maxInstances };
   const memory = { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs };
-  return { ...boats, ...memory, tokens, maxStreams, maxHistory, maxSessions, maxBufferDurationMs };
+  const streams = { maxStreams, maxHistory, maxSessions, maxSessionsPerOwner, maxBufferDurationMs };
+  return { ...boats, ...memory, ...streams, tokens, allowOrigins };
 }
 
 /** Makes the replicas of boats. */
@@ -215,7 +221,10 @@ function replicasOf(
   { limits, clock, log }: { limits: CloudLimits; clock: Clock; log: Logger },
 ): OpenReplica {
   const pool = new RingPool();
-  const sessionLimits = () => ({ maxSessions: limits.maxSessions, maxTimeoutMs: limits.maxBufferDurationMs });
+  const sessionLimits = () => {
+    const { maxSessions, maxSessionsPerOwner, maxBufferDurationMs: maxTimeoutMs } = limits;
+    return { maxSessions, maxSessionsPerOwner, maxTimeoutMs };
+  };
   return (parts) => {
     const { deviceIdleTimeoutMs } = limits;
     const shared = { ringFrames, maxValues, deviceIdleTimeoutMs, compile: compileFor, sessionLimits, pool, clock, log };

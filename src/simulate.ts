@@ -11,6 +11,7 @@ import {
 import { BOAT_DEFAULTS, type BoatLimits } from "./boat.ts";
 import { Broker, Decoder } from "./broker/mod.ts";
 import {
+  Access,
   boatRoutes,
   compileFor,
   type ComponentHealth,
@@ -96,7 +97,11 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
     compile: (filter) => compileFor(filter, broker),
     clock,
     log,
-    limits: () => ({ maxSessions: limits.maxSessions, maxTimeoutMs: limits.maxBufferDurationMs }),
+    limits: () => ({
+      maxSessions: limits.maxSessions,
+      maxSessionsPerOwner: limits.maxSessionsPerOwner,
+      maxTimeoutMs: limits.maxBufferDurationMs,
+    }),
     slots,
     slotsFrom: 1,
   });
@@ -108,7 +113,8 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
   const health = () => healthOf(player, broker);
   const metrics = new Metrics({ ...parts, version: VERSION, lines: [], identity: undefined });
   const routes = boatRoutes({ ...parts, health, metrics, journal: { index: played } });
-  const handler = serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, log });
+  const access = new Access({ allowOrigins: limits.allowOrigins }, { log });
+  const handler = serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
   const housekeeping = setInterval(() => stall.run("housekeeping", () => sessions.keepHouse()), HOUSEKEEPING_MS);
   const stopParts = async () => {
     clearInterval(housekeeping);

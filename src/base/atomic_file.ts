@@ -104,7 +104,8 @@ async function writeNew(path: string, { bytes, mode }: { bytes: Uint8Array; mode
   await file.sync();
 }
 
-async function removeIfThere(path: string): Promise<void> {
+/** Removes a file; one that is not there is as good. @throws {Error} as the system says it */
+export async function removeIfThere(path: string): Promise<void> {
   try {
     await Deno.remove(path);
   } catch (error) {

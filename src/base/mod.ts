@@ -13,6 +13,7 @@ export * from "./error_text.ts";
 export * from "./file_error.ts";
 export * from "./is_there.ts";
 export * from "./kept_file.ts";
+export * from "./line_log.ts";
 export * from "./log.ts";
 export * from "./pause.ts";
 export * from "./size.ts";

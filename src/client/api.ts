@@ -52,9 +52,10 @@ export class Api {
     this.#options = options;
   }
 
-  /** The same server below a path. */
-  at(path: string): Api {
-    return new Api({ ...this.#options, base: this.#options.base + path });
+  /** The same server below a path, asked with further headers. */
+  at(path: string, { headers = {} }: { headers?: Record<string, string> } = {}): Api {
+    const { base, headers: all } = this.#options;
+    return new Api({ ...this.#options, base: base + path, headers: { ...all, ...headers } });
   }
 
   /**

@@ -46,7 +46,8 @@ export class SessionCalls {
   readonly #api: Api;
 
   constructor(api: Api, id: string) {
-    this.#api = api.at(`/clients/${pathPart(id)}`);
+    // Tells a server that is used by a public name over plain HTTP that no page asks. A browser sets its own instead.
+    this.#api = api.at(`/clients/${pathPart(id)}`, { headers: { "Sec-Fetch-Site": "none" } });
   }
 
   async put({ bufferTimeout, filter }: SessionSettings, end: CallEnd): Promise<SessionInfo> {

@@ -1,16 +1,9 @@
-import { AtomicFile, type Clock, type DurableFile, FileError, type Logger, readKept } from "../base/mod.ts";
+import { type Clock, type DurableFile, FileError, type Logger, readKept } from "../base/mod.ts";
 import { Broker, Decoder, type RingPool } from "../broker/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { epochWordOf, type JournalIndex } from "../journal/mod.ts";
 import type { Range } from "../replication/mod.ts";
-import {
-  type CompileFilter,
-  type FrameArchive,
-  FrameSource,
-  SESSION_FILE,
-  type SessionLimits,
-  Sessions,
-} from "../stream/mod.ts";
+import { type CompileFilter, type FrameArchive, FrameSource, type SessionLimits, Sessions } from "../stream/mod.ts";
 import { recallJournal } from "./replica_recall.ts";
 import { keptSnapshot, parseSnapshot, type ReplicaSnapshot, snapshotFile } from "./replica_snapshot.ts";
 import { TalkTime } from "./replica_time.ts";
@@ -66,9 +59,6 @@ interface Parts {
   time: TalkTime;
   file: DurableFile;
 }
-
-/** A session file larger than this is none of ours. */
-const MAX_SESSION_FILE_BYTES = 2 ** 30;
 
 /**
  * A boat's broker in the cloud: fed with its live frames, which keep the boat's numbers, and read as the boat itself is.
@@ -132,7 +122,7 @@ export class Replica {
       log,
       limits: options.sessionLimits,
       epoch: run.epoch,
-      file: new AtomicFile(directory, { name: SESSION_FILE, maxBytes: MAX_SESSION_FILE_BYTES }),
+      directory,
     });
     return new Replica(options, { broker, source, sessions, run, time, file });
   }

@@ -4,5 +4,6 @@
  *
  * @module
  */
+export * from "./bounded.ts";
 export * from "./compile.ts";
 export * from "./filter.ts";

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type ListenAddress, type Logger, silentLogger } from "../base/mod.ts";
-import { maySend } from "./origin.ts";
+import { maySend, mayUseSession } from "./origin.ts";
 import { ApiError } from "./reply.ts";
 
 /** What a token may be good for. */
@@ -25,7 +25,7 @@ export interface AccessToken {
 export interface AccessRules {
   /** Without any, everybody may ask for everything. */
   tokens?: readonly AccessToken[];
-  /** Other origins whose pages may send, `scheme://host[:port]` in lower case; `*`: all. */
+  /** Other origins whose pages may send and use sessions, `scheme://host[:port]` in lower case; `*`: all. */
   allowOrigins?: readonly string[];
 }
 
@@ -49,10 +49,31 @@ export type AccessFailure = "missing" | "unknown" | "scope" | "origin";
 /** What a page of another origin is told that sends. */
 export const FOREIGN_ORIGIN = "send from another origin is not allowed";
 
+/** What who may not use a session is told. */
+const FOREIGN_SESSION =
+  "sessions are closed to pages of other origins, and to GET by a public name over plain HTTP: send the token in a " +
+  "header, or see -allow-origins";
+
 /** Parameter that carries the token where a browser lets nobody set headers: EventSource, WebSocket. */
 export const TOKEN_PARAMETER = "access_token";
 /** Health is asked for by who has no token: balancers, watchdogs. */
 export const OPEN_PATHS: readonly string[] = ["/livez", "/readyz", "/healthz"];
+
+/** What access goes by besides the rules. */
+interface AccessOptions {
+  log?: Logger;
+  isOverTls?: boolean;
+}
+
+/** What a request needs, and where it comes from. */
+interface Need {
+  /** What it takes. */
+  scope: Scope;
+  /** It is about a session: see {@linkcode mayUseSession}. A known token in a header opens it to every page. */
+  ofSession?: boolean;
+  /** The client; undefined when the request did not come over a network. */
+  from: ListenAddress | undefined;
+}
 
 /** Knows every token, and tells who may ask for what. */
 export class Access {
@@ -60,10 +81,15 @@ export class Access {
   #allowOrigins: readonly string[] = [];
   readonly #failures = { missing: 0, unknown: 0, scope: 0, origin: 0 };
   readonly #log: Logger;
+  readonly #isOverTls: boolean;
 
-  /** @param options.log gets a line of the audit log for each refusal of what sends; default silent */
-  constructor(rules: AccessRules = {}, { log = silentLogger }: { log?: Logger } = {}) {
+  /**
+   * @param options.log gets a line of the audit log for each refusal of what sends; default silent
+   * @param options.isOverTls requests come over TLS alone; default false
+   */
+  constructor(rules: AccessRules = {}, { log = silentLogger, isOverTls = false }: AccessOptions = {}) {
     this.#log = log;
+    this.#isOverTls = isOverTls;
     this.reload(rules);
   }
 
@@ -81,22 +107,23 @@ export class Access {
   /**
    * Lets a request in before anything else of it is looked at.
    *
-   * @param need.scope what it takes
-   * @param need.from where the request comes from
-   * @throws {ApiError} 401 without a token that is known, 403 when that is not enough, or when a foreign page sends
+   * @throws {ApiError} 401 without a token that is known, 403 when that is not enough, or when a foreign page sends or
+   * uses a session
    */
-  admit(request: Request, { scope, from }: { scope: Scope; from: ListenAddress | undefined }): Caller {
+  admit(request: Request, { scope, ofSession = false, from }: Need): Caller {
     const url = new URL(request.url);
     const address = from?.hostname ?? "";
     const token = OPEN_PATHS.includes(url.pathname) ? NOBODY : this.#identify(request.headers, url);
     if (typeof token === "string") throw this.#refuse(token, { scope, address, via: url.pathname });
-    const { name, scopes } = token;
+    const { name, scopes, isInHeader } = token;
     // A copy: a request whose WebSocket is open cannot be read any more.
     const headers = new Headers(request.headers);
     const originAllowed = maySend(headers, this.#allowOrigins);
     const about = { scope, address, via: url.pathname, name };
     if (!scopes.includes(scope)) throw this.#refuse("scope", about);
     if (scope === "send" && !originAllowed) throw this.#refuse("origin", about);
+    const originRules = { allowOrigins: this.#allowOrigins, isOverTls: this.#isOverTls };
+    if (ofSession && !isInHeader && !mayUseSession(request, originRules)) throw this.#refuse("origin", about);
     const knownNow = () => {
       const known = this.#identify(headers, url);
       return typeof known === "string" ? STRANGER : known;
@@ -122,7 +149,11 @@ export class Access {
     if (this.#tokens.length === 0) return NOBODY;
     const given = givenTokens(headers, url);
     if (given.length === 0) return "missing";
-    return given.map((each) => this.#find(each)).find((token) => token !== undefined) ?? "unknown";
+    for (const { secret, isInHeader } of given) {
+      const token = this.#find(secret);
+      if (token) return { ...token, isInHeader };
+    }
+    return "unknown";
   }
 
   /** Takes as long whichever token it is, and if it is none. */
@@ -171,7 +202,7 @@ function refusal(reason: AccessFailure, { scope, name }: Pick<Asked, "scope" | "
     case "scope":
       return new ApiError(403, `The token of "${name}" is not good for "${scope}"`);
     case "origin":
-      return new ApiError(403, `${FOREIGN_ORIGIN}: see -allow-origins`);
+      return new ApiError(403, scope === "send" ? `${FOREIGN_ORIGIN}: see -allow-origins` : FOREIGN_SESSION);
   }
 }
 
@@ -180,18 +211,21 @@ type KnownToken = Omit<AccessToken, "sha256"> & { digest: Uint8Array };
 /** What is known of who asks. */
 interface Known extends Pick<Caller, "name" | "scopes"> {
   instances?: readonly string[];
+  /** Its token is known, and came in a header: no page can know it that was not told. */
+  isInHeader: boolean;
 }
 
 /** Where nobody needs a token. */
-const NOBODY: Known = { name: undefined, scopes: SCOPES };
+const NOBODY: Known = { name: undefined, scopes: SCOPES, isInHeader: false };
 /** Whose token is no longer known. */
-const STRANGER: Known = { name: undefined, scopes: [], instances: [] };
+const STRANGER: Known = { name: undefined, scopes: [], instances: [], isInHeader: false };
 
-/** The tokens of a request, at most one of each place. */
-function givenTokens(headers: Headers, { searchParams }: URL): string[] {
+/** The tokens of a request, at most one of each place, headers first. */
+function givenTokens(headers: Headers, { searchParams }: URL): { secret: string; isInHeader: boolean }[] {
   const [, bearer] = /^bearer +(\S+)$/i.exec(headers.get("Authorization") ?? "") ?? [];
-  const places = [bearer, headers.get("X-API-Key"), searchParams.get(TOKEN_PARAMETER)];
-  return places.filter((each): each is string => !!each);
+  const inHeaders = [bearer, headers.get("X-API-Key")].map((secret) => ({ secret, isInHeader: true }));
+  const places = [...inHeaders, { secret: searchParams.get(TOKEN_PARAMETER), isInHeader: false }];
+  return places.flatMap(({ secret, isInHeader }) => secret ? [{ secret, isInHeader }] : []);
 }
 
 /** The address of a request without the token that it may carry. */

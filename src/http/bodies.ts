@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { parseDuration } from "../base/mod.ts";
-import type { Filter } from "../filter/mod.ts";
+import { boundFilter, type Filter, FilterError, MAX_FILTER_ENTRIES } from "../filter/mod.ts";
 import { ApiError } from "./reply.ts";
 
 const MAX_UINT32 = 0xffff_ffff;
@@ -31,18 +31,26 @@ export const filterSchema = z.strictObject({
   name: names,
   exclude_name: names,
   bus: texts,
-}).transform((filter): Filter => {
+}).transform((filter, context): Filter => {
   const { pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus } = filter;
-  return {
-    ...(pgn && { pgn }),
-    ...(exclude_pgn && { exclude_pgn }),
-    ...(manufacturer && { manufacturer }),
-    ...(instance && { instance }),
-    ...(name && { name }),
-    ...(exclude_name && { exclude_name }),
-    ...(bus && { bus }),
-  };
-}).openapi("Filter");
+  try {
+    return boundFilter({
+      ...(pgn && { pgn }),
+      ...(exclude_pgn && { exclude_pgn }),
+      ...(manufacturer && { manufacturer }),
+      ...(instance && { instance }),
+      ...(name && { name }),
+      ...(exclude_name && { exclude_name }),
+      ...(bus && { bus }),
+    });
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    context.addIssue({ code: "custom", path: [error.field], message: error.message });
+    return z.NEVER;
+  }
+}).openapi("Filter", {
+  description: `At most ${MAX_FILTER_ENTRIES} entries in all lists together; duplicates are left out and not counted`,
+});
 
 /** A time span above zero, in milliseconds. */
 const timeout = z.string().transform((text, context) => {

@@ -1,10 +1,11 @@
 import type { Instance, InstanceSummary } from "../cloud/mod.ts";
 import type { ReplicaReaders } from "./replica_readers.ts";
 import { type Figure, type Reading, serverFigures, type ServerSources } from "./server_figures.ts";
+import { sessionCounters } from "./session_figures.ts";
 
 /** Where a cloud's figures come from; read when somebody asks. */
 export interface CloudMetricSources extends ServerSources {
-  readers: Pick<ReplicaReaders, "count" | "streamingSessions" | "dropped">;
+  readers: Pick<ReplicaReaders, "count" | "streamingSessions" | "sessionFigures" | "dropped">;
 }
 
 /** Type of the text. */
@@ -124,6 +125,7 @@ function readerFigures({ readers }: CloudMetricSources): Figure[] {
   ];
   return [
     { kind: "gauge", name: "vbg_streams", help: "Open client streams", read: streams },
+    ...sessionCounters(() => readers.sessionFigures),
     {
       kind: "counter",
       name: "vbg_dropped_deliveries_total",

@@ -7,6 +7,7 @@ import type { BoatLink, ReplicationStatus } from "../replication/mod.ts";
 import type { Sessions } from "../stream/mod.ts";
 import type { BusLine } from "./health.ts";
 import { type Labels, type Reading, serverFigures, type ServerSources } from "./server_figures.ts";
+import { sessionCounters } from "./session_figures.ts";
 import type { StreamHub } from "./stream_hub.ts";
 
 /** What of a journal is counted. */
@@ -18,7 +19,7 @@ export interface MetricSources extends ServerSources {
   lines: readonly BusLine[];
   hub: StreamHub;
   /** Undefined where none are kept. */
-  sessions?: Pick<Sessions, "size" | "streaming"> | undefined;
+  sessions?: Pick<Sessions, "size" | "streaming" | "figures"> | undefined;
   /** Undefined where nothing is recorded. */
   journal?: JournalFigures | undefined;
   /** Undefined where nothing is sent. */
@@ -167,6 +168,7 @@ export class Metrics {
       [sessions?.streaming ?? 0, { kind: "session" }],
     ]);
     this.#gauge("vbg_sessions", "Sessions kept, slots included", () => [[sessions?.size ?? 0, {}]]);
+    for (const { name, help, read } of sessionCounters(() => sessions?.figures)) this.#counter(name, help, read);
     this.#counter("vbg_dropped_deliveries_total", "Frames not delivered to a stream client", () => [
       [hub.dropped, { reason: "client_slow" }],
       [broker.dropped, { reason: "queue_full" }],

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { Filter } from "../filter/mod.ts";
+import { boundFilter, type Filter, FilterError } from "../filter/mod.ts";
 import { badParameter } from "./reply.ts";
 
 /** A query as it is checked: every parameter is a list, in the order given. */
@@ -98,16 +98,25 @@ export function readParts<T extends z.ZodObject>(parts: Record<string, string>, 
   throw badParameter(String(issue?.path[0]), issue?.message ?? "cannot be read", { where: "Path" });
 }
 
-/** The filter among checked parameters: what was not given is left out. */
+/**
+ * The filter among checked parameters: without duplicates, and what was not given is left out.
+ *
+ * @throws {ApiError} 400 naming the parameter: the filter is too large
+ */
 export function filterOf(query: z.output<typeof filterQuery>): Filter {
   const { pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus } = query;
-  return {
-    ...(pgn && { pgn }),
-    ...(exclude_pgn && { exclude_pgn }),
-    ...(manufacturer && { manufacturer }),
-    ...(instance && { instance }),
-    ...(name && { name }),
-    ...(exclude_name && { exclude_name }),
-    ...(bus && { bus }),
-  };
+  try {
+    return boundFilter({
+      ...(pgn && { pgn }),
+      ...(exclude_pgn && { exclude_pgn }),
+      ...(manufacturer && { manufacturer }),
+      ...(instance && { instance }),
+      ...(name && { name }),
+      ...(exclude_name && { exclude_name }),
+      ...(bus && { bus }),
+    });
+  } catch (error) {
+    if (error instanceof FilterError) throw badParameter(error.field, error.message);
+    throw error;
+  }
 }

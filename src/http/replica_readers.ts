@@ -3,6 +3,7 @@ import type { Instance, Replica } from "../cloud/mod.ts";
 import type { ReadApi } from "./read_routes.ts";
 import { overloaded } from "./reply.ts";
 import { RETRY_AFTER_S } from "./room.ts";
+import type { SessionFigures } from "../stream/mod.ts";
 import type { SessionApi } from "./session_routes.ts";
 import { type StreamClient, StreamHub } from "./stream_hub.ts";
 import { Places, type StreamPlaces } from "./stream_places.ts";
@@ -25,6 +26,8 @@ export class ReplicaReaders {
   readonly #places = new Places();
   readonly #apis = new Map<Replica, ReplicaApi>();
   #droppedBefore = 0;
+  /** Of replicas that have stopped. */
+  readonly #sessionsBefore: SessionFigures = { replaced: 0, refused: { owner: 0, total: 0 } };
 
   constructor(options: ReaderOptions) {
     this.#options = options;
@@ -38,6 +41,18 @@ export class ReplicaReaders {
   /** Sessions with a client, of the replicas that were read. */
   get streamingSessions(): number {
     return this.#sum(({ sessions }) => sessions.streaming);
+  }
+
+  /** Sessions that had to go, or could not be made. */
+  get sessionFigures(): SessionFigures {
+    const { replaced, refused: { owner, total } } = this.#sessionsBefore;
+    return {
+      replaced: replaced + this.#sum(({ sessions }) => sessions.figures.replaced),
+      refused: {
+        owner: owner + this.#sum(({ sessions }) => sessions.figures.refused.owner),
+        total: total + this.#sum(({ sessions }) => sessions.figures.refused.total),
+      },
+    };
   }
 
   /** Frames not delivered because a client was too slow. */
@@ -87,6 +102,10 @@ export class ReplicaReaders {
     replica.onStop(() => {
       hub.stop();
       this.#apis.delete(replica);
+      const { replaced, refused: { owner, total } } = sessions.figures;
+      this.#sessionsBefore.replaced += replaced;
+      this.#sessionsBefore.refused.owner += owner;
+      this.#sessionsBefore.refused.total += total;
       this.#droppedBefore += hub.dropped;
     });
     return api;

@@ -21,6 +21,8 @@ interface RouteOptions<Query extends z.ZodObject, Parts extends z.ZodObject, Sub
   summary: string;
   /** What a token must be good for; default `read`. What takes `send` is closed to pages of other origins. */
   scope?: Scope;
+  /** It is about a session, which pages of other origins may not use, either; default false. */
+  ofSession?: boolean;
   /** Checks the parts of the path that vary. */
   parts: Parts;
   /** Checks the query string, and is what the API description prints. */
@@ -165,13 +167,13 @@ export function serveRoutes(
     answer: describe,
   });
   for (const each of [...table, openapi]) {
-    const { method = "GET", path, scope = "read", handle } = each;
+    const { method = "GET", path, scope = "read", ofSession = false, handle } = each;
     app.on(
       method,
       path.replace(/\{(\w+)\}/g, ":$1"),
       ({ req, env: { from } }) =>
         handle(req.raw, {
-          caller: access.admit(req.raw, { scope, from }),
+          caller: access.admit(req.raw, { scope, ofSession, from }),
           subject: undefined,
           parts: req.param(),
           bodyLimits,

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/mod.ts";
 import type { FrameJson } from "../broker/mod.ts";
 import type { StoredFrame } from "../frame/mod.ts";
-import type { MissingFrames, Sessions, SessionStream, StreamEnd } from "../stream/mod.ts";
+import type { ClientSessions, MissingFrames, SessionStream, StreamEnd } from "../stream/mod.ts";
 import { SessionError } from "../stream/mod.ts";
 import { KEEP_ALIVE, SILENCE_MS, STREAM_HEADERS } from "./sse.ts";
 
@@ -13,7 +13,7 @@ const encoder = new TextEncoder();
 
 /** How the events of a session are sent. */
 export interface SessionEventsOptions {
-  sessions: Sessions;
+  sessions: Pick<ClientSessions, "stream">;
   json: FrameJson;
   clock: Clock;
   /** Adds `decoded` to each frame. */

@@ -1,13 +1,21 @@
 import { z } from "@hono/zod-openapi";
 import { type Clock, formatDuration } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
-import { CLIENT_ID, FallenBehindError, SessionError, type SessionErrorReason, type Sessions } from "../stream/mod.ts";
+import {
+  CLIENT_ID,
+  ClientSessions,
+  FallenBehindError,
+  SessionError,
+  type SessionErrorReason,
+  type Sessions,
+} from "../stream/mod.ts";
 import { ackBody, filterSchema, sessionBody } from "./bodies.ts";
 import { noQuery, streamQuery } from "./params.ts";
 import { listDevices } from "./reads.ts";
 import { ApiError, json } from "./reply.ts";
 import { RETRY_AFTER_S, roomForStream, type StreamRoom } from "./room.ts";
-import { isHead, type RouteTable, routeWithBody, routeWithParts } from "./routes.ts";
+import { type About, isHead, type RouteTable, routeWithBody, routeWithParts } from "./routes.ts";
+import { networkOf } from "./network.ts";
 import { deviceSchema, frameSchema, PROBLEM } from "./schemas.ts";
 import { SessionEvents } from "./session_events.ts";
 import { STREAM_HEADERS } from "./sse.ts";
@@ -53,11 +61,12 @@ const keepingRows: RouteTable<SessionApi> = [
     summary: "Makes a session, or comes back to one with another filter and timeout",
     parts: idPart,
     body: sessionBody,
-    replies: { 200: ["application/json", madeSchema], 503: PROBLEM },
-    answer: ({ buffer_timeout: timeoutMs, filter }, { clientId }, { subject }) =>
+    replies: { 200: ["application/json", madeSchema], 404: PROBLEM, 429: PROBLEM, 503: PROBLEM },
+    answer: ({ buffer_timeout: timeoutMs, filter }, { clientId }, about) =>
       asProblem(() => {
-        subject.sessions.put(clientId, { timeoutMs, filter: filter ?? {} });
-        return json({ ...headOf(clientId, subject), devices: listDevices(subject.broker) });
+        const sessions = sessionsOf(about);
+        sessions.put(clientId, { timeoutMs, filter: filter ?? {} });
+        return json({ ...headOf(clientId, about), devices: listDevices(about.subject.broker) });
       }),
   }),
   routeWithParts({
@@ -66,10 +75,10 @@ const keepingRows: RouteTable<SessionApi> = [
     query: noQuery,
     parts: idPart,
     replies: { 200: ["application/json", stateSchema], 404: PROBLEM },
-    answer: (_request, _query, { clientId }, { subject }) =>
+    answer: (_request, _query, { clientId }, about) =>
       asProblem(() => {
-        const { filter, isStreaming: streaming, isSlot: slot } = subject.sessions.get(clientId);
-        return json({ ...headOf(clientId, subject), filter, streaming, slot });
+        const { filter, isStreaming: streaming, isSlot: slot } = sessionsOf(about).get(clientId);
+        return json({ ...headOf(clientId, about), filter, streaming, slot });
       }),
   }),
   routeWithParts({
@@ -79,9 +88,9 @@ const keepingRows: RouteTable<SessionApi> = [
     query: noQuery,
     parts: idPart,
     replies: { 204: null, 404: PROBLEM },
-    answer: (_request, _query, { clientId }, { subject }) =>
+    answer: (_request, _query, { clientId }, about) =>
       asProblem(() => {
-        subject.sessions.delete(clientId);
+        sessionsOf(about).delete(clientId);
         return new Response(null, { status: 204 });
       }),
   }),
@@ -95,9 +104,11 @@ const readingRows: RouteTable<SessionApi> = [
     query: streamQuery.pick({ decode: true }),
     parts: idPart,
     replies: { 200: ["text/event-stream", frameSchema], 404: PROBLEM, 410: PROBLEM, 503: PROBLEM },
-    answer: (request, { decode }, { clientId }, { subject }) =>
+    answer: (request, { decode }, { clientId }, about) =>
       asProblem(() => {
-        const { broker, sessions, hub, clock } = subject;
+        const { subject } = about;
+        const { broker, hub, clock } = subject;
+        const sessions = sessionsOf(about);
         sessions.checkReadable(clientId);
         roomForStream(subject);
         if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
@@ -112,25 +123,33 @@ const readingRows: RouteTable<SessionApi> = [
     parts: idPart,
     body: ackBody,
     replies: { 204: null, 404: PROBLEM },
-    answer: ({ seq }, { clientId }, { subject }) =>
+    answer: ({ seq }, { clientId }, about) =>
       asProblem(async () => {
-        await subject.sessions.ack(clientId, seq);
+        await sessionsOf(about).ack(clientId, seq);
         return new Response(null, { status: 204 });
       }),
   }),
 ];
 
 /** Sessions: cursors with a name, so that a client gets what it has missed. */
-export const sessionRows: RouteTable<SessionApi> = [...keepingRows, ...readingRows];
+export const sessionRows: RouteTable<SessionApi> = [...keepingRows, ...readingRows]
+  .map((row) => ({ ...row, ofSession: true }));
 
-function headOf(id: string, { broker, sessions }: SessionApi) {
-  const { cursor, timeoutMs } = sessions.get(id);
-  const { epoch } = sessions;
+/** Sessions as the caller may use them. */
+function sessionsOf({ subject: { sessions }, caller }: About<SessionApi>): ClientSessions {
+  const { name: token, scopes, address } = caller;
+  const network = networkOf(address);
+  return new ClientSessions(sessions, { token, isAdmin: scopes.includes("admin"), network });
+}
+
+function headOf(id: string, about: About<SessionApi>) {
+  const { broker, sessions: { epoch } } = about.subject;
+  const { cursor, timeoutMs } = sessionsOf(about).get(id);
   const head = { client_id: id, seq: broker.head, cursor, buffer_timeout: formatDuration(timeoutMs) };
   return { ...head, ...(epoch !== "" && { epoch }) };
 }
 
-const STATUS: Record<SessionErrorReason, number> = { missing: 404, full: 503, ahead: 400 };
+const STATUS: Record<SessionErrorReason, number> = { missing: 404, full: 503, "owner-full": 429, ahead: 400 };
 
 /** What cannot be done with a session, as a problem. */
 async function asProblem(work: () => Response | Promise<Response>): Promise<Response> {
@@ -146,7 +165,7 @@ async function asProblem(work: () => Response | Promise<Response>): Promise<Resp
     const { message, reason } = error;
     throw new ApiError(STATUS[reason], message, {
       ...(reason === "ahead" && { members: { field: "seq" } }),
-      ...(reason === "full" && { headers: { "Retry-After": String(RETRY_AFTER_S) } }),
+      ...((reason === "full" || reason === "owner-full") && { headers: { "Retry-After": String(RETRY_AFTER_S) } }),
     });
   }
 }

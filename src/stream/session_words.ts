@@ -14,8 +14,27 @@ export interface Slot {
 export interface SessionLimits {
   /** Most sessions, slots not counted. */
   maxSessions: number;
+  /** Most sessions of one token, or of one network where there are no tokens. */
+  maxSessionsPerOwner: number;
   /** Longest time that a session is kept for a client that is away. */
   maxTimeoutMs: number;
+}
+
+/** Who uses sessions. */
+export interface SessionClient {
+  /** Name of its token; undefined where nobody needs one. */
+  token: string | undefined;
+  /** It may use every session. */
+  isAdmin: boolean;
+  /** Where it comes from; clients without a token share the limit of their network. */
+  network: string;
+}
+
+/** What a session is to be. */
+export interface SessionWish {
+  filter: Filter;
+  /** How long it is kept while its client is away, milliseconds. */
+  timeoutMs: number;
 }
 
 /** A session as clients see it. */
@@ -28,8 +47,12 @@ export interface SessionView {
   readonly isSlot: boolean;
 }
 
-/** `missing`: there is no such session; `full`: no more are kept; `ahead`: nothing has that number yet. */
-export type SessionErrorReason = "missing" | "full" | "ahead";
+/**
+ * - `missing`: there is no such session, or it is another one's
+ * - `full`: no more are kept; `owner-full`: no more of this client
+ * - `ahead`: nothing has that number yet
+ */
+export type SessionErrorReason = "missing" | "full" | "owner-full" | "ahead";
 
 /** What a client asked of its session cannot be done. */
 export class SessionError extends Error {
@@ -40,4 +63,9 @@ export class SessionError extends Error {
     super(message);
     this.reason = reason;
   }
+}
+
+/** What a client is told of a session that is not there, or not for it. */
+export function noSession(id: string): string {
+  return `There is no session "${id}": make it with PUT /clients/${id}`;
 }

@@ -1,54 +1,24 @@
-import { type Clock, type DurableFile, KeptFile, type Logger, pause, readKept } from "../base/mod.ts";
+import { pause } from "../base/mod.ts";
 import type { Filter } from "../filter/mod.ts";
-import { FallenBehindError, FrameCursor, type MissingFrames } from "./cursor.ts";
-import { archiveFilter, type CompileFilter, followDevices, type LiveFilter } from "./filters.ts";
-import type { FrameSource } from "./frame_source.ts";
-import { keptSessions, parseSessions, type StoredSession } from "./session_file.ts";
+import { FallenBehindError, FrameCursor } from "./cursor.ts";
+import { archiveFilter, followDevices, type LiveFilter } from "./filters.ts";
+import type { StoredSession } from "./session_file.ts";
+import type { SessionsOptions, SessionStreamOptions } from "./session_options.ts";
+import { type SessionFigures, SessionOwners } from "./session_owners.ts";
+import { type NewSession, readThroughOf, type Session, storedOf, viewOf } from "./session_state.ts";
+import { type SessionKey, SessionStore } from "./session_store.ts";
 import { SessionStream, type StreamEnd } from "./session_stream.ts";
-import { SessionError, type SessionLimits, type SessionView, type Slot } from "./session_words.ts";
+import {
+  noSession,
+  type SessionClient,
+  SessionError,
+  type SessionView,
+  type SessionWish,
+  type Slot,
+} from "./session_words.ts";
 
-/** How sessions are kept. */
-export interface SessionsOptions {
-  source: FrameSource;
-  compile: CompileFilter;
-  clock: Clock;
-  log: Logger;
-  limits: () => SessionLimits;
-  slots?: readonly Slot[] | undefined;
-  /** Number that slots begin with; default the next one. */
-  slotsFrom?: number | undefined;
-  /** Names the run of sequence numbers. */
-  epoch?: string | undefined;
-  /** Where they survive a restart; none: they do not. */
-  file?: DurableFile | undefined;
-  /** Acknowledgements wait for it. */
-  journal?: { sync(): Promise<void> } | undefined;
-}
-
-/** How a stream is opened. */
-export interface SessionStreamOptions {
-  /** Called once when the stream has ended. */
-  ended: (how: StreamEnd) => void;
-  /** Told of frames that were lost on their way into the journal. */
-  missing?: (frames: MissingFrames) => void;
-}
-
-interface Session {
-  readonly id: string;
-  readonly slot: Slot | undefined;
-  filter: Filter;
-  timeoutMs: number;
-  cursor: number;
-  /** Newest number that its streams that have ended came to. */
-  readThrough: number;
-  /** Which epoch the client counts in: an older one, until it is told, and once it was told until it comes back. */
-  epoch: "current" | "older" | "told";
-  live: LiveFilter;
-  state: { kind: "idle"; sinceMs: number } | { kind: "streaming"; stream: SessionStream };
-}
-
-/** What the file holds, for the log. */
-const SESSIONS = "sessions";
+/** Who uses sessions where nobody says. */
+const NOBODY: SessionClient = { token: undefined, isAdmin: true, network: "" };
 /** An acknowledgement is answered after so long even when the disk does not take anything: health says so. */
 const SYNC_PATIENCE_MS = 5000;
 
@@ -56,15 +26,21 @@ const SYNC_PATIENCE_MS = 5000;
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Session>();
-  readonly #file: KeptFile | undefined;
+  readonly #owners = new SessionOwners();
+  readonly #store: SessionStore | undefined;
   #epoch: string;
   #isStopped = false;
 
   private constructor(options: SessionsOptions) {
-    const { file, log, epoch = "" } = options;
+    const { directory, log, epoch = "" } = options;
     this.#options = options;
     this.#epoch = epoch;
-    this.#file = file && new KeptFile(file, { what: SESSIONS, log, content: () => keptSessions(this.#stored()) });
+    const content = {
+      epoch: () => this.#epoch,
+      all: () => this.#sessions.values().map(storedOf),
+      find: (key: SessionKey) => this.#stored(key),
+    };
+    this.#store = directory === undefined ? undefined : new SessionStore(directory, { content, log });
   }
 
   /** Restores what there was, and makes the slots. Time that the server was down is no inactivity. */
@@ -91,24 +67,34 @@ export class Sessions {
     return count;
   }
 
+  /** Sessions that had to go, or could not be made, so far. */
+  get figures(): Readonly<SessionFigures> {
+    return this.#owners.figures;
+  }
+
+  /** Name of the token that a session belongs to; undefined: of none, or there is no such session. */
+  ownerOf(id: string): string | undefined {
+    this.#expire(this.#sessions.get(id));
+    return this.#sessions.get(id)?.owner;
+  }
+
   /**
-   * Makes a session that begins with the next frame, or gives the one there is another filter and timeout.
+   * Makes a session that begins with the next frame, or gives the one there is another filter and timeout. One that
+   * belongs to nobody belongs to the client's token from then on.
    *
-   * @throws {SessionError} `full`
+   * @throws {SessionError} `full`, `owner-full`
    */
-  put(id: string, { filter, timeoutMs: asked }: { filter: Filter; timeoutMs: number }): SessionView {
-    const { maxSessions, maxTimeoutMs } = this.#options.limits();
-    const timeoutMs = Math.min(asked, maxTimeoutMs);
+  put(id: string, { client = NOBODY, ...wish }: SessionWish & { client?: SessionClient }): SessionView {
+    const timeoutMs = Math.min(wish.timeoutMs, this.#options.limits().maxTimeoutMs);
     this.#expire(this.#sessions.get(id));
     const known = this.#sessions.get(id);
-    if (!known && this.#countOwn() >= maxSessions) {
-      throw new SessionError("full", `All ${maxSessions} sessions are in use: see -max-sessions`);
-    }
-    const session = known ?? this.#add({ id, filter, timeoutMs });
-    if (known) this.#change(known, { filter, timeoutMs });
+    if (known) this.#claim(known, client);
+    else this.#makeRoom(client);
+    const session = known ?? this.#add({ ...wish, id, timeoutMs, owner: client.token, network: client.network });
+    if (known) this.#change(known, { filter: wish.filter, timeoutMs });
+    if (session.epoch !== "current") this.#store?.moved(session);
     session.epoch = "current";
     this.#touch(session);
-    this.#file?.changed();
     return viewOf(session);
   }
 
@@ -143,9 +129,10 @@ export class Sessions {
     if (seq > source.head) {
       throw new SessionError("ahead", `No frame has number ${seq} yet: the newest is ${source.head}`);
     }
-    if (seq >= session.cursor) {
-      session.cursor = seq + 1;
-      this.#file?.changed();
+    if (seq >= session.cursor || !session.wasRead) {
+      session.cursor = Math.max(session.cursor, seq + 1);
+      session.wasRead = true;
+      this.#store?.moved(session);
     }
     await this.#sync();
   }
@@ -171,7 +158,7 @@ export class Sessions {
    *
    * @throws {SessionError} `missing`
    */
-  stream(id: string, { ended, missing }: SessionStreamOptions): SessionStream {
+  stream(id: string, { ended, missing, reader }: SessionStreamOptions): SessionStream {
     const session = this.#find(id);
     this.#endStream(session, { code: "superseded" });
     const { source, compile, log } = this.#options;
@@ -195,7 +182,9 @@ export class Sessions {
         ended(how);
       },
     });
-    session.state = { kind: "streaming", stream };
+    session.state = { kind: "streaming", stream, reader };
+    if (!session.wasRead || session.epoch === "older") this.#store?.moved(session);
+    session.wasRead = true;
     if (this.#isStopped) stream.end({ code: "stopped" });
     else if (session.epoch === "older") {
       session.epoch = "told";
@@ -216,8 +205,8 @@ export class Sessions {
       session.cursor = 1;
       session.epoch = session.state.kind === "idle" ? "older" : "told";
       this.#endStream(session, { code: "new_epoch" });
+      this.#store?.moved(session);
     }
-    this.#file?.changed();
   }
 
   /**
@@ -241,6 +230,11 @@ export class Sessions {
     }
   }
 
+  /** Resolves when what has changed so far is on disk, or could not be written. */
+  async written(): Promise<void> {
+    await this.#store?.written();
+  }
+
   /** Ends every stream, and writes down what there is. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -248,43 +242,78 @@ export class Sessions {
       this.#endStream(session, { code: "stopped" });
       session.live.close();
     }
-    await this.#file?.close();
+    await this.#store?.close();
   }
 
   async #restore(): Promise<void> {
-    const { source, slots = [], file, log } = this.#options;
-    for (const slot of slots) this.#add(slot, slot);
-    const stored = file && await readKept(file, { what: SESSIONS, parse: parseSessions, log });
-    for (const { id, filter, timeoutMs, epoch, cursor } of stored ?? []) {
-      const session = this.#sessions.get(id) ?? this.#add({ id, filter, timeoutMs });
-      if (epoch === this.#epoch) session.cursor = Math.min(cursor, source.head + 1);
-      else session.epoch = "older";
+    const { source, slots = [] } = this.#options;
+    const stored = new Map((await this.#store?.read() ?? []).map((session) => [session.id, session]));
+    for (const slot of slots) this.#add({ ...slot, number: stored.get(slot.id)?.number }, slot);
+    for (const { id, cursor, wasRead, ...kept } of stored.values()) {
+      const session = this.#sessions.get(id) ?? this.#add({ id, ...kept });
+      session.wasRead = wasRead;
+      if (cursor === undefined) session.epoch = "older";
+      session.cursor = cursor === undefined ? 1 : Math.min(cursor, source.head + 1);
     }
-    if (this.size > 0) this.#file?.changed();
   }
 
-  #add({ id, filter, timeoutMs }: Slot, slot?: Slot): Session {
+  #add({ id, number, owner, network, filter, timeoutMs }: NewSession, slot?: Slot): Session {
     const { source, clock, limits, slotsFrom } = this.#options;
     const session: Session = {
       id,
+      number: number ?? this.#store?.newNumber() ?? 0,
       slot,
+      owner: slot ? undefined : owner,
+      network,
       filter,
       timeoutMs: Math.min(timeoutMs, limits().maxTimeoutMs),
       cursor: (slot && slotsFrom) ?? source.head + 1,
+      wasRead: false,
       readThrough: 0,
       epoch: "current",
       live: this.#follow(filter),
       state: { kind: "idle", sinceMs: clock.monoMs() },
     };
     this.#sessions.set(id, session);
+    if (!slot) this.#owners.add(session);
+    if (number === undefined) this.#store?.defined(session);
     return session;
   }
 
-  #change(session: Session, { filter, timeoutMs }: { filter: Filter; timeoutMs: number }): void {
+  /** Ends a session that gives way to a new one, where there is no room. */
+  #makeRoom(client: SessionClient): void {
+    this.keepHouse();
+    this.#replace(this.#owners.giveWay(client, this.#options.limits()));
+  }
+
+  /** A session of nobody belongs to the token that puts it; who else reads it is told. */
+  #claim(session: Session, client: SessionClient): void {
+    const { slot, owner, state } = session;
+    if (slot || owner !== undefined || client.token === undefined) return;
+    this.#replace(this.#owners.oldestOwn(client, this.#options.limits()));
+    this.#owners.delete(session);
+    session.owner = client.token;
+    this.#owners.add(session);
+    if (state.kind === "streaming" && state.reader !== client.token) state.stream.end({ code: "superseded" });
+    this.#store?.defined(session);
+  }
+
+  #replace(session: Session | undefined): void {
+    if (!session) return;
+    const { id, owner, network } = session;
+    this.#options.log.info("session replaced before it was read", { client: id, owner, network });
+    this.#owners.figures.replaced++;
+    this.#remove(session);
+  }
+
+  #change(session: Session, { filter, timeoutMs }: SessionWish): void {
+    const isSame = JSON.stringify([filter, timeoutMs]) === JSON.stringify([session.filter, session.timeoutMs]);
+    if (isSame) return;
     session.live.close();
     session.live = this.#follow(filter);
     session.filter = filter;
     session.timeoutMs = timeoutMs;
+    this.#store?.defined(session);
   }
 
   #follow(filter: Filter): LiveFilter {
@@ -302,7 +331,7 @@ export class Sessions {
   #find(id: string): Session {
     this.#expire(this.#sessions.get(id));
     const session = this.#sessions.get(id);
-    if (!session) throw new SessionError("missing", `There is no session "${id}": make it with PUT /clients/${id}`);
+    if (!session) throw new SessionError("missing", noSession(id));
     return session;
   }
 
@@ -317,8 +346,9 @@ export class Sessions {
   #remove(session: Session): void {
     session.live.close();
     this.#sessions.delete(session.id);
+    this.#owners.delete(session);
+    this.#store?.defined(session);
     if (session.slot) this.#add(session.slot, session.slot);
-    this.#file?.changed();
   }
 
   #touch(session: Session): void {
@@ -333,12 +363,6 @@ export class Sessions {
     if (state.kind === "streaming") state.stream.end(how);
   }
 
-  #countOwn(): number {
-    let count = 0;
-    for (const { slot } of this.#sessions.values()) if (!slot) count++;
-    return count;
-  }
-
   async #sync(): Promise<void> {
     const synced = this.#options.journal?.sync();
     if (!synced) return;
@@ -347,22 +371,8 @@ export class Sessions {
     await Promise.race([synced, patience.promise]).finally(() => clearTimeout(timer));
   }
 
-  #stored(): StoredSession[] {
-    return Array.from(this.#sessions.values(), ({ id, cursor, timeoutMs, filter, epoch }) => ({
-      id,
-      epoch: epoch === "older" ? "" : this.#epoch,
-      cursor,
-      timeoutMs,
-      filter,
-    }));
+  #stored({ id, number }: SessionKey): StoredSession | undefined {
+    const session = this.#sessions.get(id);
+    return session?.number === number ? storedOf(session) : undefined;
   }
-}
-
-function viewOf({ id, cursor, timeoutMs, filter, state, slot }: Session): SessionView {
-  return { id, cursor, timeoutMs, filter, isStreaming: state.kind === "streaming", isSlot: slot !== undefined };
-}
-
-/** Newest number that any of its streams came to. */
-function readThroughOf({ state, readThrough }: Session): number {
-  return state.kind === "idle" ? readThrough : Math.max(readThrough, state.stream.readThrough);
 }

@@ -24,7 +24,7 @@ async function openReplica(boat: number): Promise<Replica> {
     index: await JournalIndex.open(directory, { log: silentLogger }),
     ...{ ringFrames: 65_536, maxValues: 65_536, deviceIdleTimeoutMs: 300_000, pool },
     ...{ compile: compileFor, clock: systemClock, log: silentLogger },
-    sessionLimits: () => ({ maxSessions: 100, maxTimeoutMs: 3_600_000 }),
+    sessionLimits: () => ({ maxSessions: 100, maxSessionsPerOwner: 100, maxTimeoutMs: 3_600_000 }),
   });
 }
 

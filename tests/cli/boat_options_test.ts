@@ -134,6 +134,7 @@ const DEFAULTS: BoatSettings = {
   replicationMinLagReconnectMs: 30_000,
   replicationMaxReconnectMs: 60_000,
   maxSessions: 1000,
+  maxSessionsPerOwner: 100,
   maxBufferDurationMs: 604_800_000,
   maxBodyBytes: 65_536,
   bodyTimeoutMs: 30_000,

@@ -41,7 +41,7 @@ function openReplicas(clock: FakeClock): OpenReplica {
       maxValues: 1000,
       deviceIdleTimeoutMs: 300_000,
       compile: (filter, { buses }) => compileFilter(filter, { buses, manufacturerCode }),
-      sessionLimits: () => ({ maxSessions: 10, maxTimeoutMs: 3_600_000 }),
+      sessionLimits: () => ({ maxSessions: 10, maxSessionsPerOwner: 10, maxTimeoutMs: 3_600_000 }),
     });
 }
 

@@ -61,7 +61,7 @@ export class BoatHere {
       maxValues: 65_536,
       deviceIdleTimeoutMs: 300_000,
       compile: (filter, { buses }) => compileFilter(filter, { buses, manufacturerCode }),
-      sessionLimits: () => ({ maxSessions: 10, maxTimeoutMs: 3_600_000 }),
+      sessionLimits: () => ({ maxSessions: 10, maxSessionsPerOwner: 10, maxTimeoutMs: 3_600_000 }),
       log: new Logger({ write: (line) => this.lines.push(line) }),
       ...options,
     });

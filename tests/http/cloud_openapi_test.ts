@@ -24,7 +24,7 @@ const ROUTES: Record<string, { query?: string[]; codes: string[] }> = {
     query: [...FILTER, "from", "to", "src", "limit", "interval", "decode"],
     codes: ["200", "400", "404", "503"],
   },
-  "PUT /instances/{id}/clients/{clientId}": { codes: ["200", "400", "404", "408", "413", "503"] },
+  "PUT /instances/{id}/clients/{clientId}": { codes: ["200", "400", "404", "408", "413", "429", "503"] },
   "/instances/{id}/clients/{clientId}": { codes: ["200", "400", "404", "503"] },
   "DELETE /instances/{id}/clients/{clientId}": { codes: ["204", "400", "404", "503"] },
   "/instances/{id}/clients/{clientId}/events": { query: ["decode"], codes: ["200", "400", "404", "410", "503"] },

@@ -74,7 +74,7 @@ export class CloudServer implements AsyncDisposable {
         maxValues: 65_536,
         deviceIdleTimeoutMs: 300_000,
         compile: compileFor,
-        sessionLimits: () => ({ maxSessions, maxTimeoutMs: 3_600_000 }),
+        sessionLimits: () => ({ maxSessions, maxSessionsPerOwner: 100, maxTimeoutMs: 3_600_000 }),
         ...{ pool, clock, log },
       });
     const instances = await Instances.open({

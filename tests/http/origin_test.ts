@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { maySend } from "../../src/http/origin.ts";
+import { maySend, mayUseSession } from "../../src/http/origin.ts";
 import { GuardedServer } from "./auth_server.ts";
 
 const LISTED = ["https://chart.example.com", "chrome-extension://abcdef"];
@@ -111,4 +111,62 @@ Deno.test("a listed origin may send, and a list that is read again counts at onc
   server.access.reload({ allowOrigins: [] });
   assert.equal((await (await send("https://chart.example.com")).json()).status, 403);
   assert.equal((await send(server.url)).status, 200, "our own page");
+});
+
+const BROWSER = { "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0" };
+
+/** [what, headers of a GET, whether it may use a session over plain HTTP, and over TLS alone] */
+const SESSION_TABLE: [what: string, headers: Record<string, string>, plain: boolean, tls: boolean][] = [
+  ["a program that uses an address", { Host: "192.168.1.5:8089" }, true, true],
+  ["a program that uses a local name", { Host: "boat.local:8089", "User-Agent": "curl/8" }, true, true],
+  ["a program without a host", {}, true, true],
+  ["a program that uses a public name", { Host: "boat.example.com", "User-Agent": "curl/8" }, false, true],
+  ["a program that uses a listed name", { Host: "chart.example.com" }, true, true],
+  ["a program that uses a listed name, with the port written", { Host: "chart.example.com:443" }, true, true],
+  ["a listed name at another port", { Host: "chart.example.com:8089" }, false, true],
+  ["a public name that points here", { ...BROWSER, Host: "evil.example:8089" }, false, false],
+  [
+    "the same with itself as the page",
+    { ...BROWSER, Host: "evil.example", Referer: "http://evil.example/" },
+    false,
+    false,
+  ],
+  ["a host that is none", { Host: "a b" }, false, true],
+  ["our own page", { ...BROWSER, Host: "boat.local", Referer: "http://boat.local/map" }, true, true],
+  ["an image on another page", { ...BROWSER, Host: "boat.local", Referer: "http://evil.example/" }, false, false],
+  ["an image on a page that hides itself", { ...BROWSER, Host: "boat.local" }, false, false],
+  ["an image on a listed page", { ...BROWSER, Host: "boat.local", Referer: "https://chart.example.com/" }, true, true],
+  [
+    "our own page, by the browser's word",
+    { ...BROWSER, Host: "boat:8089", "Sec-Fetch-Site": "same-origin" },
+    true,
+    true,
+  ],
+  [
+    "another site, by the browser's word",
+    { ...BROWSER, Host: "boat:8089", "Sec-Fetch-Site": "cross-site" },
+    false,
+    false,
+  ],
+  ["a program that says it is no page", { Host: "boat.example.com", "Sec-Fetch-Site": "none" }, true, true],
+  ["another origin", { Host: "boat.local", Origin: "http://evil.example" }, false, false],
+  ["a listed origin", { Host: "boat.local", Origin: "https://chart.example.com" }, true, true],
+];
+
+for (const [what, headers, plain, tls] of SESSION_TABLE) {
+  Deno.test(`a GET of a session by ${what} may ${plain ? "" : "not "}pass, and over TLS may ${tls ? "" : "not "}`, () => {
+    const request = { method: "GET", headers: new Headers(headers) };
+    assert.equal(mayUseSession(request, { allowOrigins: LISTED, isOverTls: false }), plain);
+    assert.equal(mayUseSession(request, { allowOrigins: LISTED, isOverTls: true }), tls);
+    assert.equal(mayUseSession(request, { allowOrigins: ["*"], isOverTls: false }), true, "all pages are allowed");
+  });
+}
+
+Deno.test("what changes a session follows the rule of sending: there a browser always names its origin", () => {
+  for (const [what, headers, allowed] of TABLE) {
+    for (const method of ["PUT", "DELETE"]) {
+      const request = { method, headers: new Headers(headers) };
+      assert.equal(mayUseSession(request, { allowOrigins: LISTED, isOverTls: false }), allowed, `${method} by ${what}`);
+    }
+  }
 });

@@ -50,8 +50,8 @@ Deno.test("bus is told in frames, devices and values with two buses, and left ou
   one.say();
   two.say({ bus: 1 });
   assert.equal("bus" in ((await oneEvents.atLeast(1))[0] ?? {}), false);
-  assert.match(twoEvents.texts[0] ?? "", /"dst":255,"bus":"can1","data"/);
   await twoEvents.atLeast(1);
+  assert.match(twoEvents.texts[0] ?? "", /"dst":255,"bus":"can1","data"/);
   for (const path of ["/devices", "/values"]) {
     assert.deepEqual((await one.get<Device[]>(path)).map(({ bus }) => bus), [undefined]);
     assert.deepEqual((await two.get<Device[]>(path)).map(({ bus }) => bus), ["can1"]);

@@ -8,7 +8,7 @@ import { eventually, pause } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
-import { MemoryFile } from "../stream/memory_file.ts";
+import { MemoryFile } from "./memory_file.ts";
 
 const NET = needs({ permissions: ["net"] });
 const FILES = needs({ permissions: ["net", "read", "write"] });

@@ -4,7 +4,6 @@ import { Broker } from "../../src/broker/mod.ts";
 import { compileFilter, type Filter } from "../../src/filter/mod.ts";
 import {
   FrameSource,
-  parseSessions,
   Sessions,
   type SessionsOptions,
   type SessionStream,
@@ -14,8 +13,10 @@ import { FakeClock } from "../support/fake_clock.ts";
 import { claim, message, nameFields } from "../support/messages.ts";
 import { buildName } from "../../src/frame/mod.ts";
 import { MemoryArchive } from "./memory_archive.ts";
-import { MemoryFile } from "./memory_file.ts";
+import { inFolder } from "../support/folder.ts";
+import { needs } from "../support/needs.ts";
 
+const DISK = needs({ permissions: ["read", "write"] });
 const MINUTE_MS = 60_000;
 const ALL: { filter: Filter; timeoutMs: number } = { filter: {}, timeoutMs: 5 * MINUTE_MS };
 
@@ -40,7 +41,7 @@ class Harbour {
       compile: (filter) => compileFilter(filter, { buses: broker.buses, manufacturerCode: Number }),
       clock,
       log: new Logger({ write: (line) => this.log.push(line) }),
-      limits: () => ({ maxSessions: 3, maxTimeoutMs: 60 * MINUTE_MS }),
+      limits: () => ({ maxSessions: 3, maxSessionsPerOwner: 10, maxTimeoutMs: 60 * MINUTE_MS }),
       epoch: "e1",
       ...options,
     });
@@ -257,66 +258,65 @@ Deno.test("a slot is there from the start, and begins anew when its client is aw
   await sessions.stop();
 });
 
-Deno.test("sessions survive a restart: cursor, filter and timeout, whatever time passes meanwhile", async () => {
-  const file = new MemoryFile();
-  const boat = await harbour({ file });
-  boat.sessions.put("a", { filter: { pgn: [127250] }, timeoutMs: MINUTE_MS });
-  boat.publish(9);
-  await boat.sessions.ack("a", 4);
-  await boat.sessions.stop();
-  assert.equal(file.writes, 1);
-  const later = new Harbour({ firstSeq: 10 });
-  later.clock.advance(1000 * MINUTE_MS);
-  const slots = [{ id: "a", timeoutMs: 2 * MINUTE_MS, filter: {} }];
-  for (const sessions of [await later.open({ file }), await later.open({ file, slots })]) {
-    const { cursor, filter, timeoutMs, isSlot } = sessions.get("a");
-    assert.equal(cursor, 5);
-    assert.deepEqual([filter, timeoutMs], isSlot ? [{}, 2 * MINUTE_MS] : [{ pgn: [127250] }, MINUTE_MS]);
-    assert.throws(() => sessions.checkReadable("a"), { oldestSeq: 10 }, "frames of the last run are gone");
-    await sessions.ack("a", 9);
-    sessions.checkReadable("a");
-    await sessions.ack("a", 4);
-    await sessions.stop();
-    file.text = file.text!.replace('"cursor":10', '"cursor":5');
-  }
-});
+Deno.test(
+  "sessions survive a restart: cursor, filter and timeout, whatever time passes meanwhile",
+  DISK,
+  () =>
+    inFolder(async (directory) => {
+      const boat = await harbour({ directory });
+      boat.sessions.put("a", { filter: { pgn: [127250] }, timeoutMs: MINUTE_MS });
+      boat.publish(9);
+      await boat.sessions.ack("a", 4);
+      await boat.sessions.stop();
+      const later = new Harbour({ firstSeq: 10 });
+      later.clock.advance(1000 * MINUTE_MS);
+      const slots = [{ id: "a", timeoutMs: 2 * MINUTE_MS, filter: {} }];
+      for (const options of [{ directory }, { directory, slots }]) {
+        const sessions = await later.open(options);
+        const { cursor, filter, timeoutMs, isSlot } = sessions.get("a");
+        assert.equal(cursor, 5);
+        assert.deepEqual([filter, timeoutMs], isSlot ? [{}, 2 * MINUTE_MS] : [{ pgn: [127250] }, MINUTE_MS]);
+        assert.throws(() => sessions.checkReadable("a"), { oldestSeq: 10 }, "frames of the last run are gone");
+        await sessions.stop();
+      }
+      const sessions = await later.open({ directory });
+      await sessions.ack("a", 9);
+      sessions.checkReadable("a");
+      await sessions.stop();
+      assert.equal((await later.open({ directory })).get("a").cursor, 10);
+    }),
+);
 
-Deno.test("many changes are one write, and a disk that takes nothing costs no session", async () => {
-  const file = new MemoryFile();
-  const boat = await harbour({ file });
-  boat.sessions.put("a", ALL);
-  boat.publish(10);
-  for (let seq = 1; seq <= 10; seq++) await boat.sessions.ack("a", seq);
-  assert.equal(file.writes, 0);
-  file.fails = true;
-  await boat.sessions.stop();
-  assert.equal(file.writes, 1);
-  assert.match(boat.log.join("\n"), /ERROR sessions are not written down/);
-  assert.equal(boat.sessions.get("a").cursor, 11);
-});
-
-Deno.test("a file that cannot be read costs the sessions and not the start", async () => {
-  for (const text of ["", "{", "[]", "null", '{"version":2,"sessions":[]}', '{"version":1,"sessions":{}}']) {
-    const boat = await harbour({ file: new MemoryFile(text) });
-    assert.equal(boat.sessions.size, 0);
-    assert.match(boat.log.join("\n"), /ERROR sessions are lost/, text);
-    await boat.sessions.stop();
-  }
-  const broken = new MemoryFile();
-  broken.fails = true;
-  assert.equal((await harbour({ file: broken })).sessions.size, 0);
-  const good = { id: "a", epoch: "e1", cursor: 1, timeoutMs: 1, filter: { pgn: [1], instance: ["x"], bus: "can0" } };
-  const bad = [null, 7, {}, { ...good, id: "a b" }, { ...good, cursor: 0 }, { ...good, cursor: 1.5 }, {
-    ...good,
-    timeoutMs: 0,
-  }];
-  const text = JSON.stringify({ version: 1, sessions: [...bad, good] });
-  assert.deepEqual(parseSessions(text), [{ ...good, filter: { pgn: [1] } }]);
-});
+Deno.test(
+  "a disk that takes nothing costs no session, and what it missed is written when it takes again",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const directory = `${folder}/state`;
+      const boat = await harbour({ directory });
+      const { sessions } = boat;
+      sessions.put("a", ALL);
+      boat.publish(10);
+      for (let seq = 1; seq <= 10; seq++) await sessions.ack("a", seq);
+      await sessions.written();
+      for (const id of ["b", "c"]) sessions.put(id, ALL);
+      await sessions.written();
+      sessions.delete("b");
+      sessions.put("b2", ALL);
+      assert.equal(boat.log.filter((line) => line.includes("ERROR sessions are not written down")).length, 1);
+      assert.equal(sessions.get("a").cursor, 11);
+      await Deno.mkdir(directory);
+      await sessions.stop();
+      assert.match(boat.log.join("\n"), /INFO +sessions are written down again/);
+      const again = await new Harbour({ firstSeq: 11 }).open({ directory });
+      assert.deepEqual(["a", "c", "b2"].map((id) => again.get(id).cursor), [11, 11, 11]);
+      assert.throws(() => again.get("b"), { reason: "missing" });
+      await again.stop();
+    }),
+);
 
 Deno.test("in a new epoch streams end and say why, and sessions begin with its first frame", async () => {
-  const file = new MemoryFile();
-  const boat = await harbour({ file });
+  const boat = await harbour();
   const { sessions, broker } = boat;
   sessions.put("on", ALL);
   sessions.put("off", ALL);
@@ -343,21 +343,30 @@ Deno.test("in a new epoch streams end and say why, and sessions begin with its f
   await sessions.stop();
 });
 
-Deno.test("a session of an older epoch is told once, over restarts", async () => {
-  const file = new MemoryFile();
-  const first = await harbour({ file });
-  first.sessions.put("a", ALL);
-  first.sessions.put("b", ALL);
-  await first.sessions.stop();
-  for (let run = 0; run < 2; run++) {
-    const { sessions } = await harbour({ file, epoch: "e2" });
-    await sessions.stop();
-  }
-  const { sessions } = await harbour({ file, epoch: "e2" });
-  const { next, ends } = watch(sessions, "a");
-  assert.deepEqual([await next(), ends], [[], [{ code: "new_epoch" }]]);
-  assert.equal(sessions.put("b", ALL).cursor, 1, "the cursor tells");
-  const after = watch(sessions, "b");
-  assert.deepEqual(after.ends, []);
-  await sessions.stop();
-});
+Deno.test(
+  "a session of an older epoch is told once, over restarts, and misses nothing of the new one",
+  DISK,
+  () =>
+    inFolder(async (directory) => {
+      const first = await harbour({ directory });
+      first.sessions.put("a", ALL);
+      first.sessions.put("b", ALL);
+      await first.sessions.stop();
+      const boat = new Harbour();
+      for (let run = 0; run < 2; run++) {
+        const sessions = await boat.open({ directory, epoch: "e2" });
+        boat.publish(1);
+        await sessions.stop();
+      }
+      const sessions = await boat.open({ directory, epoch: "e2" });
+      const { next, ends } = watch(sessions, "a");
+      assert.deepEqual([await next(), ends], [[], [{ code: "new_epoch" }]]);
+      assert.equal(sessions.put("b", ALL).cursor, 1, "the cursor tells");
+      assert.deepEqual(watch(sessions, "b").ends, []);
+      await sessions.stop();
+      const again = await boat.open({ directory, epoch: "e2" });
+      const told = watch(again, "a");
+      assert.deepEqual([await told.next(), told.ends], [[1, 2], []]);
+      await again.stop();
+    }),
+);

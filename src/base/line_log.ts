@@ -1,0 +1,179 @@
+import { crc32 } from "node:zlib";
+import { removeIfThere, syncDirectory } from "./atomic_file.ts";
+import { FileError } from "./file_error.ts";
+import { turn } from "./pause.ts";
+
+/** Largest file that is read when nothing else is said. */
+const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
+const MODE = 0o600;
+/** Digits of a line's checksum. */
+const CRC_DIGITS = 8;
+/** A file is read and written in pieces of about this many characters, so that the event loop is not held. */
+const PIECE_CHARACTERS = 64 * 1024;
+
+/** What a line log holds. */
+export interface LogLines {
+  /** In the order in which they were written. */
+  values: unknown[];
+  /** Lines that were torn by a crash, or damaged: they are skipped. */
+  damaged: number;
+}
+
+/**
+ * A file of JSON values, one a line, each behind its CRC-32 in hex: `1c291ca3 [17,4711]`. Lines are appended and synced;
+ * now and then the file is replaced by a shorter one. After a crash at any byte the file holds every line of each append
+ * that has returned. A torn or damaged line is skipped; the other lines are read.
+ *
+ * The caller waits for each call before the next.
+ */
+export class LineLog {
+  /** Where it is, for messages. */
+  readonly path: string;
+  readonly #directory: string;
+  readonly #temporary: string;
+  readonly #maxBytes: number;
+  /** `whole`: the file ends with a complete line, so lines can be appended. */
+  #state: { kind: "whole"; bytes: number; compactBytes: number } | { kind: "unknown" } = { kind: "unknown" };
+
+  /** Takes a file name in an existing directory; touches nothing yet. */
+  constructor(directory: string, { name, maxBytes = DEFAULT_MAX_BYTES }: { name: string; maxBytes?: number }) {
+    this.path = `${directory}/${name}`;
+    this.#directory = directory;
+    this.#temporary = `${directory}/.${name}.tmp`;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Length of the file; undefined where it has to be replaced before anything can be appended. */
+  get bytes(): number | undefined {
+    return this.#state.kind === "whole" ? this.#state.bytes : undefined;
+  }
+
+  /** Length after the last replacement, or when it was read. */
+  get compactBytes(): number {
+    return this.#state.kind === "whole" ? this.#state.compactBytes : 0;
+  }
+
+  /**
+   * All of it; undefined when there is none.
+   *
+   * @throws {FileError} it is there and cannot be read
+   */
+  async read(): Promise<LogLines | undefined> {
+    const bytes = await this.#bytes();
+    if (!bytes) return undefined;
+    const decoder = new TextDecoder();
+    const found: LogLines = { values: [], damaged: 0 };
+    let isWhole = true;
+    for (let from = 0, read = 0; from < bytes.length; read++) {
+      const end = bytes.indexOf(0x0a, from);
+      if (end < 0) isWhole = false;
+      const line = bytes.subarray(from, end < 0 ? bytes.length : end);
+      const value = end < 0 ? undefined : parseLine(line, decoder);
+      if (value) found.values.push(value.json);
+      else found.damaged++;
+      from += line.length + 1;
+      if (read % LINES_A_TURN === LINES_A_TURN - 1) await turn();
+    }
+    if (isWhole) this.#state = { kind: "whole", bytes: bytes.length, compactBytes: bytes.length };
+    return found;
+  }
+
+  /**
+   * Adds lines. When this is done a power cut does not undo it.
+   *
+   * @throws {FileError} `content` is unknown: the file has to be replaced before anything can be appended
+   */
+  async append(values: Iterable<unknown>): Promise<void> {
+    const { bytes } = this;
+    if (bytes === undefined) {
+      throw new FileError("append to", { path: this.path, cause: "its end is not known", content: "unknown" });
+    }
+    const { compactBytes } = this;
+    this.#state = { kind: "unknown" };
+    try {
+      using file = await Deno.open(this.path, { append: true });
+      const { size } = await file.stat();
+      if (size !== bytes) throw new RangeError(`it has ${size} bytes instead of ${bytes}`);
+      const added = await writeLines(file, values);
+      await file.syncData();
+      this.#state = { kind: "whole", bytes: bytes + added, compactBytes };
+    } catch (cause) {
+      throw new FileError("append to", { path: this.path, cause, content: "unknown" });
+    }
+  }
+
+  /**
+   * Replaces all lines. When this is done a power cut does not undo it; before, the old ones are there.
+   *
+   * @throws {FileError} the new lines are not there, or not for sure
+   */
+  async replace(values: Iterable<unknown>): Promise<void> {
+    this.#state = { kind: "unknown" };
+    try {
+      await removeIfThere(this.#temporary);
+      let bytes: number;
+      {
+        using file = await Deno.open(this.#temporary, { write: true, createNew: true, mode: MODE });
+        bytes = await writeLines(file, values);
+        await file.sync();
+      }
+      await Deno.rename(this.#temporary, this.path);
+      await syncDirectory(this.#directory);
+      this.#state = { kind: "whole", bytes, compactBytes: bytes };
+    } catch (cause) {
+      await removeIfThere(this.#temporary).catch(() => {});
+      throw new FileError("write", { path: this.path, cause, content: "unknown" });
+    }
+  }
+
+  async #bytes(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    try {
+      const { isFile, size } = await Deno.stat(this.path);
+      if (!isFile) throw new TypeError("it is no file");
+      if (size > this.#maxBytes) throw new RangeError(`it has ${size} bytes, more than ${this.#maxBytes}`);
+      return await Deno.readFile(this.path);
+    } catch (cause) {
+      if (cause instanceof Deno.errors.NotFound) return undefined;
+      throw new FileError("read", { path: this.path, cause });
+    }
+  }
+}
+
+/** Lines that are read before other work has its turn: few enough even where each is long. */
+const LINES_A_TURN = 64;
+const encoder = new TextEncoder();
+
+function parseLine(line: Uint8Array, decoder: TextDecoder): { json: unknown } | undefined {
+  const body = line.subarray(CRC_DIGITS + 1);
+  if (line.length <= CRC_DIGITS || decoder.decode(line.subarray(0, CRC_DIGITS)) !== crcText(body)) return undefined;
+  try {
+    return { json: JSON.parse(decoder.decode(body)) };
+  } catch {
+    return undefined;
+  }
+}
+
+function crcText(body: Uint8Array | string): string {
+  return crc32(body).toString(16).padStart(CRC_DIGITS, "0");
+}
+
+/** Writes lines in pieces, each made when the one before is written; returns how many bytes. */
+async function writeLines(file: Deno.FsFile, values: Iterable<unknown>): Promise<number> {
+  let total = 0;
+  let piece = "";
+  const flush = async () => {
+    const bytes = encoder.encode(piece);
+    piece = "";
+    for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+    total += bytes.length;
+  };
+  for (const value of values) {
+    const json = JSON.stringify(value);
+    piece += `${crcText(json)} ${json}\n`;
+    if (piece.length < PIECE_CHARACTERS) continue;
+    await flush();
+    await turn();
+  }
+  if (piece !== "") await flush();
+  return total;
+}

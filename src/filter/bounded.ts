@@ -1,0 +1,53 @@
+import { readName } from "../frame/mod.ts";
+import { type Filter, FilterError } from "./filter.ts";
+
+/** Most entries of a filter: all its lists together, duplicates not counted. */
+export const MAX_FILTER_ENTRIES = 256;
+/** Longest name of a manufacturer or bus in a filter, characters. */
+export const MAX_FILTER_TEXT_CHARACTERS = 128;
+
+/**
+ * A client's filter without duplicates: the first spelling stays. Sessions keep filters and write them to disk, so
+ * their size has a limit.
+ *
+ * @throws {FilterError} too many entries, or a text that is too long; `field` is the list where the limit is passed
+ */
+export function boundFilter(filter: Filter): Filter {
+  const { pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus } = filter;
+  let entries = 0;
+  const bound = <T>(field: keyof Filter, list: readonly T[], keyOf: (entry: T) => unknown): T[] => {
+    const unique = new Map<unknown, T>();
+    for (const entry of list) {
+      const key = keyOf(entry);
+      if (unique.has(key)) continue;
+      if (++entries > MAX_FILTER_ENTRIES) throw new FilterError(field, tooMany);
+      unique.set(key, checkText(field, entry));
+    }
+    return [...unique.values()];
+  };
+  return {
+    ...(pgn && { pgn: bound("pgn", pgn, Number) }),
+    ...(exclude_pgn && { exclude_pgn: bound("exclude_pgn", exclude_pgn, Number) }),
+    ...(manufacturer && { manufacturer: bound("manufacturer", manufacturer, (text) => text.toLowerCase()) }),
+    ...(instance && { instance: bound("instance", instance, Number) }),
+    ...(name && { name: bound("name", name, nameKey) }),
+    ...(exclude_name && { exclude_name: bound("exclude_name", exclude_name, nameKey) }),
+    ...(bus && { bus: bound("bus", bus, String) }),
+  };
+}
+
+const tooMany =
+  `more than ${MAX_FILTER_ENTRIES} entries: a filter has at most ${MAX_FILTER_ENTRIES} in all its lists ` +
+  "together, duplicates not counted";
+
+function checkText<T>(field: keyof Filter, entry: T): T {
+  if (typeof entry === "string" && entry.length > MAX_FILTER_TEXT_CHARACTERS) {
+    throw new FilterError(field, `expected at most ${MAX_FILTER_TEXT_CHARACTERS} characters, got ${entry.length}`);
+  }
+  return entry;
+}
+
+/** The same NAME has several spellings; a text that is no NAME is refused by who compiles the filter. */
+function nameKey(text: string): bigint | string {
+  return readName(text) ?? text;
+}

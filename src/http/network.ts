@@ -1,0 +1,15 @@
+/**
+ * The network that a client is counted by where nobody needs a token: its IPv4 address, or the /64 of its IPv6 address,
+ * of which one machine has as many as it likes. Addresses of the link are counted one by one: all machines there share a
+ * network.
+ */
+export function networkOf(address: string): string {
+  const [bare = ""] = address.split("%");
+  if (!bare.includes(":") || /^fe[89ab]/i.test(bare)) return bare;
+  const [before = "", after] = bare.split("::");
+  const head = before === "" ? [] : before.split(":");
+  const tail = after === undefined || after === "" ? [] : after.split(":");
+  const zeros = after === undefined ? 0 : Math.max(0, 8 - head.length - tail.length);
+  const groups = [...head, ...Array<string>(zeros).fill("0"), ...tail].slice(0, 4);
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
+}
