@@ -1,17 +1,12 @@
 import { errorText, KeptFile } from "../base/mod.ts";
 import { type Message, newStoredFrame, pgnOfId } from "../frame/mod.ts";
 import { JournalIndex, MAX_BUSES } from "../journal/mod.ts";
-import {
-  type HandshakeRequest,
-  type HandshakeResponse,
-  type LiveFrame,
-  RangesFullError,
-  RpcError,
-} from "../replication/mod.ts";
+import { type HandshakeRequest, type HandshakeResponse, type LiveFrame, RpcError } from "../replication/mod.ts";
 import type { BackfillFiles } from "./backfill_files.ts";
 import type { CheckedBlock } from "./block_check.ts";
 import { DiagnosticEvents, type DiagnosticEventType } from "./diagnostic_events.ts";
 import type { InstanceJournal } from "./instance_journal.ts";
+import { addLive, unavailable } from "./instance_errors.ts";
 import { InstanceRecord, type InstanceSummary } from "./instance_record.ts";
 import { handshakeFirst, type InstanceSession, InstanceSessions, type SessionKind } from "./instance_sessions.ts";
 import { InstanceStores, type InstanceStoresOptions } from "./instance_stores.ts";
@@ -45,6 +40,8 @@ export class Instance {
   /** Opening and closing, one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #usedMs: number;
+  /** When the boat was last connected, as far as that is not now. */
+  #hereMs: number;
   #savedMs = -Infinity;
   #isNews = false;
 
@@ -54,8 +51,8 @@ export class Instance {
     this.directory = directory;
     this.#options = options;
     this.record = new InstanceRecord(state);
-    this.#stores = new InstanceStores(options, this.record);
-    this.#usedMs = clock.monoMs();
+    this.#stores = new InstanceStores({ ...options, areHolesAwaited: () => this.#areHolesAwaited() }, this.record);
+    this.#usedMs = this.#hereMs = clock.monoMs();
     this.#kept = new KeptFile(stateFile(directory), {
       what: `notes on what is here of "${id}"`,
       content: () => {
@@ -141,6 +138,8 @@ export class Instance {
       if (leftOut > 0) this.#options.log.warn("a boat tells of too many gaps", { id: this.id, leftOut });
       this.#sessions.greet(connection);
       this.heard();
+      this.#hereMs = this.#usedMs;
+      this.#stores.replica?.source.changed();
       this.#save();
       this.#stores.settle();
       return this.record.answer(request, { known, lastLive: journal.lastLive, settings: this.#options.settings() });
@@ -173,7 +172,7 @@ export class Instance {
   /** A stream has ended. */
   leave(session: InstanceSession): void {
     this.#sessions.leave(session);
-    this.#usedMs = this.#options.clock.monoMs();
+    this.#usedMs = this.#hereMs = this.#options.clock.monoMs();
     this.#save();
   }
 
@@ -232,6 +231,7 @@ export class Instance {
     received.markDurable(seqs);
     counters.backfillBlocks++;
     counters.backfillFrames += frames;
+    this.#stores.replica?.source.changed();
     return frames;
   }
 
@@ -305,6 +305,13 @@ export class Instance {
     throw unavailable(`frame ${seq} cannot be kept: ${this.#stores.failure ?? "the disk is too slow"}`);
   }
 
+  /** Peers' boats do not tell what they cannot send: of them nothing comes when their backfill has ended. */
+  #areHolesAwaited(): boolean {
+    const { clock, settings } = this.#options;
+    const isComing = this.#sessions.isOpen(this.record.blockEpoch === undefined ? "backfill" : "live");
+    return isComing || clock.monoMs() - this.#hereMs < settings().holeGraceMs;
+  }
+
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#turn.then(work);
     this.#turn = done.catch(() => {});
@@ -359,18 +366,4 @@ export class Instance {
     await this.#stores.close();
     this.#save();
   }
-}
-
-function addLive(received: Received, seq: number): boolean {
-  try {
-    return received.addLive(seq);
-  } catch (error) {
-    if (error instanceof RangesFullError) throw new RpcError("RESOURCE_EXHAUSTED", `too many holes: ${error.message}`);
-    if (error instanceof RangeError) throw new RpcError("INVALID_ARGUMENT", error.message);
-    throw error;
-  }
-}
-
-function unavailable(reason: string): RpcError {
-  return new RpcError("UNAVAILABLE", reason);
 }

@@ -22,12 +22,17 @@ export interface InstanceStoresOptions {
   log: Logger;
 }
 
+interface StoresOptions extends InstanceStoresOptions {
+  /** Whether readers wait for what is missing. */
+  areHolesAwaited: () => boolean;
+}
+
 /** What a boat's only bus is called where the boat does not say. */
 const ONE_BUS: readonly string[] = ["can0"];
 
 /** A boat's open files and its replica. Who opens and closes them does one thing after the other. */
 export class InstanceStores {
-  readonly #options: InstanceStoresOptions;
+  readonly #options: StoresOptions;
   readonly #record: InstanceRecord;
   #journal: InstanceJournal | undefined;
   #replica: Replica | undefined;
@@ -35,7 +40,7 @@ export class InstanceStores {
   #isOpening = false;
 
   /** Opens nothing yet. */
-  constructor(options: InstanceStoresOptions, record: InstanceRecord) {
+  constructor(options: StoresOptions, record: InstanceRecord) {
     this.#options = options;
     this.#record = record;
   }
@@ -127,13 +132,14 @@ export class InstanceStores {
     if (this.#replica) return this.#replica;
     const { openReplica, id, directory } = this.#options;
     const { epoch, received } = this.#record;
-    const never = () => this.#record.received.void;
+    const { areHolesAwaited } = this.#options;
+    const numbers = { received: () => this.#record.received, areHolesAwaited };
     const index = this.#journal?.index;
     if (!openReplica || !index || epoch === undefined) {
       throw new RpcError("FAILED_PRECONDITION", `nothing has come of "${id}" so far`);
     }
     const { buses } = this;
-    return this.#replica = await openReplica({ id, directory, epoch, buses, head: received.last, index, void: never });
+    return this.#replica = await openReplica({ id, directory, epoch, buses, head: received.last, index, numbers });
   }
 
   /** Ends the replica, and all that reads from it. */

@@ -135,18 +135,7 @@ export class LiveBoat {
   }
 
   static async come(instance: Instance, about: Partial<HandshakeRequest> = {}): Promise<LiveBoat> {
-    const { liveStartFrom } = await instance.handshake({
-      instanceId: instance.id,
-      headSeq: 0,
-      journalBytes: 4096,
-      epoch: EPOCH,
-      features: [],
-      void: [],
-      oldestSeq: 1,
-      busNames: ["can0"],
-      lost: [],
-      ...about,
-    });
+    const { liveStartFrom } = await instance.handshake(requestOf(instance, about));
     const session = { end: () => {} };
     await instance.enterLive(session);
     return new LiveBoat(instance, { session, seq: liveStartFrom - 1 });
@@ -169,10 +158,30 @@ export class LiveBoat {
     return this.seq;
   }
 
+  /** It makes another handshake on its connection. */
+  async declare(about: Partial<HandshakeRequest>): Promise<void> {
+    await this.instance.handshake(requestOf(this.instance, about));
+  }
+
   /** It goes away. */
   leave(): void {
     this.instance.leave(this.#session);
   }
+}
+
+function requestOf({ id }: Instance, about: Partial<HandshakeRequest>): HandshakeRequest {
+  return {
+    instanceId: id,
+    headSeq: 0,
+    journalBytes: 4096,
+    epoch: EPOCH,
+    features: [],
+    void: [],
+    oldestSeq: 1,
+    busNames: ["can0"],
+    lost: [],
+    ...about,
+  };
 }
 
 /** What a boat left behind when it was here before; everything else is as if nothing had come of it. */

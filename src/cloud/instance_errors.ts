@@ -1,0 +1,22 @@
+import { RangesFullError, RpcError } from "../replication/mod.ts";
+import type { Received } from "./received.ts";
+
+/**
+ * Notes a live frame. Gives false when it was here before.
+ *
+ * @throws {RpcError} its number cannot be, or there are too many holes
+ */
+export function addLive(received: Received, seq: number): boolean {
+  try {
+    return received.addLive(seq);
+  } catch (error) {
+    if (error instanceof RangesFullError) throw new RpcError("RESOURCE_EXHAUSTED", `too many holes: ${error.message}`);
+    if (error instanceof RangeError) throw new RpcError("INVALID_ARGUMENT", error.message);
+    throw error;
+  }
+}
+
+/** What a boat is told that is to come again later. */
+export function unavailable(reason: string): RpcError {
+  return new RpcError("UNAVAILABLE", reason);
+}
