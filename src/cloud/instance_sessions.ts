@@ -19,6 +19,13 @@ export class InstanceSessions {
   /** Connections that have told this very run of numbers, the newest last: streams do not name theirs. */
   readonly #greeted = new Set<string>();
   readonly #open = new Map<SessionKind, InstanceSession>();
+  /** When the boat was last here, as far as it is not now. */
+  #hereMs: number;
+
+  /** @param nowMs monotonic, as all times here: the boat may have been here a moment before */
+  constructor(nowMs: number) {
+    this.#hereMs = nowMs;
+  }
 
   /** Whether a stream is open: of this kind, or of any. */
   isOpen(kind?: SessionKind): boolean {
@@ -26,7 +33,8 @@ export class InstanceSessions {
   }
 
   /** A connection has made its handshake: streams are taken of it. */
-  greet(connection: string): void {
+  greet(connection: string, nowMs: number): void {
+    this.#hereMs = nowMs;
     this.#greeted.delete(connection);
     this.#greeted.add(connection);
     const [oldest = ""] = this.#greeted;
@@ -51,8 +59,17 @@ export class InstanceSessions {
   }
 
   /** A stream has ended. */
-  leave(session: InstanceSession): void {
+  leave(session: InstanceSession, nowMs: number): void {
+    this.#hereMs = nowMs;
     for (const [kind, each] of this.#open) if (each === session) this.#open.delete(kind);
+  }
+
+  /**
+   * Whether what is missing is on its way, or the boat has gone no longer ago than `graceMs`. Peers' boats do not tell what
+   * they cannot send: of them nothing comes when their backfill has ended.
+   */
+  areHolesAwaited(isPeer: boolean, { nowMs, graceMs }: { nowMs: number; graceMs: number }): boolean {
+    return this.#open.has(isPeer ? "backfill" : "live") || nowMs - this.#hereMs < graceMs;
   }
 
   /** Ends all streams; each leaves when it is over. */
