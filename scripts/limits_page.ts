@@ -1,6 +1,7 @@
 import { boatOptions } from "../cli/boat_options.ts";
 import { cloudOptions } from "../cli/cloud_options.ts";
 import type { Option } from "../cli/options.ts";
+import { CLOUD_DEFAULTS } from "../mod.ts";
 
 /** What the page shows of an option. */
 type LimitRow = Pick<Option<unknown>, "name" | "keys" | "help" | "defaultText" | "beyond">;
@@ -13,7 +14,13 @@ interface FixedLimit {
 }
 
 /** Limits of both servers that are constants. */
-const FIXED: readonly FixedLimit[] = [];
+const FIXED: readonly FixedLimit[] = [
+  {
+    what: "Cloud: how long sessions wait at missing frames after the boat has gone",
+    limit: `${CLOUD_DEFAULTS.holeGraceMs / 1000} s`,
+    beyond: "The session goes on; a dropped event with backfill: true has the numbers.",
+  },
+];
 
 function row(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;

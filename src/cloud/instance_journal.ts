@@ -120,6 +120,12 @@ export class InstanceJournal {
     return [...this.onlyInTails, { start: this.#writtenThrough + 1, end: this.#lastLive + 1 }];
   }
 
+  /** The lowest of them; Infinity where there is none. */
+  get firstNotInFiles(): number {
+    const starts = this.notInFiles.map(({ start, end }) => start < end ? start : Infinity);
+    return Math.min(...starts);
+  }
+
   /** Blocks that are not on disk yet, oldest first. */
   unwritten(): Uint8Array<ArrayBuffer>[] {
     return this.#writer?.unwritten() ?? this.#recovered.pending.map(({ bytes }) => bytes);

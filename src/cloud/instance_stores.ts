@@ -163,13 +163,17 @@ export class InstanceStores {
     if (this.#replica) return this.#replica;
     const { openReplica, id, directory } = this.#options;
     const { epoch, received } = this.#record;
-    const { areHolesAwaited } = this.#options;
-    const numbers = { received: () => this.#record.received, areHolesAwaited };
-    const index = this.#journal?.index;
-    if (!openReplica || !index || epoch === undefined) {
+    const journal = this.#journal;
+    if (!openReplica || !journal || epoch === undefined) {
       throw new RpcError("FAILED_PRECONDITION", `nothing has come of "${id}" so far`);
     }
+    const numbers = {
+      received: () => this.#record.received,
+      areHolesAwaited: this.#options.areHolesAwaited,
+      firstNotInFiles: () => journal.firstNotInFiles,
+    };
     const { buses } = this;
+    const { index } = journal;
     return this.#replica = await openReplica({ id, directory, epoch, buses, head: received.last, index, numbers });
   }
 

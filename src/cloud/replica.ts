@@ -268,7 +268,7 @@ function archiveOf(
     ...(numbers && { absentFrom: (fromSeq, throughSeq) => absentFrames(numbers, { fromSeq, throughSeq }) }),
     get oldestSeq(): number {
       // While nothing is on disk, all that ever came is about to be.
-      return index.oldestSeqOf(wordOf(run)) ?? 1;
+      return Math.min(index.oldestSeqOf(wordOf(run)) ?? 1, numbers?.firstNotInFiles() ?? Infinity);
     },
     blocks: ({ fromSeq }) => index.blocks({ fromSeq, epochWord: wordOf(run) }),
   };

@@ -9,6 +9,8 @@ export interface ReplicaNumbers {
   received: () => Received;
   /** Whether readers wait for what is missing. */
   areHolesAwaited: () => boolean;
+  /** The first number that may be in no file yet. */
+  firstNotInFiles: () => number;
 }
 
 /** What a session is told of the first numbers that are not here, from one number to another, both included. */

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { openBlockFile } from "../../src/journal/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { journalFiles } from "../support/journal_run.ts";
-import { needs } from "../support/needs.ts";
+import { environment, needs } from "../support/needs.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
 const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"] });
+const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? 1);
 const NOTHING_WRONG = "missing 0, extra 0, different 0";
 
 /** What the cloud says of itself. */
@@ -93,7 +94,7 @@ Deno.test({
   fn: async () => {
     await using lab = await ReplicationLab.start({ rate: 300 });
     await lab.connected();
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const until = lab.feed.count + 400;
       lab.feed.rate = 300;
       await eventually("traffic", () => lab.feed.count > until);

@@ -153,6 +153,23 @@ Deno.test(
     }),
 );
 
+Deno.test(
+  "frames that are in no file yet are not gone when newer ones have come by backfill",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using cloud = await CloudServer.start(folder);
+      let boat = await cloud.boat(ID);
+      sayTo(boat, 10);
+      boat = await comeBack(cloud, boat, { headSeq: 1000 });
+      await fill(boat.instance, 900, 999);
+      const replica = boat.instance.runningReplica!;
+      boat.say();
+      assert.equal(replica.source.isGone(5), false);
+      assert.deepEqual(replica.source.absentFrom(5), { kind: "awaited", start: 11, end: 900 });
+    }),
+);
+
 Deno.test("a session goes on past what the boat has lost, and is told why", DISK, () =>
   inFolder(async (folder) => {
     await using cloud = await CloudServer.start(folder);
