@@ -89,6 +89,27 @@ Deno.test({
 });
 
 Deno.test({
+  name: "files that the cloud deletes by its own limits are neither missed nor asked for",
+  ...PROCESSES,
+  fn: async () => {
+    const small = ["-journal-block-size", "4096", "-journal-rotate-size", "4KB", "-journal-retention-max-size", "20KB"];
+    await using lab = await ReplicationLab.start({ rate: 1500, cloudFlags: [...small, "-scrub-rate", "1GB"] });
+    await lab.connected();
+    await eventually("files to be deleted", () => (lab.log("cloud").match(/journal file deleted/g)?.length ?? 0) > 2);
+    await lab.converged();
+    await lab.end("cloud", "SIGKILL");
+    await lab.begin("cloud");
+    await lab.connected();
+    const { holes } = await lab.converged();
+    assert.deepEqual(holes, []);
+    const health = await lab.get<Health>("cloud", "/healthz");
+    assert.equal(health?.components["storage"]?.status, "ok");
+    assert.doesNotMatch(lab.log("cloud"), /gone from the disk/);
+    assert.equal((await lab.boatStatus())?.backfill_remaining_seqs, 0);
+  },
+});
+
+Deno.test({
   name: "after a crash of the cloud its status is right before the boat comes back or anybody reads",
   ...PROCESSES,
   fn: async () => {

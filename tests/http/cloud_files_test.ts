@@ -4,6 +4,7 @@ import { type Instance, Scrub } from "../../src/cloud/mod.ts";
 import { openBlockFile, parseFileName } from "../../src/journal/mod.ts";
 import { framesIn } from "../cloud/cloud_fixture.ts";
 import { eventually } from "../support/eventually.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { fill } from "./cloud_fill.ts";
@@ -199,6 +200,23 @@ Deno.test(
       assert.deepEqual([(await statusOf(cloud)).holes, (await statusOf(cloud)).storage.state], [[], "ok"]);
       Deno.removeSync(filesOf(folder, "backfill")[0]!);
       await cloud.boat(ID, { headSeq: HEAD });
+      assert.deepEqual((await statusOf(cloud)).holes, [{ start: 201, end: 301 }]);
+    }),
+);
+
+Deno.test(
+  "a file that is gone is noticed within a minute, and the boat is made to shake hands",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const clock = new FakeClock();
+      await using cloud = await CloudServer.start(folder, { clock });
+      const boat = await filled(cloud);
+      cloud.instances.keepHouse();
+      Deno.removeSync(filesOf(folder, "backfill")[0]!);
+      clock.advance(60_000);
+      cloud.instances.keepHouse();
+      await eventually("the stream to be ended", () => boat.ended);
       assert.deepEqual((await statusOf(cloud)).holes, [{ start: 201, end: 301 }]);
     }),
 );
