@@ -56,9 +56,9 @@ export class Instance {
     this.#mayHaveMore = state.isOpen !== false && state.epochs.current !== undefined;
     this.#stores = new InstanceStores({
       ...options,
-      areHolesAwaited: () => {
+      awaitedBelow: () => {
         const times = { nowMs: clock.monoMs(), graceMs: options.settings().holeGraceMs };
-        return this.#sessions.areHolesAwaited(this.record.blockEpoch === undefined, times);
+        return this.record.awaitedBelow(this.#sessions.awaited(this.record.blockEpoch === undefined, times));
       },
       onVanished: (frames, reason) => this.#noteVanished(frames, reason),
     }, this.record);

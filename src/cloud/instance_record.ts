@@ -162,6 +162,11 @@ export class InstanceRecord {
     return this.#received.holes(Math.max(this.#liveStartFrom, this.receivedThrough + 1));
   }
 
+  /** The number below which what is missing is on its way. */
+  awaitedBelow(awaited: "asked" | "all" | "nothing"): number {
+    return awaited === "nothing" ? 0 : awaited === "all" ? Infinity : this.#liveStartFrom;
+  }
+
   /** What is to be written down. */
   get state(): InstanceState {
     return {

@@ -65,11 +65,17 @@ export class InstanceSessions {
   }
 
   /**
-   * Whether what is missing is on its way, or the boat has gone no longer ago than `graceMs`. Peers' boats do not tell what
-   * they cannot send: of them nothing comes when their backfill has ended.
+   * Whether what is missing is on its way.
+   *
+   * - `asked`: what the boat was asked for at its handshake; what is missing of its live frames it is asked for at the next
+   * - `all`: the boat has gone no longer ago than `graceMs`, and is asked for everything when it comes back
+   * - `nothing`: it has gone for longer. Peers' boats do not tell what they cannot send: of them nothing comes when their
+   *   backfill has ended for so long
    */
-  areHolesAwaited(isPeer: boolean, { nowMs, graceMs }: { nowMs: number; graceMs: number }): boolean {
-    return this.#open.has(isPeer ? "backfill" : "live") || nowMs - this.#hereMs < graceMs;
+  awaited(isPeer: boolean, { nowMs, graceMs }: { nowMs: number; graceMs: number }): "asked" | "all" | "nothing" {
+    const isGrace = nowMs - this.#hereMs < graceMs;
+    if (!this.#open.has("live")) return isGrace ? "all" : "nothing";
+    return !isPeer || this.#open.has("backfill") || isGrace ? "asked" : "nothing";
   }
 
   /** Ends all streams; each leaves when it is over. */

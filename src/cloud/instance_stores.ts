@@ -25,8 +25,8 @@ export interface InstanceStoresOptions {
 }
 
 interface StoresOptions extends InstanceStoresOptions {
-  /** Whether readers wait for what is missing. */
-  areHolesAwaited: () => boolean;
+  /** Readers wait for what is missing below this number. */
+  awaitedBelow: () => number;
   /** Told when frames that were on disk are gone: how many, and why. */
   onVanished: (frames: number, reason: string) => void;
 }
@@ -169,7 +169,7 @@ export class InstanceStores {
     }
     const numbers = {
       received: () => this.#record.received,
-      areHolesAwaited: this.#options.areHolesAwaited,
+      awaitedBelow: this.#options.awaitedBelow,
       firstNotInFiles: () => journal.firstNotInFiles,
     };
     const { buses } = this;

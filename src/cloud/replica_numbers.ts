@@ -7,20 +7,22 @@ import type { Received } from "./received.ts";
 export interface ReplicaNumbers {
   /** Which are here, and why others are not. */
   received: () => Received;
-  /** Whether readers wait for what is missing. */
-  areHolesAwaited: () => boolean;
+  /** Readers wait for what is missing below this number. */
+  awaitedBelow: () => number;
   /** The first number that may be in no file yet. */
   firstNotInFiles: () => number;
 }
 
 /** What a session is told of the first numbers that are not here, from one number to another, both included. */
 export function absentFrames(
-  { received, areHolesAwaited }: ReplicaNumbers,
+  { received, awaitedBelow }: ReplicaNumbers,
   { fromSeq, throughSeq }: { fromSeq: number; throughSeq: number },
 ): AbsentFrames | undefined {
   const absent = received().absentFrom(fromSeq, throughSeq);
   if (absent?.kind !== "hole") return absent;
-  return { ...absent, kind: areHolesAwaited() ? "awaited" : "late" };
+  const { start, end } = absent;
+  const below = awaitedBelow();
+  return start < below ? { kind: "awaited", start, end: Math.min(end, below) } : { kind: "late", start, end };
 }
 
 /**

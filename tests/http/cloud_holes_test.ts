@@ -227,3 +227,23 @@ Deno.test(
       assert.deepEqual(events.named<Dropped>("dropped"), dropped);
     }),
 );
+
+Deno.test(
+  "numbers that a boat passes over within its live stream, which nobody asks for, hold up no session",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using cloud = await CloudServer.start(folder);
+      const boat = await cloud.boat(ID, { headSeq: 10 });
+      const session = new SessionClient(`${cloud.url}/instances/${ID}`);
+      await session.put();
+      await using events = await session.events();
+      sayTo(boat, 12);
+      boat.seq += 5;
+      sayTo(boat, 20);
+      await fill(boat.instance, 1, 9);
+      await eventually("the last frame", () => events.frames.at(-1)?.seq === 20);
+      assert.deepEqual(events.frames.map(({ seq }) => seq), [...numbers(1, 12), ...numbers(18, 20)]);
+      assert.deepEqual(events.named<Dropped>("dropped"), [{ from_seq: 13, to_seq: 17, count: 5, backfill: true }]);
+    }),
+);
