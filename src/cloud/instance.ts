@@ -370,7 +370,7 @@ export class Instance {
   #noteVanished(frames: number, reason: string): void {
     this.#options.log.error("frames of a boat are gone from the disk", { id: this.id, frames, reason });
     this.note("checkpoint", `${frames} frames are gone from the disk, and missing again: ${reason}`);
-    this.#sessions.end(unavailable("frames that were here are gone from the disk: a handshake tells which"));
+    this.#sessions.startOver(unavailable("frames that were here are gone from the disk: a handshake tells which"));
     this.#isNews = true;
   }
 
@@ -378,8 +378,7 @@ export class Instance {
     request: HandshakeRequest,
     { reason, busesBefore }: { reason: string; busesBefore: readonly string[] },
   ): Promise<void> {
-    this.#sessions.end(new RpcError("ABORTED", "the boat's numbers have begun again"));
-    this.#sessions.forgetGreetings();
+    this.#sessions.startOver(new RpcError("ABORTED", "the boat's numbers have begun again"));
     const { epoch: former } = this.record;
     const left = this.record.beginEpoch(request, (count) => crypto.getRandomValues(new Uint8Array(count)));
     const { log } = this.#options;

@@ -78,6 +78,12 @@ export class InstanceSessions {
     return !isPeer || this.#open.has("backfill") || isGrace ? "asked" : "nothing";
   }
 
+  /** Ends all streams; another handshake is needed for new ones, also by who has made one and opened none yet. */
+  startOver(error: RpcError): void {
+    this.forgetGreetings();
+    this.end(error);
+  }
+
   /** Ends all streams; each leaves when it is over. */
   end(error: RpcError): void {
     for (const session of [...this.#open.values()]) session.end(error);

@@ -48,10 +48,11 @@ export class StoredFiles {
     this.#options = options;
   }
 
-  /** Reads the files that may have more than is known. Gives all that is on disk of these numbers and more. */
+  /** Reads the files that may have more than is known. Gives all that is, or was, on disk of these numbers and more. */
   async catchUp(durable: Iterable<Range>): Promise<Ranges> {
     const { ledger, journal } = this.#options;
-    const known = new Ranges(durable);
+    // The list of files may be newer than what is written down of numbers.
+    const known = new Ranges(durable).union(ledger.held());
     for (const { path, name, isCurrent } of this.list()) {
       if (!isCurrent || ledger.isEnded(name)) continue;
       const read = await readBlockFile(path);

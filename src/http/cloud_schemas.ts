@@ -28,7 +28,10 @@ export const instanceStatusSchema = z.object({
   ...summaryShape,
   boat_journal_bytes: count,
   epoch: z.string().nullable().openapi({ description: "Run of numbers, hex; null before the first handshake" }),
-  ack_seq: count.openapi({ description: "Every number up to and with this one is safe on disk, or cannot be had" }),
+  ack_seq: count.openapi({
+    description:
+      "Every number up to and with this one is safe on disk, or cannot be had; less than before when files are gone",
+  }),
   received_through: count.openapi({ description: "Highest number that came live" }),
   lost: z.array(z.object({ ...range, reason: z.string() })).openapi({
     description: "Frames that the boat cannot send any more, and why",

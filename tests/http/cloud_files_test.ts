@@ -220,3 +220,18 @@ Deno.test(
       assert.deepEqual((await statusOf(cloud)).holes, [{ start: 201, end: 301 }]);
     }),
 );
+
+Deno.test(
+  "a boat that has made its handshake before a file was missed makes another before it streams",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using cloud = await CloudServer.start(folder);
+      const boat = await filled(cloud);
+      boat.leave();
+      await boat.declare({ headSeq: HEAD });
+      Deno.removeSync(filesOf(folder, "backfill")[0]!);
+      await boat.instance.withFiles((files) => files.findMissing());
+      await assert.rejects(boat.instance.enterLive({ end: () => {} }), /a handshake comes first/);
+    }),
+);
