@@ -151,7 +151,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const onFileEnded = (id: string) => late.keepers?.wake(id);
   const instances = await Instances.open({ dataDirectory, settings, openReplica, onFileEnded, clock, log });
   const bytesPerSecond = () => limits.scrubBytesPerSecond;
-  const scrub = new Scrub({ instances, bytesPerSecond, nowMs: () => Math.floor(clock.wallUs() / 1000), log });
+  const scrub = new Scrub({ instances, bytesPerSecond, clock, log });
   const keepers = late.keepers = keepersOf(options.journal, { instances, log, clock });
   const service = new CloudService({ instances, settings, clock, log });
   const readers = new ReplicaReaders({

@@ -1,4 +1,4 @@
-import { errorText, type Logger, pause } from "../base/mod.ts";
+import { type Clock, errorText, type Logger, pause } from "../base/mod.ts";
 import type { Instance } from "./instance.ts";
 import { readBlockFile } from "./stored_files.ts";
 
@@ -10,8 +10,7 @@ export interface ScrubOptions {
   bytesPerSecond: () => number;
   /** From the beginning of a pass to that of the next, milliseconds at least; default an hour. */
   passEveryMs?: number;
-  /** Milliseconds since 1970. */
-  nowMs: () => number;
+  clock: Clock;
   log: Logger;
 }
 
@@ -36,7 +35,9 @@ export class Scrub {
   /** Begins the first pass. */
   start(): void {
     this.#running = this.#run().catch((error: unknown) => {
-      if (!this.#stop.signal.aborted) throw error;
+      if (!this.#stop.signal.aborted) {
+        this.#options.log.error("files are not checked any more", { error: errorText(error) });
+      }
     });
   }
 
@@ -61,17 +62,18 @@ export class Scrub {
 
   async #run(): Promise<void> {
     const { signal } = this.#stop;
+    const { clock, bytesPerSecond, passEveryMs = PASS_EVERY_MS } = this.#options;
     for (;;) {
-      while (this.#options.bytesPerSecond() === 0) await pause(LOOK_EVERY_MS, signal);
-      const sinceMs = performance.now();
+      while (bytesPerSecond() === 0) await pause(LOOK_EVERY_MS, signal);
+      const sinceMs = clock.monoMs();
       await this.pass();
-      const restMs = sinceMs + (this.#options.passEveryMs ?? PASS_EVERY_MS) - performance.now();
+      const restMs = sinceMs + passEveryMs - clock.monoMs();
       if (restMs > 0) await pause(restMs, signal);
     }
   }
 
   async #check(instance: Instance): Promise<void> {
-    const { nowMs, log } = this.#options;
+    const { clock, log } = this.#options;
     const { id, record } = instance;
     // Nothing has come of it yet.
     if (record.epoch === undefined) return;
@@ -87,7 +89,7 @@ export class Scrub {
       await stored.findMissing();
       stored.judge();
     });
-    record.checked(nowMs());
+    record.checked(Math.floor(clock.wallUs() / 1000));
   }
 
   /** Waits as long as these bytes may take. */

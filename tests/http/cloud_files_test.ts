@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { silentLogger } from "../../src/base/mod.ts";
+import { silentLogger, systemClock } from "../../src/base/mod.ts";
 import { type Instance, Scrub } from "../../src/cloud/mod.ts";
 import { openBlockFile, parseFileName } from "../../src/journal/mod.ts";
 import { framesIn } from "../cloud/cloud_fixture.ts";
@@ -60,7 +60,7 @@ async function damage(path: string): Promise<void> {
 
 /** Reads all files again. */
 async function scrub(instances: Iterable<Instance>): Promise<void> {
-  await new Scrub({ instances, bytesPerSecond: () => 2 ** 30, nowMs: () => Date.now(), log: silentLogger }).pass();
+  await new Scrub({ instances, bytesPerSecond: () => 2 ** 30, clock: systemClock, log: silentLogger }).pass();
 }
 
 async function allSeqs(folder: string): Promise<number[]> {
