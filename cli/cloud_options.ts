@@ -35,6 +35,7 @@ export interface CloudSettings
   rateLimit: number;
   rateBurst: number;
   maxLiveLagFrames: number;
+  scrubBytesPerSecond: number;
   maxInstances: number;
   brokerIdleTimeoutMs: number;
   maxIdleBrokers: number;
@@ -53,7 +54,10 @@ const MEMORY = "Memory";
 const NETWORK = "Network";
 
 const boatOptions: Options<
-  Pick<CloudSettings, "dataDir" | "rateLimit" | "rateBurst" | "maxLiveLagFrames" | "maxInstances">
+  Pick<
+    CloudSettings,
+    "dataDir" | "rateLimit" | "rateBurst" | "maxLiveLagFrames" | "maxInstances" | "scrubBytesPerSecond"
+  >
 > = {
   dataDir: text({
     name: "data-dir",
@@ -105,6 +109,17 @@ const boatOptions: Options<
     default: 10_000,
     help:
       "Frames that a boat's live stream may be behind; then it is ended, and the rest comes as blocks. 0: no limit.",
+    group: BOATS,
+    reloadable: true,
+  }),
+  scrubBytesPerSecond: size({
+    name: "scrub-rate",
+    beyond: "Checking takes longer.",
+    default: CLOUD_DEFAULTS.scrubBytesPerSecond,
+    minBytes: 0,
+    maxBytes: 2 ** 40,
+    help:
+      "Bytes a second of the boats' files that are read again and checked; each file at most once an hour. What is damaged is asked for again. 0: off.",
     group: BOATS,
     reloadable: true,
   }),

@@ -116,7 +116,7 @@ export class LiveView {
         this.#newest = undefined;
         return note(`${reasonOf(event.error)}; trying again in ${(event.retryMs / 1000).toFixed(1)} s`);
       case "dropped":
-        return note(`${missing(event.count)} between ${event.fromSeq} and ${event.toSeq}: the server has lost them`);
+        return note(droppedText(event));
       case "missed":
         return note(missedText(event));
       case "new_epoch":
@@ -157,6 +157,14 @@ function missedText({ fromSeq, toSeq, why }: Extract<StreamEvent, { type: "misse
   return `${span} ${reasons[why]}`;
 }
 
-function missing(count: number): string {
-  return count === 1 ? "1 frame is missing" : `${count} frames are missing`;
+/** @param event.count null: how many of the frames the filter wants is not known */
+function droppedText({ fromSeq, toSeq, count, backfill, reason }: Extract<StreamEvent, { type: "dropped" }>): string {
+  const [frames, are] = count === null
+    ? ["frames", "are"]
+    : count === 1
+    ? ["1 frame", "is"]
+    : [`${count} frames`, "are"];
+  const span = `between ${fromSeq} and ${toSeq}`;
+  if (backfill) return `${frames} ${span} ${are} not in the cloud yet: the boat sends them later, see vbg history`;
+  return `${frames} ${are} missing ${span}: ${reason ?? "the server has lost them"}`;
 }

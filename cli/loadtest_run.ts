@@ -135,7 +135,7 @@ class Consumer {
     try {
       for await (const event of connect(this.#url).subscribe({}, { signal }).events()) {
         if (event.type === "connected") this.#live.resolve();
-        if (event.type === "dropped") this.#dropped += event.count;
+        if (event.type === "dropped") this.#dropped += event.count ?? event.toSeq - event.fromSeq + 1;
         if (event.type === "missed") this.#dropped += event.toSeq - event.fromSeq + 1;
         if (event.type !== "frame") continue;
         this.#received++;

@@ -1,3 +1,4 @@
+import { CLOUD_DEFAULTS } from "../mod.ts";
 import { FAST_PACKET_TIMEOUT_MS } from "../src/can/assembler.ts";
 import { MAX_STREAMS as MAX_FRAMING_HABITS } from "../src/can/framing_habits.ts";
 import { MAX_UNREAD, MAX_WAITING_BYTES as MAX_GATEWAY_BYTES } from "../src/can/gateways/connection.ts";
@@ -290,6 +291,11 @@ const REPLICATION: readonly FixedLimit[] = [
     what: "Frames of the journal that are read again when a boat is loaded into memory",
     limit: count(MAX_RECALLED_FRAMES),
     beyond: "Devices and values of older frames come from the snapshot alone.",
+  },
+  {
+    what: "Cloud: how long sessions wait at missing frames after the boat has gone",
+    limit: ms(CLOUD_DEFAULTS.holeGraceMs),
+    beyond: "The session goes on; a dropped event with backfill: true has the numbers.",
   },
   {
     what: "Diagnostic events kept of one boat",

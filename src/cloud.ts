@@ -8,6 +8,7 @@ import {
   type InstanceSettings,
   type OpenReplica,
   Replica,
+  Scrub,
 } from "./cloud/mod.ts";
 import { type CloudPorts, openDoors } from "./cloud_doors.ts";
 import {
@@ -17,6 +18,7 @@ import {
   cloudRoutes,
   compileFor,
   type ComponentHealth,
+  countDamaged,
   countRecordings,
   DEFAULT_GREETING_LIMITS,
   type Handler,
@@ -57,6 +59,8 @@ export interface CloudLimits {
   maxSessionsPerOwner: number;
   /** Longest time that a session is kept while its client is away, milliseconds; default 7 days. */
   maxBufferDurationMs: number;
+  /** Bytes a second of the boats' files that are read again and checked; 0: none. Default 1 MiB. */
+  scrubBytesPerSecond: number;
 }
 
 /** How a cloud records what boats send. */
@@ -129,6 +133,7 @@ export const CLOUD_DEFAULTS = {
   maxStreams: 10_000,
   /** A tenth of a boat's own: what a boat sends is taken of thousands. */
   maxValues: 8192,
+  scrubBytesPerSecond: 1024 * 1024,
 } as const;
 
 /**
@@ -149,6 +154,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const late: { keepers?: Keepers | undefined } = {};
   const onFileEnded = (id: string) => late.keepers?.wake(id);
   const instances = await Instances.open({ dataDirectory, settings, openReplica, onFileEnded, clock, log });
+  const bytesPerSecond = () => limits.scrubBytesPerSecond;
+  const scrub = new Scrub({ instances, bytesPerSecond, clock, log });
   const keepers = late.keepers = keepersOf(options.journal, { instances, log, clock });
   const service = new CloudService({ instances, settings, clock, log });
   const readers = new ReplicaReaders({
@@ -178,6 +185,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const stopParts = async () => {
     clearInterval(housekeeping);
     service.stop();
+    await scrub.stop();
     await instances.stop();
     await keepers?.stop();
     stall.stop();
@@ -186,6 +194,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     await keepers?.sweep();
     const doors = await openDoors(options.ports, { ...parts, handler: (health) => apiOf(parts, health) });
     keepers?.start();
+    instances.settle();
+    scrub.start();
     let stopping: Promise<void> | undefined;
     return {
       addresses: doors.addresses,
@@ -209,10 +219,11 @@ function limitsOf(options: CloudOptions): CloudLimits {
   const { tokens, allowOrigins } = { ...BOAT_DEFAULTS, ...options };
   const { maxStreams, rateLimit, rateBurst, maxLiveLagFrames, maxInstances } = { ...CLOUD_DEFAULTS, ...options };
   const { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
+  const { scrubBytesPerSecond } = { ...CLOUD_DEFAULTS, ...options };
   const boats = { rateLimit, rateBurst, maxLiveLagFrames, maxInstances };
   const memory = { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs };
   const streams = { maxStreams, maxHistory, maxSessions, maxSessionsPerOwner, maxBufferDurationMs };
-  return { ...boats, ...memory, ...streams, tokens, allowOrigins };
+  return { ...boats, ...memory, ...streams, tokens, allowOrigins, scrubBytesPerSecond };
 }
 
 /** Makes the replicas of boats. */
@@ -244,6 +255,7 @@ function keepersOf(
     command: archiveCommand,
     isOpen: (id, name) => instances.get(id)?.isFileOpen(name) ?? false,
     onPause: (id, isPaused) => instances.get(id)?.pause(isPaused),
+    onRemoving: async (id, name) => await instances.get(id)?.prune(name),
     onRemoved: (id, name) => instances.get(id)?.noteRemoved(name),
     log,
     clock,
@@ -263,7 +275,13 @@ function apiOf(
 ): Handler {
   const { maxBodyBytes = BOAT_DEFAULTS.maxBodyBytes, bodyTimeoutMs = BOAT_DEFAULTS.bodyTimeoutMs } = options;
   const metrics = new CloudMetrics({ readers, stall, access, version: VERSION });
-  const health = () => judgeCloudHealth({ instances, recordings: countRecordings(instances), others: doorHealth() });
+  const health = () =>
+    judgeCloudHealth({
+      instances,
+      recordings: countRecordings(instances),
+      damaged: countDamaged(instances),
+      others: doorHealth(),
+    });
   const routes = cloudRoutes({ instances, readers, metrics, health });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
 }

@@ -43,11 +43,16 @@ export class KeptFile {
     this.#timer ??= setTimeout(() => this.#begin(), this.#error === undefined ? WRITE_AFTER_MS : RETRY_AFTER_MS);
   }
 
+  /** Writes what has changed now. */
+  async flush(): Promise<void> {
+    if (this.#timer !== undefined) this.#begin();
+    await this.#writing;
+  }
+
   /** Writes what has changed, and nothing any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (this.#timer !== undefined) this.#begin();
-    await this.#writing;
+    await this.flush();
   }
 
   #begin(): void {

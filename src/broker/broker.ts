@@ -4,7 +4,7 @@ import { FrameJson } from "./frame_json.ts";
 import { Registry } from "./registry.ts";
 import { DEFAULT_RING_FRAMES, Ring } from "./ring.ts";
 import type { RingPool } from "./ring_pool.ts";
-import { Subscription, type SubscriptionOptions } from "./subscription.ts";
+import { type SkippedFrames, Subscription, type SubscriptionOptions } from "./subscription.ts";
 import { DEFAULT_MAX_VALUES, Values } from "./values.ts";
 
 /** How a broker is made. */
@@ -123,6 +123,11 @@ export class Broker {
     for (const subscription of this.#subscriptions) subscription.endRun();
     this.ring.clear(firstSeq);
     this.json.clear();
+  }
+
+  /** Tells subscribers of frames that are not here, before the next frame. */
+  skip(frames: SkippedFrames): void {
+    for (const subscription of this.#subscriptions) subscription.skip(frames);
   }
 
   /** Opens a bounded way out for frames from now on. */

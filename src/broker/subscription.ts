@@ -10,6 +10,16 @@ export interface DroppedFrames {
   count: number;
 }
 
+/** Frames that a live stream passes over because they are not here. */
+export interface SkippedFrames extends Omit<DroppedFrames, "count"> {
+  /** How many frames these are; null: nobody knows which of them the filter would want. */
+  count: number | null;
+  /** They have not come yet: backfill brings them, and they can be read later. */
+  backfill?: true;
+  /** Why they cannot be had, where that is known. */
+  reason?: string;
+}
+
 /** How a subscription is made. */
 export interface SubscriptionOptions {
   /** Most frames that may wait, a power of two. */
@@ -20,6 +30,8 @@ export interface SubscriptionOptions {
   wake?: () => void;
   /** Called before the ring forgets all frames, as numbers begin again: what is drained now can still be read. */
   lastCall?: () => void;
+  /** Called when numbers are passed over, before the next frame: see {@linkcode Subscription.skip}. */
+  skipped?: (frames: SkippedFrames) => void;
 }
 
 /**
@@ -30,6 +42,7 @@ export class Subscription {
   readonly #accept: Accept | undefined;
   readonly #wake: (() => void) | undefined;
   readonly #lastCall: (() => void) | undefined;
+  readonly #skipped: ((frames: SkippedFrames) => void) | undefined;
   readonly #seqs: Float64Array<ArrayBuffer>;
   #waiting = 0;
   #first = 0;
@@ -37,13 +50,14 @@ export class Subscription {
   #droppedTotal = 0;
 
   /** @throws {RangeError} `capacity` is no power of two */
-  constructor({ capacity, accept, wake, lastCall }: SubscriptionOptions) {
+  constructor({ capacity, accept, wake, lastCall, skipped }: SubscriptionOptions) {
     if (!(capacity >= 1) || !Number.isInteger(Math.log2(capacity))) {
       throw new RangeError(`Cannot subscribe with room for ${capacity} frames: the size must be a power of two`);
     }
     this.#accept = accept;
     this.#wake = wake;
     this.#lastCall = lastCall;
+    this.#skipped = skipped;
     this.#seqs = new Float64Array(capacity);
   }
 
@@ -86,6 +100,11 @@ export class Subscription {
   endRun(): void {
     this.#lastCall?.();
     this.drain((seq) => this.drop(seq));
+  }
+
+  /** Tells of frames that are not here, whatever of them would be wanted. They do not count as dropped here. */
+  skip(frames: SkippedFrames): void {
+    this.#skipped?.(frames);
   }
 
   /** Counts a frame as dropped. */

@@ -28,7 +28,9 @@ export interface LiveStreamOptions extends StreamSettings {
 interface DroppedData {
   from_seq: number;
   to_seq: number;
-  count: number;
+  count: number | null;
+  backfill?: boolean;
+  reason?: string;
 }
 
 /** How far a reading has come. */
@@ -125,8 +127,15 @@ export function eventOf({ name, data }: ServerEvent): StreamEvent | undefined {
     case "device":
       return { type: "device", ...parseJson<Omit<Extract<StreamEvent, { type: "device" }>, "type">>(data, "Device") };
     case "dropped": {
-      const { from_seq, to_seq, count } = parseJson<DroppedData>(data, "Dropped frames");
-      return { type: "dropped", fromSeq: from_seq, toSeq: to_seq, count };
+      const { from_seq, to_seq, count, backfill, reason } = parseJson<DroppedData>(data, "Dropped frames");
+      return {
+        type: "dropped",
+        fromSeq: from_seq,
+        toSeq: to_seq,
+        count,
+        ...(backfill && { backfill }),
+        ...(reason !== undefined && { reason }),
+      };
     }
     default:
       return undefined;

@@ -196,8 +196,10 @@ export interface Problem {
  *
  * - `frame`: a frame has come
  * - `device`: the device table has changed; only where it was asked for
- * - `dropped`: the server has lost frames: we were too slow, or its disk was; of a live stream `count` of these numbers,
- *   of a session all
+ * - `dropped`: frames with these numbers do not come on this stream. With `backfill` a cloud does not have them yet and
+ *   gets them from its boat: history and new sessions have them later. With `reason` nobody can send them any more.
+ *   Otherwise the server has lost them: we were too slow, or its disk was. `count` of the numbers had a frame that is
+ *   missing; null: the stream has a filter, and nobody knows how many frames pass it. Of a session all numbers count
  * - `missed`: frames with these numbers may have passed while we were away: between two connections (`away`), because the
  *   session was gone or somebody else has moved it (`expired`), or because they are kept no longer (`fallen_behind`)
  * - `new_epoch`: numbers have begun again
@@ -206,7 +208,7 @@ export interface Problem {
 export type StreamEvent =
   | { type: "frame"; frame: ClientFrame }
   | { type: "device" } & DeviceEvent
-  | { type: "dropped"; fromSeq: number; toSeq: number; count: number }
+  | { type: "dropped"; fromSeq: number; toSeq: number; count: number | null; backfill?: true; reason?: string }
   | { type: "missed"; fromSeq: number; toSeq: number; why: "away" | "expired" | "fallen_behind" }
   | { type: "new_epoch" }
   | { type: "connected" }

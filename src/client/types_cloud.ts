@@ -86,6 +86,8 @@ export interface InstanceStatus extends InstanceSummary {
   lost: LostSpan[];
   /** Whether frames are recorded. */
   recording: { state: "idle" | "recording" | "failing"; reason?: string };
+  /** Whether frames that were on disk are gone from there and have not come again, and when files were last checked. */
+  storage: { state: "ok" | "damaged"; missing: SeqSpan[]; checked_at: string | null };
 }
 
 /** Something that happened to a boat's replication. */

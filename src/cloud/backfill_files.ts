@@ -1,5 +1,12 @@
 import { errorText, type Logger } from "../base/mod.ts";
-import { epochWordOf, JournalFile, type JournalIndex, nextFileName, parseFileName } from "../journal/mod.ts";
+import {
+  epochWordOf,
+  JournalFile,
+  type JournalIndex,
+  nextFileName,
+  parseFileName,
+  type WrittenBlock,
+} from "../journal/mod.ts";
 import { type CheckedBlock, storedForm } from "./block_check.ts";
 import { findConflict } from "./block_conflict.ts";
 
@@ -12,8 +19,10 @@ export const MAX_OPEN_BACKFILL_FILES = 4;
 export interface BackfillFilesOptions {
   /** The boat's directory. */
   directory: string;
-  /** Told of every block that is safe. */
+  /** What is on disk. */
   index: JournalIndex;
+  /** Told of every block that is safe. */
+  onWritten: (block: WrittenBlock) => void;
   /** Whether there is no room for more now. */
   isPaused: () => boolean;
   compression: "none" | "zstd";
@@ -103,7 +112,7 @@ export class BackfillFiles {
     blocks: readonly CheckedBlock[],
     { blockBytes, epoch }: { blockBytes: number; epoch: Uint8Array<ArrayBuffer> },
   ): Promise<number> {
-    const { compression, index } = this.#options;
+    const { compression, onWritten } = this.#options;
     const kind = `${epoch.toHex()} ${blockBytes}`;
     const firstTimeUs = blocks[0]?.firstTimeUs ?? 0;
     const file = this.#files.get(kind) ?? await this.#create(kind, { firstTimeUs, blockBytes, epoch });
@@ -112,7 +121,7 @@ export class BackfillFiles {
       const offsets = await file.appendAll(stored);
       const { path, header, bytes: fileBytes } = file;
       for (const [i, { sealed: { bytes: _, epochWord: __, ...place } }] of stored.entries()) {
-        index.noteWritten({ ...place, path, header, fileBytes, offset: offsets[i] ?? 0 });
+        onWritten({ ...place, path, header, fileBytes, offset: offsets[i] ?? 0 });
       }
     } catch (error) {
       // Where it failed nobody knows: what comes next goes into another file.

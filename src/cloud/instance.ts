@@ -1,17 +1,12 @@
 import { errorText, KeptFile } from "../base/mod.ts";
-import { type Message, newStoredFrame, pgnOfId } from "../frame/mod.ts";
+import { type Message, newStoredFrame } from "../frame/mod.ts";
 import { JournalIndex, MAX_BUSES } from "../journal/mod.ts";
-import {
-  type HandshakeRequest,
-  type HandshakeResponse,
-  type LiveFrame,
-  RangesFullError,
-  RpcError,
-} from "../replication/mod.ts";
+import { type HandshakeRequest, type HandshakeResponse, type LiveFrame, RpcError } from "../replication/mod.ts";
 import type { BackfillFiles } from "./backfill_files.ts";
 import type { CheckedBlock } from "./block_check.ts";
 import { DiagnosticEvents, type DiagnosticEventType } from "./diagnostic_events.ts";
 import type { InstanceJournal } from "./instance_journal.ts";
+import { addLive, readLive, unavailable } from "./instance_live.ts";
 import { InstanceRecord, type InstanceSummary } from "./instance_record.ts";
 import { handshakeFirst, type InstanceSession, InstanceSessions, type SessionKind } from "./instance_sessions.ts";
 import { InstanceStores, type InstanceStoresOptions } from "./instance_stores.ts";
@@ -19,11 +14,12 @@ import { LiveRateMeter } from "./live_rate.ts";
 import type { Received } from "./received.ts";
 import type { Replica } from "./replica.ts";
 import { type InstanceState, keptState, loadState, stateFile } from "./state_file.ts";
+import type { StoredFiles } from "./stored_files.ts";
 
 /** While a boat is heard of, what is known of it is written down so often. */
 const STATE_EVERY_MS = 5000;
-const ID_MASK = 0x1fffffff;
-const BUS_SHIFT = 29;
+/** While files are open, it is looked so often whether one is gone. */
+const FILES_EVERY_MS = 60_000;
 
 /**
  * One boat in the cloud. While nobody uses it, only what is known of its numbers is in memory; its files are opened by a
@@ -40,13 +36,16 @@ export class Instance {
   readonly #frame: Message = { ...newStoredFrame(), monoMs: 0 };
   readonly #stores: InstanceStores;
   #rate: LiveRateMeter | undefined;
-  readonly #sessions = new InstanceSessions();
+  readonly #sessions: InstanceSessions;
   #isStopped = false;
   /** Opening and closing, one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #usedMs: number;
   #savedMs = -Infinity;
+  #lookedMs = -Infinity;
   #isNews = false;
+  /** Whether the files may have more than is known: the cloud was ended while they were open. */
+  #mayHaveMore: boolean;
 
   private constructor(options: InstanceStoresOptions, state: InstanceState) {
     const { id, directory, clock, log } = options;
@@ -54,13 +53,22 @@ export class Instance {
     this.directory = directory;
     this.#options = options;
     this.record = new InstanceRecord(state);
-    this.#stores = new InstanceStores(options, this.record);
+    this.#mayHaveMore = state.isOpen !== false && state.epochs.current !== undefined;
+    this.#stores = new InstanceStores({
+      ...options,
+      awaitedBelow: () => {
+        const times = { nowMs: clock.monoMs(), graceMs: options.settings().holeGraceMs };
+        return this.record.awaitedBelow(this.#sessions.awaited(this.record.blockEpoch === undefined, times));
+      },
+      onVanished: (frames, reason) => this.#noteVanished(frames, reason),
+    }, this.record);
     this.#usedMs = clock.monoMs();
+    this.#sessions = new InstanceSessions(this.#usedMs);
     this.#kept = new KeptFile(stateFile(directory), {
       what: `notes on what is here of "${id}"`,
       content: () => {
         this.#stores.account();
-        return keptState(id, this.record.state);
+        return keptState(id, { ...this.record.state, isOpen: this.isOpen || this.#mayHaveMore });
       },
       log,
     });
@@ -104,6 +112,23 @@ export class Instance {
     return { id, ...this.record.summary({ connected }), recording };
   }
 
+  /** Resolves when what is known of it is right: after a crash its files have to be looked at. */
+  async settled(): Promise<void> {
+    if (!this.#mayHaveMore || this.#isStopped) return;
+    // Why they cannot be opened is in the log; what is known is all there is to tell.
+    await this.#inTurn(() => this.#open()).catch(() => {});
+  }
+
+  /** Checks its files, which are opened. @throws {RpcError} `UNAVAILABLE`: they cannot be used */
+  withFiles<T>(work: (files: StoredFiles) => T | Promise<T>): Promise<T> {
+    return this.#inTurn(() => this.#open().then(() => work(this.#stores.files)));
+  }
+
+  /** A file of its directory is about to be deleted on purpose: the boat is not asked for what it holds. */
+  prune(name: string): Promise<void> {
+    return this.#inTurn(() => this.#stores.prune(name));
+  }
+
   /**
    * The replica, started when it is not running.
    *
@@ -124,7 +149,9 @@ export class Instance {
    */
   handshake(request: HandshakeRequest, connection = ""): Promise<HandshakeResponse> {
     return this.#inTurn(async () => {
+      const wasOpen = this.isOpen;
       const journal = await this.#open();
+      if (wasOpen) await this.#stores.files.findMissing();
       const { failure } = this.#stores;
       if (failure !== undefined) throw unavailable(`nothing can be recorded: ${failure}`);
       const known = this.record.epoch !== undefined;
@@ -139,9 +166,12 @@ export class Instance {
       else if (busesBefore.join("\n") !== this.#stores.buses.join("\n")) await this.#stores.useBuses();
       const leftOut = this.record.declare(request);
       if (leftOut > 0) this.#options.log.warn("a boat tells of too many gaps", { id: this.id, leftOut });
-      this.#sessions.greet(connection);
       this.heard();
+      this.#sessions.greet(connection, this.#usedMs);
+      this.#stores.replica?.source.changed();
       this.#save();
+      // A crash from now on leaves more in the files than is written down.
+      if (!wasOpen) await this.#kept.flush();
       this.#stores.settle();
       return this.record.answer(request, { known, lastLive: journal.lastLive, settings: this.#options.settings() });
     });
@@ -158,7 +188,10 @@ export class Instance {
       this.rate.reconnected(this.#options.clock.monoMs());
       this.record.counters.liveStreams++;
       // Without it the boat's frames are safe all the same.
-      if (this.#options.openReplica) await this.#stores.startReplica().catch((error) => this.#tellReplica(error));
+      if (!this.#options.openReplica) return;
+      await this.#stores.startReplica().catch((error: unknown) => {
+        this.#options.log.error("replica cannot be started", { id: this.id, error: errorText(error) });
+      });
     });
   }
 
@@ -172,8 +205,8 @@ export class Instance {
 
   /** A stream has ended. */
   leave(session: InstanceSession): void {
-    this.#sessions.leave(session);
     this.#usedMs = this.#options.clock.monoMs();
+    this.#sessions.leave(session, this.#usedMs);
     this.#save();
   }
 
@@ -201,15 +234,10 @@ export class Instance {
    *
    * @throws {RpcError} it cannot be kept; the boat has to send it again
    */
-  take({ seq, timestampUs, canId, data }: LiveFrame): void {
+  take(live: LiveFrame): void {
+    const { seq } = live;
     const frame = this.#frame;
-    frame.id = canId & ID_MASK;
-    frame.bus = canId >>> BUS_SHIFT & (MAX_BUSES - 1);
-    frame.pgn = pgnOfId(frame.id);
-    frame.timeUs = timestampUs;
-    frame.monoMs = timestampUs / 1000;
-    frame.data = data;
-    frame.length = data.length;
+    readLive(live, frame);
     if (frame.bus >= this.#stores.buses.length) {
       throw new RpcError("INVALID_ARGUMENT", `frame ${seq} is of bus ${frame.bus}, which the boat has not named`);
     }
@@ -232,6 +260,7 @@ export class Instance {
     received.markDurable(seqs);
     counters.backfillBlocks++;
     counters.backfillFrames += frames;
+    this.#stores.replica?.source.changed();
     return frames;
   }
 
@@ -255,6 +284,10 @@ export class Instance {
     this.#stores.settle();
     this.#stores.replica?.keepHouse();
     if (this.#isNews && nowMs - this.#savedMs >= STATE_EVERY_MS) this.#save();
+    if (nowMs - this.#lookedMs >= FILES_EVERY_MS) {
+      this.#lookedMs = nowMs;
+      void this.#inTurn(async () => this.isOpen && await this.#stores.files.findMissing());
+    }
     if (this.idleMs(nowMs) < timeoutMs) return;
     void this.#inTurn(async () => {
       if (this.idleMs(clock.monoMs()) >= timeoutMs) await this.#close();
@@ -291,8 +324,7 @@ export class Instance {
     if (!journal) throw unavailable("the boat's files are closed");
     counters.liveFrames++;
     if (seq <= journal.lastLive) {
-      if (received.has(seq)) counters.duplicateFrames++;
-      else counters.refusedFrames++;
+      counters[received.has(seq) ? "duplicateFrames" : "refusedFrames"]++;
       return false;
     }
     if (!addLive(received, seq)) {
@@ -326,18 +358,27 @@ export class Instance {
     return journal;
   }
 
-  #open(): Promise<InstanceJournal> {
+  async #open(): Promise<InstanceJournal> {
     if (this.#isStopped) throw unavailable("the server is stopping");
     this.#usedMs = this.#options.clock.monoMs();
-    return this.#stores.open();
+    const journal = await this.#stores.open();
+    this.#mayHaveMore = false;
+    return journal;
+  }
+
+  /** What was acknowledged is gone: a boat that is here makes another handshake, which asks for it. */
+  #noteVanished(frames: number, reason: string): void {
+    this.#options.log.error("frames of a boat are gone from the disk", { id: this.id, frames, reason });
+    this.note("checkpoint", `${frames} frames are gone from the disk, and missing again: ${reason}`);
+    this.#sessions.startOver(unavailable("frames that were here are gone from the disk: a handshake tells which"));
+    this.#isNews = true;
   }
 
   async #beginEpoch(
     request: HandshakeRequest,
     { reason, busesBefore }: { reason: string; busesBefore: readonly string[] },
   ): Promise<void> {
-    this.#sessions.end(new RpcError("ABORTED", "the boat's numbers have begun again"));
-    this.#sessions.forgetGreetings();
+    this.#sessions.startOver(new RpcError("ABORTED", "the boat's numbers have begun again"));
     const { epoch: former } = this.record;
     const left = this.record.beginEpoch(request, (count) => crypto.getRandomValues(new Uint8Array(count)));
     const { log } = this.#options;
@@ -349,28 +390,10 @@ export class Instance {
     await this.#stores.beginEpoch(busesBefore);
   }
 
-  #tellReplica(error: unknown): void {
-    this.#options.log.error("replica cannot be started", { id: this.id, error: errorText(error) });
-  }
-
   async #close(): Promise<void> {
     if (!this.isOpen) return;
     this.#sessions.forgetGreetings();
     await this.#stores.close();
     this.#save();
   }
-}
-
-function addLive(received: Received, seq: number): boolean {
-  try {
-    return received.addLive(seq);
-  } catch (error) {
-    if (error instanceof RangesFullError) throw new RpcError("RESOURCE_EXHAUSTED", `too many holes: ${error.message}`);
-    if (error instanceof RangeError) throw new RpcError("INVALID_ARGUMENT", error.message);
-    throw error;
-  }
-}
-
-function unavailable(reason: string): RpcError {
-  return new RpcError("UNAVAILABLE", reason);
 }

@@ -10,6 +10,7 @@ import {
   parseFileName,
   recover,
   type Recovered,
+  type WrittenBlock,
 } from "../journal/mod.ts";
 import type { Range } from "../replication/mod.ts";
 import { BACKFILL_PREFIX, BackfillFiles, MAX_OPEN_BACKFILL_FILES } from "./backfill_files.ts";
@@ -38,6 +39,8 @@ export interface InstanceJournalOptions extends Pick<JournalWriterOptions, "devi
   onLiveEnded?: (() => void) | undefined;
   /** … and when any is. */
   onEnded?: (() => void) | undefined;
+  /** Told of every block that is on disk. */
+  onWritten?: ((block: WrittenBlock) => void) | undefined;
 }
 
 /**
@@ -55,6 +58,8 @@ export class InstanceJournal {
   #epoch: Uint8Array<ArrayBuffer> | undefined;
   #writer: JournalWriter | undefined;
   #lastLive = 0;
+  /** Everything live up to this number is in a file, or was only in a tail when the journal was opened. */
+  #writtenThrough = 0;
   /** Everything live up to this number was told to be durable. */
   #toldThrough = 0;
   #isPaused = false;
@@ -110,6 +115,17 @@ export class InstanceJournal {
     return ours.map(({ firstSeq, lastSeq }) => ({ start: firstSeq, end: lastSeq + 1 }));
   }
 
+  /** Numbers of this run that may be in no file yet. */
+  get notInFiles(): Range[] {
+    return [...this.onlyInTails, { start: this.#writtenThrough + 1, end: this.#lastLive + 1 }];
+  }
+
+  /** The lowest of them; Infinity where there is none. */
+  get firstNotInFiles(): number {
+    const starts = this.notInFiles.map(({ start, end }) => start < end ? start : Infinity);
+    return Math.min(...starts);
+  }
+
   /** Blocks that are not on disk yet, oldest first. */
   unwritten(): Uint8Array<ArrayBuffer>[] {
     return this.#writer?.unwritten() ?? this.#recovered.pending.map(({ bytes }) => bytes);
@@ -126,7 +142,7 @@ export class InstanceJournal {
     const recovered = this.#recovered;
     this.#epoch = epoch;
     this.#lastLive = recovered.epoch?.toHex() === epoch.toHex() ? recovered.lastSeq : 0;
-    this.#toldThrough = this.#lastLive;
+    this.#toldThrough = this.#writtenThrough = this.#lastLive;
     this.#writer?.beginEpoch(epoch);
     // They wait for a writer, and there may be no live frame for long.
     if (recovered.pending.length > 0) this.#writer ??= this.#openWriter(epoch);
@@ -164,6 +180,7 @@ export class InstanceJournal {
     const files = new BackfillFiles({
       ...{ directory, index: this.index, compression, log },
       isPaused: () => this.#isPaused,
+      onWritten: (block) => this.#noteWritten(block),
     });
     this.#sessions.add(files);
     return files;
@@ -194,6 +211,17 @@ export class InstanceJournal {
     await this.#writer?.close();
   }
 
+  /** A file is gone, whoever took it; if it was being written, another one is begun. */
+  leaveFile(name: string): void {
+    if (this.#writer?.openName === name) void this.#writer.rotate();
+    this.index.noteRemoved(`${this.#options.directory}/${name}`);
+  }
+
+  #noteWritten(block: WrittenBlock): void {
+    this.index.noteWritten(block);
+    this.#options.onWritten?.(block);
+  }
+
   #openWriter(epoch: Uint8Array<ArrayBuffer>): JournalWriter {
     const { directory, settings, clock, log, devices, productOf, onLiveEnded, onEnded } = this.#options;
     const { blockBytes, compression, rotateDurationMs, rotateBytes, syncIntervalMs, maxBacklogBytes } = settings();
@@ -208,7 +236,10 @@ export class InstanceJournal {
       slowBlockMs: Infinity,
       ...(devices && { devices }),
       ...(productOf && { productOf }),
-      onWritten: (block) => this.index.noteWritten(block),
+      onWritten: (block) => {
+        if (block.header.epochWord === epochWordOf(this.#epoch ?? epoch)) this.#writtenThrough = block.lastSeq;
+        this.#noteWritten(block);
+      },
       onEnded: () => {
         onLiveEnded?.();
         onEnded?.();

@@ -6,6 +6,7 @@ import {
   type LostRange,
   MAX_RANGES,
   type Range,
+  Ranges,
 } from "../replication/mod.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
 import { Received, type ReceivedRecord } from "./received.ts";
@@ -36,6 +37,10 @@ export interface InstanceCounters {
   lagClosed: number;
   /** Frames that were taken, and could not be written: they are holes again. */
   lostFrames: number;
+  /** Frames that were on disk, and are gone from there: they are holes again. */
+  vanishedFrames: number;
+  /** Blocks that were found damaged when files were checked; each time they are. */
+  damagedBlocks: number;
   /** Frames of runs of numbers that have ended, which never came and are not asked for any more. */
   leftFrames: number;
 }
@@ -61,6 +66,10 @@ export interface InstanceSummary {
   holes: Range[];
   /** What is not to be had any more, and why. */
   lost: LostRange[];
+  /** What of the holes was on disk before, and is gone from there. */
+  vanished: Range[];
+  /** When all its files were last read and checked, milliseconds since 1970; undefined: not since the cloud was started. */
+  checkedMs: number | undefined;
   /** Frames from the cursor to the boat's head. */
   lagSeqs: number;
   /** When it was last heard of, milliseconds since 1970; undefined: never. */
@@ -86,6 +95,8 @@ export class InstanceRecord {
     rateLimited: 0,
     lagClosed: 0,
     lostFrames: 0,
+    vanishedFrames: 0,
+    damagedBlocks: 0,
     leftFrames: 0,
   };
   #epochs: EpochHistory;
@@ -95,6 +106,9 @@ export class InstanceRecord {
   #lastSeenMs: number | undefined;
   #buses: readonly string[];
   #accounted: Accounted;
+  /** What was on disk and is gone from there, as far as nothing better is known of it. */
+  #vanished: Ranges;
+  #checkedMs: number | undefined;
   /** The last live number that the journal had when it was opened. */
   #liveBefore = 0;
   /** The first number that the boat was asked to send live. */
@@ -109,6 +123,7 @@ export class InstanceRecord {
     this.#lastSeenMs = state.lastSeenMs;
     this.#buses = state.buses;
     this.#accounted = state.accounted ?? NOTHING_ACCOUNTED;
+    this.#vanished = new Ranges(state.vanished);
   }
 
   /** The boat's run of numbers, hex; undefined before its first handshake. */
@@ -147,6 +162,11 @@ export class InstanceRecord {
     return this.#received.holes(Math.max(this.#liveStartFrom, this.receivedThrough + 1));
   }
 
+  /** The number below which what is missing is on its way. */
+  awaitedBelow(awaited: "asked" | "all" | "nothing"): number {
+    return awaited === "nothing" ? 0 : awaited === "all" ? Infinity : this.#liveStartFrom;
+  }
+
   /** What is to be written down. */
   get state(): InstanceState {
     return {
@@ -157,7 +177,33 @@ export class InstanceRecord {
       buses: this.#buses,
       accounted: this.#accounted,
       received: this.#received.record(),
+      vanished: this.vanished,
     };
+  }
+
+  /** What was on disk, is gone from there, and has not come again. */
+  get vanished(): Range[] {
+    const { last } = this.#vanished;
+    if (last === undefined) return [];
+    this.#vanished = this.#vanished.intersect(new Ranges(this.#received.holes(last + 1)));
+    return [...this.#vanished];
+  }
+
+  /** Frames that were on disk are gone from there, and missing again. Gives how many. */
+  vanish(gone: Iterable<Range>): number {
+    let frames = 0;
+    for (const range of gone) {
+      const count = this.#received.vanish(range);
+      if (count > 0) this.#vanished.add(range.start, range.end);
+      frames += count;
+    }
+    this.counters.vanishedFrames += frames;
+    return frames;
+  }
+
+  /** All its files were read and checked. */
+  checked(wallMs: number): void {
+    this.#checkedMs = wallMs;
   }
 
   /** What a handshake means for what is held. Nothing is changed. */
@@ -173,6 +219,7 @@ export class InstanceRecord {
     this.#epochs = beginEpoch(this.#epochs, { epoch, randomBytes });
     this.#received = new Received();
     this.#accounted = NOTHING_ACCOUNTED;
+    this.#vanished = new Ranges();
     this.#liveBefore = 0;
     this.#liveStartFrom = 1;
     return left;
@@ -269,8 +316,10 @@ export class InstanceRecord {
       receivedThrough: this.receivedThrough,
       boatHeadSeq: top,
       boatJournalBytes: this.#journalBytes,
-      holes: connected ? this.holes : this.#received.holes(this.#headSeq + 1),
+      holes: connected ? this.holes : this.#received.holes(top + 1),
       lost,
+      vanished: this.vanished,
+      checkedMs: this.#checkedMs,
       lagSeqs: Math.max(0, top - cursor - this.#voidsBetween(cursor, top)),
       lastSeenMs: this.#lastSeenMs,
       counters: { ...this.counters },

@@ -19,6 +19,13 @@ export class InstanceSessions {
   /** Connections that have told this very run of numbers, the newest last: streams do not name theirs. */
   readonly #greeted = new Set<string>();
   readonly #open = new Map<SessionKind, InstanceSession>();
+  /** When the boat was last here, as far as it is not now. */
+  #hereMs: number;
+
+  /** @param nowMs monotonic, as all times here: the boat may have been here a moment before */
+  constructor(nowMs: number) {
+    this.#hereMs = nowMs;
+  }
 
   /** Whether a stream is open: of this kind, or of any. */
   isOpen(kind?: SessionKind): boolean {
@@ -26,7 +33,8 @@ export class InstanceSessions {
   }
 
   /** A connection has made its handshake: streams are taken of it. */
-  greet(connection: string): void {
+  greet(connection: string, nowMs: number): void {
+    this.#hereMs = nowMs;
     this.#greeted.delete(connection);
     this.#greeted.add(connection);
     const [oldest = ""] = this.#greeted;
@@ -51,8 +59,29 @@ export class InstanceSessions {
   }
 
   /** A stream has ended. */
-  leave(session: InstanceSession): void {
+  leave(session: InstanceSession, nowMs: number): void {
+    this.#hereMs = nowMs;
     for (const [kind, each] of this.#open) if (each === session) this.#open.delete(kind);
+  }
+
+  /**
+   * Whether what is missing is on its way.
+   *
+   * - `asked`: what the boat was asked for at its handshake; what is missing of its live frames it is asked for at the next
+   * - `all`: the boat has gone no longer ago than `graceMs`, and is asked for everything when it comes back
+   * - `nothing`: it has gone for longer. Peers' boats do not tell what they cannot send: of them nothing comes when their
+   *   backfill has ended for so long
+   */
+  awaited(isPeer: boolean, { nowMs, graceMs }: { nowMs: number; graceMs: number }): "asked" | "all" | "nothing" {
+    const isGrace = nowMs - this.#hereMs < graceMs;
+    if (!this.#open.has("live")) return isGrace ? "all" : "nothing";
+    return !isPeer || this.#open.has("backfill") || isGrace ? "asked" : "nothing";
+  }
+
+  /** Ends all streams; another handshake is needed for new ones, also by who has made one and opened none yet. */
+  startOver(error: RpcError): void {
+    this.forgetGreetings();
+    this.end(error);
   }
 
   /** Ends all streams; each leaves when it is over. */

@@ -28,6 +28,8 @@ export interface InstanceSettings {
   ringFrames: number;
   /** A device that was silent for so long, by the boat's newest frame, is forgotten; milliseconds, 0: never. */
   deviceIdleTimeoutMs: number;
+  /** Sessions wait for what is missing while the boat is connected, and for so long after it has gone, milliseconds. */
+  holeGraceMs: number;
   /** Most boats that are known. */
   maxInstances: number;
   /** Largest block that is taken from a boat, bytes unpacked. */
@@ -49,6 +51,7 @@ export const INSTANCE_DEFAULTS: InstanceSettings = {
   maxIdleBrokers: 500,
   ringFrames: 65_536,
   deviceIdleTimeoutMs: 300_000,
+  holeGraceMs: 30_000,
   maxInstances: 10_000,
   maxBlockBytes: MAX_BLOCK_BYTES,
 };

@@ -1,12 +1,14 @@
 import { type Clock, errorText, type Logger } from "../base/mod.ts";
 import type { DeviceRecord } from "../broker/mod.ts";
-import { type BlockDevice, NO_PRODUCT } from "../journal/mod.ts";
+import { type BlockDevice, epochWordOf, NO_PRODUCT } from "../journal/mod.ts";
 import { Ranges, RpcError } from "../replication/mod.ts";
+import { FileLedger } from "./file_ledger.ts";
 import { InstanceJournal } from "./instance_journal.ts";
 import type { InstanceRecord, InstanceSummary } from "./instance_record.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
 import type { OpenReplica, Replica } from "./replica.ts";
 import { withNewerFrames } from "./state_file_rebuild.ts";
+import { StoredFiles } from "./stored_files.ts";
 
 /** What a boat's stores are made of. */
 export interface InstanceStoresOptions {
@@ -22,20 +24,28 @@ export interface InstanceStoresOptions {
   log: Logger;
 }
 
+interface StoresOptions extends InstanceStoresOptions {
+  /** Readers wait for what is missing below this number. */
+  awaitedBelow: () => number;
+  /** Told when frames that were on disk are gone: how many, and why. */
+  onVanished: (frames: number, reason: string) => void;
+}
+
 /** What a boat's only bus is called where the boat does not say. */
 const ONE_BUS: readonly string[] = ["can0"];
 
 /** A boat's open files and its replica. Who opens and closes them does one thing after the other. */
 export class InstanceStores {
-  readonly #options: InstanceStoresOptions;
+  readonly #options: StoresOptions;
   readonly #record: InstanceRecord;
   #journal: InstanceJournal | undefined;
+  #ledger: FileLedger | undefined;
   #replica: Replica | undefined;
   #isPaused = false;
   #isOpening = false;
 
   /** Opens nothing yet. */
-  constructor(options: InstanceStoresOptions, record: InstanceRecord) {
+  constructor(options: StoresOptions, record: InstanceRecord) {
     this.#options = options;
     this.#record = record;
   }
@@ -80,15 +90,23 @@ export class InstanceStores {
     const { id, directory, settings, clock, log, onFileEnded } = this.#options;
     this.#isOpening = true;
     try {
+      const ledger = await FileLedger.read(directory, { id, log });
       const journal = await InstanceJournal.open({
         ...{ directory, settings, clock, log },
         devices: () => Array.from(this.#replica?.broker.registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
         productOf: (bus, src) => this.#replica?.broker.registry.get(bus, src)?.product,
         onLiveEnded: () => void this.#replica?.writeSnapshot(),
-        onEnded: () => onFileEnded?.(id),
+        onEnded: () => {
+          ledger.ended((name) => journal.isOpen(name));
+          onFileEnded?.(id);
+        },
+        onWritten: ({ path, header, ...block }) => {
+          if (header.epochWord === this.#epochWord) ledger.note(path.slice(path.lastIndexOf("/") + 1), block);
+        },
       });
       journal.pause(this.#isPaused);
-      await this.#lookInto(journal);
+      await this.#lookInto({ journal, ledger });
+      this.#ledger = ledger;
       return this.#journal = journal;
     } catch (error) {
       log.error("files of a boat cannot be used", { id, error: errorText(error) });
@@ -98,6 +116,24 @@ export class InstanceStores {
     }
   }
 
+  /** Its files, to be checked. @throws {RpcError} `UNAVAILABLE`: they are not open */
+  get files(): StoredFiles {
+    const [journal, ledger] = [this.#journal, this.#ledger];
+    if (!journal || !ledger) throw new RpcError("UNAVAILABLE", "the boat's files are closed");
+    return this.#filesOf({ journal, ledger });
+  }
+
+  /** A file is about to be deleted on purpose: what it holds is not missed. */
+  async prune(name: string): Promise<void> {
+    if (this.#ledger) {
+      this.#ledger.prune(name);
+      return await this.#ledger.flush();
+    }
+    const ledger = await FileLedger.read(this.#options.directory, this.#options);
+    if (ledger.rangesOf(name)) ledger.prune(name);
+    await ledger.close();
+  }
+
   /** Whether a file, by its name, is being written, or mended; true before it is there. */
   isFileOpen(name: string): boolean {
     return this.#isOpening || (this.#journal?.isOpen(name) ?? false);
@@ -105,7 +141,7 @@ export class InstanceStores {
 
   /** The record has begun a new run of numbers, perhaps with other buses; what the files have of it, it learns. */
   async beginEpoch(busesBefore: readonly string[]): Promise<void> {
-    if (this.#journal) await this.#lookInto(this.#journal);
+    if (this.#journal && this.#ledger) await this.#lookInto({ journal: this.#journal, ledger: this.#ledger });
     const { epoch } = this.#record;
     if (busesBefore.join("\n") !== this.buses.join("\n")) await this.stopReplica();
     else if (epoch !== undefined) this.#replica?.newEpoch(epoch, this.buses);
@@ -127,13 +163,18 @@ export class InstanceStores {
     if (this.#replica) return this.#replica;
     const { openReplica, id, directory } = this.#options;
     const { epoch, received } = this.#record;
-    const never = () => this.#record.received.void;
-    const index = this.#journal?.index;
-    if (!openReplica || !index || epoch === undefined) {
+    const journal = this.#journal;
+    if (!openReplica || !journal || epoch === undefined) {
       throw new RpcError("FAILED_PRECONDITION", `nothing has come of "${id}" so far`);
     }
+    const numbers = {
+      received: () => this.#record.received,
+      awaitedBelow: this.#options.awaitedBelow,
+      firstNotInFiles: () => journal.firstNotInFiles,
+    };
     const { buses } = this;
-    return this.#replica = await openReplica({ id, directory, epoch, buses, head: received.last, index, void: never });
+    const { index } = journal;
+    return this.#replica = await openReplica({ id, directory, epoch, buses, head: received.last, index, numbers });
   }
 
   /** Ends the replica, and all that reads from it. */
@@ -167,17 +208,38 @@ export class InstanceStores {
     await this.stopReplica();
     await journal?.close();
     this.account();
+    this.#ledger?.ended(() => false);
+    await this.#ledger?.close();
+    this.#ledger = undefined;
     this.#journal = undefined;
     this.#record.forgetUnwritten();
   }
 
-  async #lookInto(journal: InstanceJournal): Promise<void> {
+  get #epochWord(): number | undefined {
+    const { epoch } = this.#record;
+    return epoch === undefined ? undefined : epochWordOf(Uint8Array.fromHex(epoch));
+  }
+
+  /** The record learns what the files have of its run of numbers, and what they have no more. */
+  async #lookInto({ journal, ledger }: { journal: InstanceJournal; ledger: FileLedger }): Promise<void> {
     const { epoch, received, accounted } = this.#record;
     if (epoch === undefined) return;
     journal.use({ epoch: Uint8Array.fromHex(epoch), buses: this.buses });
-    const found = await withNewerFrames(received.record(), { journal: journal.index, epoch, accounted });
-    const durable = new Ranges([...found.durable, ...journal.onlyInTails]);
-    this.#record.found({ ...found, durable: [...durable] }, { lastLive: journal.lastLive });
+    ledger.begin(epoch, { isNew: received.count === 0 });
+    const files = this.#filesOf({ journal, ledger });
+    const known = received.record();
+    const { durable } = ledger.isComplete
+      ? { durable: await files.catchUp(known.durable) }
+      : await withNewerFrames(known, { journal: journal.index, epoch, accounted });
+    const all = new Ranges([...durable, ...journal.onlyInTails]);
+    this.#record.found({ ...known, durable: [...all] }, { lastLive: journal.lastLive });
+    await files.findMissing();
+    files.judge();
+  }
+
+  #filesOf(parts: { journal: InstanceJournal; ledger: FileLedger }): StoredFiles {
+    const { id, directory, log, onVanished } = this.#options;
+    return new StoredFiles({ id, directory, log, onVanished, record: this.#record, ...parts });
   }
 }
 

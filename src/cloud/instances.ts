@@ -20,6 +20,8 @@ export interface InstancesOptions {
 
 /** States that are read at a time when a cloud starts. */
 const READ_AT_ONCE = 32;
+/** Boats whose files are looked at at a time after a crash. */
+const SETTLED_AT_ONCE = 4;
 const DIRECTORY_MODE = 0o700;
 /** Where too many boats are open, one that nobody uses goes after so long: its boat may be between two calls. */
 const SURPLUS_AFTER_MS = 2000;
@@ -100,6 +102,15 @@ export class Instances implements Iterable<Instance> {
     const coming = this.#coming.get(id) ?? this.#make(id).finally(() => this.#coming.delete(id));
     this.#coming.set(id, coming);
     return await coming;
+  }
+
+  /** Looks at the files of boats that were open when the cloud was ended without notice, a few at a time. */
+  settle(): void {
+    const waiting = [...this.#byId.values()];
+    const work = async () => {
+      for (let each = waiting.pop(); each; each = waiting.pop()) await each.settled();
+    };
+    for (let i = 0; i < SETTLED_AT_ONCE; i++) void work();
   }
 
   /** Closes what is idle, or too much, and writes down what is known. Once a second. */

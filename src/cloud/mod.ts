@@ -35,6 +35,7 @@ export * from "./replica_snapshot.ts";
 export * from "./revocation.ts";
 export * from "./revocation_file.ts";
 export * from "./revocation_serial.ts";
+export { Scrub, type ScrubOptions } from "./scrub.ts";
 export * from "./service.ts";
 export * from "./state_file.ts";
 export * from "./state_file_rebuild.ts";

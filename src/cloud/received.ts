@@ -44,6 +44,15 @@ export type BlockDecision =
   | { kind: "no-room" };
 
 /**
+ * Numbers whose frames are not here, for one reason.
+ *
+ * - `hole`: they are asked for
+ * - `void`: the boat says that it never used them
+ * - `lost`: the boat says that it cannot send them, and why
+ */
+export type AbsentNumbers = Range & ({ kind: "hole" } | { kind: "void" } | { kind: "lost"; reason: string });
+
+/**
  * What the cloud holds of one boat's frames, in one run of numbers. Numbers begin at 1; ends of ranges are exclusive.
  *
  * A number is *held* when its frame was received, or when the boat says that there is none to be had (void or lost). What a
@@ -123,6 +132,21 @@ export class Received {
     return this.#held.holes(end);
   }
 
+  /** The first numbers without a frame, from one number to another, both included; undefined: all are here. */
+  absentFrom(fromSeq: number, throughSeq: number): AbsentNumbers | undefined {
+    const hole = this.#received.firstHole(throughSeq + 1, fromSeq);
+    if (!hole) return undefined;
+    const { start } = hole;
+    if (this.#void.has(start)) {
+      return { kind: "void", start, end: Math.min(hole.end, this.#void.contiguousThrough(start) + 1) };
+    }
+    const end = this.#void.firstHole(hole.end, start)?.end ?? hole.end;
+    const lost = this.#lost.find((range) => range.end > start);
+    if (!lost || lost.start >= end) return { kind: "hole", start, end };
+    if (lost.start > start) return { kind: "hole", start, end: lost.start };
+    return { kind: "lost", start, end: Math.min(end, lost.end), reason: lost.reason };
+  }
+
   /**
    * A live frame came.
    *
@@ -169,6 +193,23 @@ export class Received {
   forget({ start, end }: Range): void {
     for (const range of this.#durable.holes(end, start)) this.#received.remove(range.start, range.end);
     this.#held = this.#received.union(this.#safe);
+  }
+
+  /**
+   * Frames of these numbers are on no disk any more: they are missing again, unless the boat has said that there are none.
+   *
+   * @returns how many were here
+   */
+  vanish({ start, end }: Range): number {
+    const gone = this.#received.remove(start, end);
+    this.#durable.remove(start, end);
+    this.#safe.remove(start, end);
+    for (const word of [...this.#void, ...this.#lost]) {
+      const [from, to] = [Math.max(start, word.start), Math.min(end, word.end)];
+      if (from < to) this.#safe.add(from, to);
+    }
+    this.#held = this.#received.union(this.#safe);
+    return gone;
   }
 
   /**

@@ -2,8 +2,8 @@ import { type Clock, type DurableFile, FileError, type Logger, readKept } from "
 import { Broker, Decoder, type RingPool } from "../broker/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { epochWordOf, type JournalIndex } from "../journal/mod.ts";
-import type { Range } from "../replication/mod.ts";
 import { type CompileFilter, type FrameArchive, FrameSource, type SessionLimits, Sessions } from "../stream/mod.ts";
+import { absentFrames, type ReplicaNumbers, skippedFrames } from "./replica_numbers.ts";
 import { recallJournal } from "./replica_recall.ts";
 import { keptSnapshot, parseSnapshot, type ReplicaSnapshot, snapshotFile } from "./replica_snapshot.ts";
 import { TalkTime } from "./replica_time.ts";
@@ -25,8 +25,8 @@ export interface ReplicaOptions {
   head: number;
   /** All files of the boat, and what is not on disk yet. */
   index: JournalIndex;
-  /** Numbers that never had a frame, so the boat says; default none. */
-  void?: () => readonly Range[];
+  /** What is known of the boat's numbers; left out: nothing but what the files say. */
+  numbers?: ReplicaNumbers;
   /** Frames in the ring, a power of two. */
   ringFrames: number;
   /** (Device, PGN) pairs kept as last values. */
@@ -43,7 +43,7 @@ export interface ReplicaOptions {
 
 /** Makes the replica of a boat; what is the same for all is known. */
 export type OpenReplica = (
-  options: Pick<ReplicaOptions, "id" | "directory" | "epoch" | "buses" | "head" | "index" | "void">,
+  options: Pick<ReplicaOptions, "id" | "directory" | "epoch" | "buses" | "head" | "index" | "numbers">,
 ) => Promise<Replica>;
 
 /** The run of numbers that goes on now. */
@@ -192,6 +192,8 @@ export class Replica {
     this.idleMs(this.#options.clock.monoMs());
     this.broker.registry.expire(this.#time.ms, this.#options.deviceIdleTimeoutMs);
     this.sessions.keepHouse();
+    // Whether holes are awaited may change by the time alone.
+    this.source.changed();
   }
 
   /** Writes down what is known of devices and values. Never fails: what goes wrong is logged. */
@@ -219,8 +221,11 @@ export class Replica {
 
   /** What is missing may come by backfill: readers who are not there yet read from the journal up to the end of the hole. */
   #passHole(endSeq: number): void {
-    const { head } = this.broker;
-    if (head > 0 && head >= (this.source.archive?.oldestSeq ?? 1)) this.broker.startOver(endSeq);
+    const from_seq = this.broker.head + 1;
+    this.broker.startOver(endSeq);
+    for (const each of skippedFrames({ start: from_seq, end: endSeq }, this.#options.numbers?.received())) {
+      this.broker.skip(each);
+    }
   }
 
   async #stop(): Promise<void> {
@@ -247,15 +252,13 @@ async function readSnapshot(
 /** What the journal has of the run of numbers that goes on. */
 function archiveOf(
   index: JournalIndex,
-  { run, void: never }: { run: Run } & Pick<ReplicaOptions, "void">,
+  { run, numbers }: { run: Run } & Pick<ReplicaOptions, "numbers">,
 ): FrameArchive {
   return {
-    get void(): readonly Range[] {
-      return never?.() ?? [];
-    },
+    ...(numbers && { absentFrom: (fromSeq, throughSeq) => absentFrames(numbers, { fromSeq, throughSeq }) }),
     get oldestSeq(): number {
       // While nothing is on disk, all that ever came is about to be.
-      return index.oldestSeqOf(wordOf(run)) ?? 1;
+      return Math.min(index.oldestSeqOf(wordOf(run)) ?? 1, numbers?.firstNotInFiles() ?? Infinity);
     },
     blocks: ({ fromSeq }) => index.blocks({ fromSeq, epochWord: wordOf(run) }),
   };

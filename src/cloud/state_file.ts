@@ -1,6 +1,6 @@
 import { AtomicFile, type DurableFile, errorText, type Logger, parseTimestamp, readKept } from "../base/mod.ts";
 import { type JournalIndex, MAX_BUSES } from "../journal/mod.ts";
-import { EPOCH_BYTES, type LostRange, MAX_TEXT_BYTES, Ranges } from "../replication/mod.ts";
+import { EPOCH_BYTES, type LostRange, MAX_TEXT_BYTES, type Range, Ranges } from "../replication/mod.ts";
 import { Received, type ReceivedRecord } from "./received.ts";
 import { type EpochHistory, MAX_PREVIOUS_EPOCHS } from "./received_epochs.ts";
 import { type Accounted, rebuildState } from "./state_file_rebuild.ts";
@@ -29,6 +29,10 @@ export interface InstanceState {
   accounted?: Accounted;
   /** Of its numbers: what is here, and what is not to be had. */
   received: ReceivedRecord;
+  /** Numbers of frames that were on disk, are gone from there, and have not come again; default none. */
+  vanished?: readonly Range[];
+  /** Its files were open when this was written: they may have more. Left out: nobody knows. */
+  isOpen?: boolean;
 }
 
 /** How a state is found. */
@@ -67,7 +71,8 @@ export async function loadState(file: DurableFile, { id, journal, log }: LoadSta
  */
 export function keptState(
   id: string,
-  { epochs, headSeq, journalBytes, lastSeenMs, buses, accounted, received }: InstanceState,
+  { epochs, headSeq, journalBytes, lastSeenMs, buses, accounted, received, vanished = [], isOpen = false }:
+    InstanceState,
 ): unknown {
   const safe = new Received(received);
   return {
@@ -86,6 +91,8 @@ export function keptState(
     ranges: received.durable,
     void: received.void,
     lost: received.lost,
+    vanished,
+    open: isOpen,
   };
 }
 
@@ -117,6 +124,8 @@ export function parseState(text: string, id: string): InstanceState {
     buses: readBuses(found["bus_names"] ?? []),
     ...(accounted && { accounted }),
     received,
+    ...(found["vanished"] !== undefined && { vanished: readRanges(found, "vanished") }),
+    ...(typeof found["open"] === "boolean" && { isOpen: found["open"] }),
   };
 }
 

@@ -19,6 +19,8 @@ export interface RecordingCounts {
 export interface CloudHealthSources {
   instances: Pick<Instances, "size" | "connected">;
   recordings: RecordingCounts;
+  /** Boats of which frames are gone from the disk and have not come again; default 0. */
+  damaged?: number;
   /** How further parts do, by name; an unhealthy one makes the server so. */
   others?: Readonly<Record<string, ComponentHealth>>;
 }
@@ -27,8 +29,10 @@ export interface CloudHealthSources {
  * Judges a cloud: a part that does not work degrades it, and when no boat can be recorded it is unhealthy. Anybody may
  * ask for this, so it names no boat.
  */
-export function judgeCloudHealth({ instances, recordings, others = {} }: CloudHealthSources): CloudHealth {
-  const components = { recording: judgeRecordings(recordings), ...others };
+export function judgeCloudHealth(
+  { instances, recordings, damaged = 0, others = {} }: CloudHealthSources,
+): CloudHealth {
+  const components = { recording: judgeRecordings(recordings), storage: judgeStorage(damaged), ...others };
   const states = Object.values(components).map(({ status }) => status);
   return {
     status: states.includes("unhealthy") ? "unhealthy" : states.includes("degraded") ? "degraded" : "ok",
@@ -42,6 +46,19 @@ function judgeRecordings({ recording, failing }: RecordingCounts): ComponentHeal
   if (failing === 0) return { status: "ok" };
   const message = `${failing} of ${recording + failing} boats cannot be recorded`;
   return { status: recording === 0 ? "unhealthy" : "degraded", message };
+}
+
+function judgeStorage(damaged: number): ComponentHealth {
+  if (damaged === 0) return { status: "ok" };
+  const message = `frames of ${damaged} boats are gone from the disk, and are asked for again`;
+  return { status: "degraded", message };
+}
+
+/** Counts the boats of which frames are gone from the disk and have not come again. */
+export function countDamaged(instances: Instances): number {
+  let count = 0;
+  for (const { record } of instances) if (record.vanished.length > 0) count++;
+  return count;
 }
 
 /** Counts the boats that are recorded and those that cannot be. */

@@ -48,6 +48,8 @@ const INSTANCE_FIGURES: readonly InstanceFigure[] = [
   counter("duplicate_frames", "Frames that came live and were here", (s) => s.counters.duplicateFrames),
   counter("refused_frames", "Frames that came live and could not be taken", (s) => s.counters.refusedFrames),
   counter("lost_frames", "Frames that were received and could not be recorded", (s) => s.counters.lostFrames),
+  counter("vanished_frames", "Frames that were on disk and are gone from there", (s) => s.counters.vanishedFrames),
+  counter("damaged_blocks", "Damaged blocks found by checking files, in each pass", (s) => s.counters.damagedBlocks),
   counter(
     "left_frames",
     "Frames of earlier epochs that never came, and stay on the boat",

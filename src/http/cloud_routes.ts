@@ -64,8 +64,11 @@ export function cloudRoutes(api: CloudApi): RouteTable {
       summary: "Every boat, and how far its frames are here",
       query: noQuery,
       replies: { 200: ["application/json", instancesSchema] },
-      answer: (_request, _query, _parts, { caller }) =>
-        jsonList(summariesOf(visibleInstances(instances, caller)), { member: "instances" }),
+      answer: async (_request, _query, _parts, { caller }) => {
+        const visible = visibleInstances(instances, caller);
+        await Promise.all(visible.map((instance) => instance.settled()));
+        return jsonList(summariesOf(visible), { member: "instances" });
+      },
     }),
     routeWithParts({
       path: "/instances/{id}/status",
@@ -73,7 +76,11 @@ export function cloudRoutes(api: CloudApi): RouteTable {
       query: noQuery,
       parts: idPart,
       replies: { 200: ["application/json", instanceStatusSchema], 404: PROBLEM },
-      answer: (_request, _query, { id }, about) => json(describeStatus(find(api, id, about).summary())),
+      answer: async (_request, _query, { id }, about) => {
+        const instance = find(api, id, about);
+        await instance.settled();
+        return json(describeStatus(instance.summary()));
+      },
     }),
     routeWithParts({
       path: "/instances/{id}/replication/events",

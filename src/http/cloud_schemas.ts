@@ -28,7 +28,10 @@ export const instanceStatusSchema = z.object({
   ...summaryShape,
   boat_journal_bytes: count,
   epoch: z.string().nullable().openapi({ description: "Run of numbers, hex; null before the first handshake" }),
-  ack_seq: count.openapi({ description: "Every number up to and with this one is safe on disk, or cannot be had" }),
+  ack_seq: count.openapi({
+    description:
+      "Every number up to and with this one is safe on disk, or cannot be had; less than before when files are gone",
+  }),
   received_through: count.openapi({ description: "Highest number that came live" }),
   lost: z.array(z.object({ ...range, reason: z.string() })).openapi({
     description: "Frames that the boat cannot send any more, and why",
@@ -36,6 +39,13 @@ export const instanceStatusSchema = z.object({
   recording: z.object({
     state: z.enum(["idle", "recording", "failing"]),
     reason: z.string().optional().openapi({ description: "Why frames cannot be recorded" }),
+  }),
+  storage: z.object({
+    state: z.enum(["ok", "damaged"]).openapi({
+      description: "damaged: frames that were on disk are gone from there, and have not come again",
+    }),
+    missing: z.array(z.object(range)).openapi({ description: "Their numbers; they are among the holes" }),
+    checked_at: time.nullable().openapi({ description: "When all files were last read and checked, since the start" }),
   }),
 }).openapi("InstanceStatus");
 
@@ -68,7 +78,7 @@ export function describeInstance(summary: InstanceSummary): z.output<typeof inst
 
 /** The same with everything else. */
 export function describeStatus(summary: InstanceSummary): z.output<typeof instanceStatusSchema> {
-  const { boatJournalBytes, epoch, ackSeq, receivedThrough, lost, recording } = summary;
+  const { boatJournalBytes, epoch, ackSeq, receivedThrough, lost, recording, vanished, checkedMs } = summary;
   return {
     ...describeInstance(summary),
     boat_journal_bytes: boatJournalBytes,
@@ -77,5 +87,10 @@ export function describeStatus(summary: InstanceSummary): z.output<typeof instan
     received_through: receivedThrough,
     lost: lost.map(({ start, end, reason }) => ({ start, end, reason })),
     recording: { state: recording.kind, ...(recording.kind === "failing" && { reason: recording.reason }) },
+    storage: {
+      state: vanished.length > 0 ? "damaged" : "ok",
+      missing: vanished.map(({ start, end }) => ({ start, end })),
+      checked_at: checkedMs === undefined ? null : formatTimeUs(checkedMs * 1000),
+    },
   };
 }

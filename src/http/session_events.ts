@@ -92,8 +92,16 @@ export class SessionEvents {
     return shared ?? json.ofStored(frame, { decode });
   }
 
-  #missing({ fromSeq, toSeq }: MissingFrames): void {
-    this.#tell("dropped", { from_seq: fromSeq, to_seq: toSeq, count: toSeq - fromSeq + 1 });
+  #missing({ fromSeq, toSeq, backfill, reason }: MissingFrames): void {
+    this.#tell("dropped", {
+      from_seq: fromSeq,
+      to_seq: toSeq,
+      count: toSeq - fromSeq + 1,
+      ...(backfill && { backfill }),
+      ...(reason !== undefined && { reason }),
+    });
+    // The next frame may have to be waited for.
+    this.#write();
   }
 
   #tell(name: string, data: Record<string, unknown>): void {

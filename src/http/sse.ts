@@ -1,5 +1,5 @@
 import type { Clock } from "../base/mod.ts";
-import type { DroppedFrames } from "../broker/mod.ts";
+import type { SkippedFrames } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
 import { Backlog } from "./backlog.ts";
 import type { Batch } from "./batch.ts";
@@ -67,7 +67,7 @@ export class EventStream implements StreamClient {
     return 0;
   }
 
-  lost(dropped: DroppedFrames): void {
+  lost(dropped: SkippedFrames): void {
     this.#backlog.dropped(dropped);
   }
 

@@ -1,5 +1,5 @@
 import type { Clock, StallDetector } from "../base/mod.ts";
-import type { Broker, DroppedFrames, RegistryEvent, Subscription } from "../broker/mod.ts";
+import type { Broker, RegistryEvent, SkippedFrames, Subscription } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import { Batch } from "./batch.ts";
@@ -27,8 +27,8 @@ export interface StreamClient {
   readonly waitingBytes: number;
   /** Sends a batch, or counts it as dropped when the client is too slow. Returns the number of frames dropped. */
   deliver(batch: Batch): number;
-  /** Takes note of frames that were lost before they reached the client. */
-  lost(dropped: DroppedFrames): void;
+  /** Takes note of frames that were lost before they reached the client, or are not here. */
+  lost(dropped: SkippedFrames): void;
   /** Tells of a device, when the client wants to know. */
   device(event: DeviceEvent): void;
   /** Called now and then: tells of drops, breaks long silence. */
@@ -49,6 +49,8 @@ interface Channel {
   readonly key: string | undefined;
   readonly clients: Set<StreamClient>;
   readonly subscription: Subscription;
+  /** Whether they want every frame. */
+  readonly isAll: boolean;
   /** JSON of a frame as these clients want it; undefined when the ring has let it go. */
   readonly text: (seq: number) => string | undefined;
   readonly close: () => void;
@@ -152,11 +154,14 @@ export class StreamHub {
       accept: open.accept,
       wake: () => this.#wake(channel),
       lastCall: () => this.#flush(channel),
+      skipped: (frames) => this.#tellSkipped(channel, frames),
     });
+    const isAll = Object.values(filter).every((values) => values === undefined || values.length === 0);
     const channel: Channel = {
       key: open.shareable ? key : undefined,
       clients: new Set(),
       subscription,
+      isAll,
       text: decode ? (seq) => json.decodedOf(seq) : (seq) => json.of(seq),
       close: () => {
         this.#broker.unsubscribe(subscription);
@@ -213,6 +218,13 @@ export class StreamHub {
     }
     const dropped = subscription.waiting === 0 ? subscription.takeDropped() : undefined;
     if (dropped) { for (const client of clients) client.lost(dropped); }
+  }
+
+  /** How many of the frames a filter wants is not known before they are here. */
+  #tellSkipped(channel: Channel, frames: SkippedFrames): void {
+    this.#flush(channel);
+    const told = channel.isAll ? frames : { ...frames, count: null };
+    for (const client of channel.clients) client.lost(told);
   }
 
   #device({ event, device }: RegistryEvent): void {

@@ -1,4 +1,4 @@
-import type { DroppedFrames } from "../broker/mod.ts";
+import type { SkippedFrames } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
 import { Backlog } from "./backlog.ts";
 import type { Batch } from "./batch.ts";
@@ -91,7 +91,7 @@ class SocketStream implements StreamClient {
     return 0;
   }
 
-  lost(dropped: DroppedFrames): void {
+  lost(dropped: SkippedFrames): void {
     this.#backlog.dropped(dropped);
   }
 

@@ -145,6 +145,15 @@ export class Ranges implements Iterable<Range> {
     return result;
   }
 
+  /** The first of {@linkcode Ranges.holes}; undefined where nothing is missing. Takes a binary search. */
+  firstHole(end: number, from = 1): Range | undefined {
+    const at = this.#edgesUpTo(from);
+    const isInside = at % 2 === 1;
+    const start = isInside ? this.#edges[at] ?? end : from;
+    if (start >= end) return undefined;
+    return { start, end: Math.min(end, this.#edges[isInside ? at + 1 : at] ?? end) };
+  }
+
   /** What is in this set or the other. */
   union(other: Ranges): Ranges {
     return this.#combine(other, (here, there) => here || there);

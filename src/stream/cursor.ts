@@ -2,7 +2,7 @@ import { turn } from "../base/mod.ts";
 import type { Accept } from "../broker/mod.ts";
 import { newStoredFrame, type StoredFrame } from "../frame/mod.ts";
 import { type Block, type BlockCursor, type BlockDevice, BlockError, type Gap } from "../journal/mod.ts";
-import type { FrameSource } from "./frame_source.ts";
+import type { AbsentFrames, FrameSource } from "./frame_source.ts";
 
 /** Frames that were there are kept no longer; `oldestSeq` is where reading can begin. */
 export class FallenBehindError extends Error {
@@ -28,6 +28,10 @@ export interface MissingFrames {
   toSeq: number;
   /** The archive does not say that it lacks them: a disk that fails for now looks the same. */
   mayBeThere?: boolean;
+  /** They may come later; whoever reads on does not get them. */
+  backfill?: boolean;
+  /** Why they cannot be had, where that is known. */
+  reason?: string;
 }
 
 /** How frames are read. */
@@ -72,11 +76,14 @@ interface Budget {
   frames: number;
   bytes: number;
   endMs: number;
+  /** No frame with this number or a higher one is read: there are numbers without a frame before it. */
+  stopSeq: number;
 }
 
 /**
  * Reads on from a number, at its reader's pace: from the archive, then from the ring, then as frames come, each once and
- * in order. Numbers that never had a frame are passed over.
+ * in order. Numbers that never had a frame are passed over. Where frames are awaited, reading waits; frames that come
+ * after it has gone on without them are not given any more.
  */
 export class FrameCursor {
   readonly #source: FrameSource;
@@ -89,6 +96,8 @@ export class FrameCursor {
   #progress = false;
   /** Highest number that had left the ring then. */
   #goneWhenAsked = 0;
+  /** Number at which the archive was asked again because it gave a later one. */
+  #askedAgainAt = 0;
   /** Whether more can be read at once. */
   #isBehind = false;
   #wake: (() => void) | undefined;
@@ -116,7 +125,14 @@ export class FrameCursor {
     for (;;) {
       if (this.#isBehind) await turn();
       if (this.#closed) return 0;
-      const budget: Budget = { frames: maxFrames, bytes: maxBytes, endMs: performance.now() + SLICE_MS };
+      const absent = this.#source.absentFrom(this.#next);
+      if (absent && absent.start <= this.#next) {
+        if (absent.kind === "awaited") await this.#moreThanAwaited();
+        else this.#passAbsent(absent);
+        continue;
+      }
+      const endMs = performance.now() + SLICE_MS;
+      const budget: Budget = { frames: maxFrames, bytes: maxBytes, endMs, stopSeq: absent?.start ?? Infinity };
       if (this.#isInRing()) this.#readRing(take, budget);
       else if (this.#next <= this.#source.head) await this.#readArchive(take, budget);
       if (this.#closed) return 0;
@@ -133,6 +149,14 @@ export class FrameCursor {
     this.#wake?.();
   }
 
+  /** Goes on behind numbers that have no frame. */
+  #passAbsent(absent: AbsentFrames): void {
+    const frames = { fromSeq: this.#next, toSeq: absent.end - 1 };
+    this.#next = absent.end;
+    if (absent.kind === "late") this.#tell({ ...frames, backfill: true });
+    else if (absent.kind === "lost") this.#tell({ ...frames, reason: absent.reason });
+  }
+
   #isInRing(): boolean {
     return !this.#options.archiveOnly && this.#next > this.#source.broker.ring.goneThrough;
   }
@@ -142,7 +166,7 @@ export class FrameCursor {
     const { ring } = this.#source.broker;
     const { accept } = this.#options;
     const frame = this.#frame;
-    const { head } = ring;
+    const head = Math.min(ring.head, budget.stopSeq - 1);
     // Between what has gone and the oldest there are no frames.
     let seq = Math.max(this.#next, ring.oldest);
     for (let looked = 1; seq <= head && budget.frames > 0 && budget.bytes > 0; seq++, looked++) {
@@ -152,40 +176,43 @@ export class FrameCursor {
       budget.bytes -= frame.length;
       take(frame);
     }
-    this.#next = seq;
+    this.#next = Math.min(seq, budget.stopSeq);
   }
 
   async #readArchive(take: (frame: StoredFrame) => void, budget: Budget): Promise<void> {
     if (!this.#block && this.#source.isGone(this.#next)) throw new FallenBehindError(this.#source.oldestSeq);
-    const block = this.#block ??= await this.#nextBlock();
+    const block = this.#block ??= await this.#nextBlock(budget);
     if (this.#closed) return this.#leaveArchive();
     if (block) {
       // The time that the disk took is nobody's.
       budget.endMs = performance.now() + SLICE_MS;
       this.#readBlock(block, { take, budget });
     } else if (!this.#progress) {
-      this.#passMissing();
+      this.#passMissing(budget);
     }
   }
 
   /** The archive has nothing from here on. What had left the ring before it was asked, it never got: recording fails. */
-  #passMissing(): void {
-    const { base } = this.#source.broker.ring;
-    const fromSeq = Math.max(this.#next, base + 1);
-    const toSeq = this.#goneWhenAsked;
-    this.#tell({ fromSeq, toSeq, mayBeThere: this.#source.archive?.isTaking !== false });
+  #passMissing({ stopSeq }: Budget): void {
+    const { archive, broker: { ring: { base } } } = this.#source;
+    // Below the base are numbers that a start has skipped, unless the archive knows of those.
+    const fromSeq = archive?.absentFrom ? this.#next : Math.max(this.#next, base + 1);
+    const toSeq = Math.min(this.#goneWhenAsked, stopSeq - 1);
+    this.#tell({ fromSeq, toSeq, mayBeThere: archive?.isTaking !== false });
     this.#next = Math.max(fromSeq, toSeq + 1);
   }
 
   /** The next block with something to read; undefined at the end, where `#progress` says whether to ask again. */
-  async #nextBlock(): Promise<OpenBlock | undefined> {
-    if (!this.#blocks) {
-      this.#progress = false;
-      this.#goneWhenAsked = this.#source.broker.ring.goneThrough;
-      this.#blocks = this.#source.archive?.blocks({ fromSeq: this.#next });
-    }
+  async #nextBlock(budget: Budget): Promise<OpenBlock | undefined> {
     for (;;) {
+      if (!this.#blocks) {
+        this.#progress = false;
+        this.#goneWhenAsked = this.#source.broker.ring.goneThrough;
+        this.#blocks = this.#source.archive?.blocks({ fromSeq: this.#next });
+      }
       const result = await this.#blocks?.next();
+      // Frames may have come and gone missing meanwhile.
+      budget.stopSeq = this.#source.absentFrom(this.#next)?.start ?? Infinity;
       if (!result || result.done) {
         this.#blocks = undefined;
         return undefined;
@@ -193,21 +220,31 @@ export class FrameCursor {
       const { baseSeq, frameCount } = result.value;
       if (baseSeq === undefined || baseSeq + frameCount <= this.#next) continue;
       this.#progress = true;
-      return this.#openBlock(result.value, baseSeq);
+      if (baseSeq > this.#next && this.#asksAgain()) continue;
+      return this.#openBlock(result.value, Math.min(baseSeq, budget.stopSeq));
     }
   }
 
-  #openBlock(block: Block, baseSeq: number): OpenBlock {
+  /** Whether the archive is to be asked again for numbers that should be there: they may have come since it was. */
+  #asksAgain(): boolean {
+    if (!this.#source.archive?.absentFrom || this.#askedAgainAt === this.#next) return false;
+    this.#askedAgainAt = this.#next;
+    this.#leaveArchive();
+    return !this.#closed;
+  }
+
+  /** @param readableFrom what is missing before this number is told */
+  #openBlock(block: Block, readableFrom: number): OpenBlock {
     const { notes, devices } = block;
     const { archived } = this.#options;
     const ours = this.#source.broker.buses;
     const buses = (notes.buses ?? []).map((name, index) => ours.includes(name) ? ours.indexOf(name) : index);
-    this.#tellBefore(baseSeq, notes.gap);
+    this.#tellBefore(readableFrom, notes.gap);
     return {
       frames: block.frames(),
       devices: archived ? devices.toSorted((a, b) => a.activeFrom - b.activeFrom) : [],
       buses,
-      endSeq: baseSeq + block.frameCount,
+      endSeq: (block.baseSeq ?? 0) + block.frameCount,
     };
   }
 
@@ -219,15 +256,8 @@ export class FrameCursor {
     if (gap?.reason !== "restart") this.#tell({ fromSeq: gapSeq, toSeq: baseSeq - 1 });
   }
 
-  /** Tells of frames that are missing, of those among the numbers that had one. */
-  #tell({ fromSeq, toSeq, ...how }: MissingFrames): void {
-    if (fromSeq > toSeq) return;
-    let next = fromSeq;
-    for (const { start, end } of [...this.#source.archive?.void ?? [], { start: toSeq + 1, end: toSeq + 1 }]) {
-      const last = Math.min(start - 1, toSeq);
-      if (next <= last) this.#options.missing?.({ fromSeq: next, toSeq: last, ...how });
-      next = Math.max(next, end);
-    }
+  #tell(frames: MissingFrames): void {
+    if (frames.fromSeq <= frames.toSeq) this.#options.missing?.(frames);
   }
 
   #readBlock(block: OpenBlock, { take, budget }: { take: (frame: StoredFrame) => void; budget: Budget }): void {
@@ -248,6 +278,10 @@ export class FrameCursor {
           return;
         }
         if (frame.seq < this.#next) continue;
+        if (frame.seq >= budget.stopSeq) {
+          this.#next = budget.stopSeq;
+          return this.#leaveArchive();
+        }
         this.#next = frame.seq + 1;
         frame.bus = buses[frame.bus] ?? frame.bus;
         if (accept && !accept(frame.bus, frame.id & 0xff, frame.pgn)) continue;
@@ -257,8 +291,8 @@ export class FrameCursor {
       }
     } catch (error) {
       if (!(error instanceof BlockError)) throw error;
-      this.#options.missing?.({ fromSeq: this.#next, toSeq: block.endSeq - 1 });
-      this.#next = block.endSeq;
+      this.#tell({ fromSeq: this.#next, toSeq: Math.min(block.endSeq, budget.stopSeq) - 1 });
+      this.#next = Math.min(block.endSeq, budget.stopSeq);
       this.#block = undefined;
     }
   }
@@ -269,6 +303,12 @@ export class FrameCursor {
     this.#block = undefined;
     // A read under way ends first; whatever goes wrong in letting go has nobody to tell.
     blocks?.return(undefined).catch(() => {});
+  }
+
+  /** Awaited frames may take long: no file stays open for them. */
+  #moreThanAwaited(): Promise<void> {
+    this.#leaveArchive();
+    return this.#more();
   }
 
   /** Resolves when frames have come, or the cursor is closed. */

@@ -1,6 +1,18 @@
 import type { Broker } from "../broker/mod.ts";
 import type { Block } from "../journal/mod.ts";
 
+/**
+ * Numbers without a frame in the archive; `end` is exclusive.
+ *
+ * - `void`: they never had one
+ * - `awaited`: their frames are on the way, and readers wait for them
+ * - `late`: their frames may still come, and readers do not wait for them
+ * - `lost`: their frames cannot be had any more
+ */
+export type AbsentFrames =
+  & { start: number; end: number }
+  & ({ kind: "void" } | { kind: "awaited" } | { kind: "late" } | { kind: "lost"; reason: string });
+
 /** Frames that are kept longer than in the ring. */
 export interface FrameArchive {
   /** Oldest sequence number kept; undefined when there is nothing. */
@@ -9,8 +21,11 @@ export interface FrameArchive {
   readonly isComplete?: boolean;
   /** False while it takes no frames: those that it does not give, it never got. Default true. */
   readonly isTaking?: boolean;
-  /** Numbers that never had a frame, where no block says so: ranges, lowest first, ends exclusive; default none. */
-  readonly void?: readonly { start: number; end: number }[];
+  /**
+   * The first numbers without a frame, from one number to another, both included, where the archive knows more of them
+   * than its blocks say. What it does not name should be there. Default: nothing is known.
+   */
+  absentFrom?(fromSeq: number, throughSeq: number): AbsentFrames | undefined;
   /** Blocks with frames from `fromSeq` on, in order; the first may begin before it, the last hold what is not on disk. */
   blocks(range: { fromSeq: number }): AsyncGenerator<Block>;
 }
@@ -48,12 +63,24 @@ export class FrameSource {
     return Math.min(this.archive?.oldestSeq ?? Infinity, this.broker.ring.oldest);
   }
 
+  /** The first numbers from `seq` to the head of which the archive knows that it has no frames. */
+  absentFrom(seq: number): AbsentFrames | undefined {
+    return this.archive?.absentFrom?.(seq, this.head);
+  }
+
   /** True when who reads from `seq` on misses frames that were there. */
   isGone(seq: number): boolean {
+    const absent = this.absentFrom(seq);
+    if (absent && absent.start <= seq) return false;
     return seq <= this.broker.ring.goneThrough && seq < (this.archive?.oldestSeq ?? Infinity);
   }
 
-  /** Calls `wake` once, soon after the next frame. Returns the way to take it back. */
+  /** The archive has changed: readers that wait look again. */
+  changed(): void {
+    if (this.#waiting.size > 0) this.#wakeAll();
+  }
+
+  /** Calls `wake` once, soon after the next frame or change. Returns the way to take it back. */
   onFrames(wake: () => void): () => void {
     this.#waiting.add(wake);
     this.#disarm ??= this.#arm();

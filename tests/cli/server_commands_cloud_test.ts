@@ -6,6 +6,7 @@ import { inFolder } from "../support/folder.ts";
 import { LiveCommand } from "../support/live_command.ts";
 import { needs } from "../support/needs.ts";
 import { accessToken } from "../support/sending.ts";
+import { CommandRun } from "./dump_run.ts";
 
 const DISK = needs({ permissions: ["net", "read", "write"] });
 const HEADING = [0xff, 0x10, 0x27, 0xff, 0x7f, 0xff, 0x7f, 0xfd];
@@ -38,5 +39,29 @@ Deno.test(
       assert.equal(await top.stop(), 0);
       const without = await runCommand(["devices", "-server", url]);
       assert.match(without.err, /: 401 .*; -token or VBG_TOKEN gives one\n$/);
+    }),
+);
+
+Deno.test(
+  "vbg dump of a boat in a cloud says which frames come later, and which cannot be had",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using cloud = await CloudServer.start(folder);
+      let boat = await cloud.boat("aurora");
+      await using all = new CommandRun(["dump", "-server", `${cloud.url}/instances/aurora`]);
+      await using some = new CommandRun(["dump", "-server", `${cloud.url}/instances/aurora`, "-pgn", "127250"]);
+      for (const run of [all, some]) await run.told(/connected to/);
+      boat.say();
+      boat.leave();
+      const lost = [{ start: 11, end: 21, reason: "pruned" }];
+      boat = await cloud.boat("aurora", { headSeq: 100, lost });
+      boat.say();
+      for (const run of [all, some]) await run.written(2);
+      await all.told(
+        /: 88 frames between 2 and 99 are not in the cloud yet: the boat sends them later, see vbg history$/,
+      );
+      await all.told(/: 10 frames are missing between 11 and 20: pruned$/);
+      await some.told(/: frames between 2 and 99 are not in the cloud yet/);
     }),
 );

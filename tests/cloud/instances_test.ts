@@ -237,49 +237,57 @@ test("a replica has what comes live, goes when it is idle, and knows the devices
   assert.ok(names().some(([, name]) => name === 0x1234n));
 }, CLOUD);
 
-test("a session is told of frames that are not here yet, and not of numbers that never had one", async (folder) => {
-  for (const isClosed of [false, true]) {
-    const clock = new FakeClock();
-    await using cloud = await CloudFixture.start(`${folder}/${isClosed}`, {
-      clock,
-      openReplica: openReplicas(clock),
-      settings: { brokerIdleTimeoutMs: 60_000 },
-    });
-    const live = (await cloud.greeted({ headSeq: 10 })).client.live();
-    await live.send(batch(10, 20));
-    await eventually("frames", () => cloud.boat.runningReplica?.broker.head === 20);
-    const { sessions } = await cloud.boat.replica();
-    sessions.put("pilot", { filter: {}, timeoutMs: 3_600_000 });
-    live.end();
-    await eventually("the end", () => !cloud.boat.connected);
-    if (isClosed) {
-      cloud.instances.keepHouse();
-      clock.advance(61_000);
-      cloud.instances.keepHouse();
-      await eventually("its files to be closed", () => !cloud.boat.isOpen);
+test(
+  "a session is told of frames that are not here when the boat has gone, and not of numbers that never had one",
+  async (folder) => {
+    for (const isClosed of [false, true]) {
+      const clock = new FakeClock();
+      await using cloud = await CloudFixture.start(`${folder}/${isClosed}`, {
+        clock,
+        openReplica: openReplicas(clock),
+        settings: { brokerIdleTimeoutMs: 60_000 },
+      });
+      const live = (await cloud.greeted({ headSeq: 10 })).client.live();
+      await live.send(batch(10, 20));
+      await eventually("frames", () => cloud.boat.runningReplica?.broker.head === 20);
+      const { sessions } = await cloud.boat.replica();
+      sessions.put("pilot", { filter: {}, timeoutMs: 3_600_000 });
+      live.end();
+      await eventually("the end", () => !cloud.boat.connected);
+      if (isClosed) {
+        cloud.instances.keepHouse();
+        clock.advance(61_000);
+        cloud.instances.keepHouse();
+        await eventually("its files to be closed", () => !cloud.boat.isOpen);
+      }
+      // Frames 21 to 30 come later, and a start has skipped all up to 1000.
+      const never = [{ start: 31, end: 1001 }];
+      const { client } = await cloud.greeted({ headSeq: 1005, void: never });
+      const second = client.live();
+      await second.send(batch(1005, 1010));
+      const replica = await eventually("the replica", () => cloud.boat.runningReplica);
+      await eventually("frames", () => replica.broker.head === 1010);
+      second.end();
+      await eventually("the end", () => !cloud.boat.connected);
+      clock.advance(31_000);
+      const told: unknown[] = [];
+      const stream = replica.sessions.stream("pilot", {
+        ended: () => {},
+        missing: ({ fromSeq, toSeq }) => told.push([fromSeq, toSeq]),
+      });
+      const seqs: number[] = [];
+      while (seqs.at(-1) !== 1010) await stream.read(({ seq }) => seqs.push(seq), { maxFrames: 100 });
+      stream.end({ code: "left" });
+      assert.deepEqual(seqs, [1005, 1006, 1007, 1008, 1009, 1010]);
+      assert.deepEqual(
+        told,
+        [[21, 30], [1001, 1004]],
+        isClosed ? "its files were closed meanwhile" : "it was gone shortly",
+      );
     }
-    // Frames 21 to 30 come later, and a start has skipped all up to 1000.
-    const never = [{ start: 31, end: 1001 }];
-    const { client } = await cloud.greeted({ headSeq: 1005, void: never });
-    await client.live().send(batch(1005, 1010));
-    const replica = await eventually("the replica", () => cloud.boat.runningReplica);
-    await eventually("frames", () => replica.broker.head === 1010);
-    const told: unknown[] = [];
-    const stream = replica.sessions.stream("pilot", {
-      ended: () => {},
-      missing: ({ fromSeq, toSeq }) => told.push([fromSeq, toSeq]),
-    });
-    const seqs: number[] = [];
-    while (seqs.at(-1) !== 1010) await stream.read(({ seq }) => seqs.push(seq), { maxFrames: 100 });
-    stream.end({ code: "left" });
-    assert.deepEqual(seqs, [1005, 1006, 1007, 1008, 1009, 1010]);
-    assert.deepEqual(
-      told,
-      [[21, 30], [1001, 1004]],
-      isClosed ? "its files were closed meanwhile" : "it was gone shortly",
-    );
-  }
-}, CLOUD);
+  },
+  CLOUD,
+);
 
 test("a boat's new run of numbers begins in its replica, too, and other buses make another replica", async (folder) => {
   const clock = new FakeClock();

@@ -56,6 +56,21 @@ class Model {
     const wanted = this.words.map((word, number) => word !== "void" && !this.isReceived(number) ? word : undefined);
     assert.deepEqual(found, wanted, where);
     assert.deepEqual(received.record().durable, this.ranges(this.isDurable), where);
+    this.sameAbsent(received, where);
+  }
+
+  /** What is told of each number that is not here, walked from the first to the last. */
+  sameAbsent(received: Received, where: string): void {
+    const found = Array<string | undefined>(SPAN).fill(undefined);
+    for (let next = 1; next < SPAN;) {
+      const absent = received.absentFrom(next, SPAN - 1);
+      if (!absent) break;
+      assert.ok(absent.start >= next && absent.end > absent.start && absent.end <= SPAN, where);
+      this.each(absent, (number) => found[number] = absent.kind === "lost" ? absent.reason : absent.kind);
+      next = absent.end;
+    }
+    const wanted = this.words.map((word, n) => n < 1 || this.isReceived(n) ? undefined : word ?? "hole");
+    assert.deepEqual(found, wanted, where);
   }
 
   lastReceived(): number {
@@ -86,7 +101,7 @@ function happen(
   { model, random, where }: { model: Model; random: Random; where: string },
 ): Received {
   const range = rangeIn(random);
-  switch (random.int(9)) {
+  switch (random.int(10)) {
     case 0:
     case 1: {
       const seq = model.nextOf(random);
@@ -111,7 +126,18 @@ function happen(
       received.forget(range);
       model.each(range, (number) => model.frames[number] = model.isDurable(number) ? "d" : ".");
       break;
-    case 7: {
+    case 7:
+      assert.equal(
+        received.vanish(range),
+        model.ranges(model.isReceived).reduce(
+          (sum, { start, end }) => sum + Math.max(0, Math.min(end, range.end) - Math.max(start, range.start)),
+          0,
+        ),
+        where,
+      );
+      model.each(range, (number) => model.frames[number] = ".");
+      break;
+    case 8: {
       const [end, reason] = [random.between(1, SPAN), random.pick(["pruned", "disk"])];
       const isVoid = random.chance(0.5);
       const said = isVoid ? { void: [range], lost: [] } : { void: [], lost: [{ ...range, reason }] };

@@ -45,6 +45,8 @@ function randomState(random: Random): InstanceState {
     buses: random.some(["can0", "can1", "engine"]),
     accounted: { live: random.int(5000), backfill: random.pick([undefined, "backfill-20260102T030405.000Z.lpj"]) },
     received: received.record(),
+    vanished: random.chance(0.5) ? [] : [{ start: random.int(100), end: 200 }],
+    isOpen: random.chance(0.5),
   };
 }
 
@@ -111,6 +113,8 @@ Deno.test("the written state tells cursor, holes and when the boat was last hear
     ranges: [{ start: 1, end: 1000 }, { start: 2000, end: 2200 }],
     void: [],
     lost: [],
+    vanished: [],
+    open: false,
   });
 });
 

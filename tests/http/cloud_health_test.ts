@@ -8,7 +8,7 @@ Deno.test("a cloud is well while every boat that is here is recorded, and with n
     status: "ok",
     instances_total: 3,
     instances_connected: 2,
-    components: { recording: { status: "ok" } },
+    components: { recording: { status: "ok" }, storage: { status: "ok" } },
   });
   const empty = judgeCloudHealth({ instances: { size: 0, connected: 0 }, recordings: { recording: 0, failing: 0 } });
   assert.equal(empty.status, "ok");

@@ -54,6 +54,7 @@ Deno.test(
         ack_seq: 999,
         lost: [{ start: 2601, end: 2701, reason: "pruned" }],
         recording: { state: "idle" },
+        storage: { state: "ok", missing: [], checked_at: null },
       });
     }),
 );

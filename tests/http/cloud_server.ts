@@ -18,6 +18,7 @@ import {
   CloudMetrics,
   cloudRoutes,
   compileFor,
+  countDamaged,
   countRecordings,
   judgeCloudHealth,
   listen,
@@ -88,7 +89,8 @@ export class CloudServer implements AsyncDisposable {
     const limits = () => ({ maxStreams, streamBufferBytes: 2 ** 20 });
     const readers = new ReplicaReaders({ clock, stall, log, limits });
     const metrics = new CloudMetrics({ readers, stall, access, version: "0.0.0" });
-    const health = () => judgeCloudHealth({ instances, recordings: countRecordings(instances) });
+    const health = () =>
+      judgeCloudHealth({ instances, recordings: countRecordings(instances), damaged: countDamaged(instances) });
     const table = cloudRoutes({ instances, readers, metrics, health });
     const handler = serveRoutes(table, { title: "Test", version: "0.0.0", log, access });
     const listener = listen({ hostname: "127.0.0.1", port: 0 }, { handler, stall });
@@ -127,6 +129,8 @@ export class LiveBoat {
   readonly instance: Instance;
   readonly #session: InstanceSession;
   seq: number;
+  /** Why the cloud has ended its stream. */
+  ended: string | undefined;
 
   private constructor(instance: Instance, { session, seq }: { session: InstanceSession; seq: number }) {
     this.instance = instance;
@@ -135,21 +139,13 @@ export class LiveBoat {
   }
 
   static async come(instance: Instance, about: Partial<HandshakeRequest> = {}): Promise<LiveBoat> {
-    const { liveStartFrom } = await instance.handshake({
-      instanceId: instance.id,
-      headSeq: 0,
-      journalBytes: 4096,
-      epoch: EPOCH,
-      features: [],
-      void: [],
-      oldestSeq: 1,
-      busNames: ["can0"],
-      lost: [],
-      ...about,
+    const { liveStartFrom } = await instance.handshake(requestOf(instance, about));
+    const boat: LiveBoat = new LiveBoat(instance, {
+      session: { end: ({ message }) => boat.ended = message },
+      seq: liveStartFrom - 1,
     });
-    const session = { end: () => {} };
-    await instance.enterLive(session);
-    return new LiveBoat(instance, { session, seq: liveStartFrom - 1 });
+    await instance.enterLive(boat.#session);
+    return boat;
   }
 
   /** Sends a live frame; returns its number. */
@@ -169,10 +165,30 @@ export class LiveBoat {
     return this.seq;
   }
 
+  /** It makes another handshake on its connection. */
+  async declare(about: Partial<HandshakeRequest>): Promise<void> {
+    await this.instance.handshake(requestOf(this.instance, about));
+  }
+
   /** It goes away. */
   leave(): void {
     this.instance.leave(this.#session);
   }
+}
+
+function requestOf({ id }: Instance, about: Partial<HandshakeRequest>): HandshakeRequest {
+  return {
+    instanceId: id,
+    headSeq: 0,
+    journalBytes: 4096,
+    epoch: EPOCH,
+    features: [],
+    void: [],
+    oldestSeq: 1,
+    busNames: ["can0"],
+    lost: [],
+    ...about,
+  };
 }
 
 /** What a boat left behind when it was here before; everything else is as if nothing had come of it. */

@@ -91,6 +91,7 @@ Deno.test("ranges answer every question as a bitmap does", () => {
       const { start, end } = rangeIn(random);
       assert.equal(ranges.covers(start, end), !model.bits.subarray(start, end).includes(0));
       assert.deepEqual(ranges.holes(end, start), model.ranges(0, { from: start, end }));
+      assert.deepEqual(ranges.firstHole(end, start), model.ranges(0, { from: start, end })[0]);
     }
     assert.deepEqual(ranges.holes(SPAN), model.ranges(0, { from: 1 }));
   }

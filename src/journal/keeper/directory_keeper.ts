@@ -52,6 +52,8 @@ export interface KeeperSurroundings {
   isReadable?: (id: string, name: string) => boolean;
   /** Told when recording should pause, and when it may go on. */
   onPause?: (id: string, isPaused: boolean) => void;
+  /** Told the name of every file that is about to be deleted; it is deleted when this is done. */
+  onRemoving?: (id: string, name: string) => Promise<void>;
   /** Told the name of every file that is deleted. */
   onRemoved?: (id: string, name: string) => void;
   /** Gets what is deleted and archived, and faults. */
@@ -174,8 +176,9 @@ export class DirectoryKeeper {
 
   async #remove({ file, why }: RetentionPlan["remove"][number]): Promise<void> {
     const { id, directory } = this.place;
-    const { isOpen, onRemoved, log } = this.#around;
+    const { isOpen, onRemoving, onRemoved, log } = this.#around;
     if (isOpen(id, file.name)) return;
+    await onRemoving?.(id, file.name);
     await removeJournalFile(directory, file.name);
     const isLost = this.#settings.archive !== "off" && file.archive !== "done";
     const fields = this.#fields({ file: file.name, reason: why, archived: !isLost });

@@ -16,6 +16,8 @@ export interface KeepersOptions {
   isOpen: (id: string, name: string) => boolean;
   /** Told when recording of an instance should pause, and when it may go on. */
   onPause?: (id: string, isPaused: boolean) => void;
+  /** Told the name of every file that is about to be deleted; it is deleted when this is done. */
+  onRemoving?: (id: string, name: string) => Promise<void>;
   /** Told the name of every file that is deleted. */
   onRemoved?: (id: string, name: string) => void;
   /** Gets what is deleted and archived, and faults. */
@@ -56,13 +58,14 @@ export class Keepers {
 
   /** Makes a keeper that does nothing yet. */
   constructor(options: KeepersOptions) {
-    const { settings, command, isOpen, onPause, onRemoved, log, random, commandTimeoutMs } = options;
+    const { settings, command, isOpen, onPause, onRemoving, onRemoved, log, random, commandTimeoutMs } = options;
     const { clock = systemClock } = options;
     this.#options = options;
     const believed = new BelievedClock(clock, { isRight: options.isClockRight, log });
     this.#around = {
       ...{ settings, command, isOpen, log, clock, random, commandTimeoutMs },
       onPause: (id, isPaused) => onPause?.(id, isPaused),
+      ...(onRemoving && { onRemoving }),
       onRemoved: (id, name) => onRemoved?.(id, name),
       nowMs: () => believed.nowMs(),
       signal: this.#stop.signal,
