@@ -16,9 +16,14 @@ export class Backlog {
   }
 
   /** A batch that the client did not get; returns how many frames that are. */
-  missed({ firstSeq, lastSeq, count }: Batch): number {
-    this.dropped({ from_seq: firstSeq, to_seq: lastSeq, count });
-    return count;
+  missed(batch: Batch): number {
+    this.dropped(batch.droppedFrom(0));
+    return batch.count;
+  }
+
+  /** Whether nothing waits. */
+  get isEmpty(): boolean {
+    return this.#dropped === undefined && this.#devices.size === 0;
   }
 
   /** A change of a device; a newer one of the same address replaces it. */
@@ -28,7 +33,7 @@ export class Backlog {
 
   /** All that waits to be told, oldest kind first; nothing waits afterwards. */
   take(): Notice[] {
-    if (!this.#dropped && this.#devices.size === 0) return [];
+    if (this.isEmpty) return [];
     const notices: Notice[] = [];
     if (this.#dropped) notices.push({ type: "dropped", data: this.#dropped });
     for (const data of this.#devices.values()) notices.push({ type: "device", data });
