@@ -14,7 +14,15 @@ type CommonSettings =
     BoatSettings,
     "listen" | "maxStreams" | "streamBufferBytes" | "ringFrames" | "maxValues" | "deviceIdleTimeoutMs"
   >
-  & Pick<SessionSettings, "maxSessions" | "maxBufferDurationMs" | "maxBodyBytes" | "bodyTimeoutMs">
+  & Pick<
+    SessionSettings,
+    | "maxSessions"
+    | "maxBufferDurationMs"
+    | "maxBodyBytes"
+    | "bodyTimeoutMs"
+    | "streamMemoryBytes"
+    | "maxHistoryRequests"
+  >
   & Pick<JournalSettings, "maxHistory">;
 
 /** Settings of `vbg simulate`. */
@@ -122,9 +130,11 @@ export const simulateOptions: Options<SimulateSettings> = {
   }),
   maxStreams: boatOptions.maxStreams,
   streamBufferBytes: boatOptions.streamBufferBytes,
+  streamMemoryBytes: sessionOptions.streamMemoryBytes,
   maxBodyBytes: sessionOptions.maxBodyBytes,
   bodyTimeoutMs: sessionOptions.bodyTimeoutMs,
   maxHistory: journalOptions.maxHistory,
+  maxHistoryRequests: sessionOptions.maxHistoryRequests,
   maxSessions: sessionOptions.maxSessions,
   maxBufferDurationMs: sessionOptions.maxBufferDurationMs,
   ringFrames: boatOptions.ringFrames,

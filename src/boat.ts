@@ -30,6 +30,7 @@ import {
   Metrics,
   serveRoutes,
   StreamHub,
+  StreamMemory,
   TlsFiles,
   type TlsPaths,
 } from "./http/mod.ts";
@@ -70,6 +71,8 @@ export interface BoatLimits {
   maxStreams: number;
   /** Most frames of one answer of `/history`, default 1 000 000. */
   maxHistory: number;
+  /** Most requests for `/history` answered at once, default 4. */
+  maxHistoryRequests: number;
   /** Most sessions of clients, default 1000. */
   maxSessions: number;
   /** Longest time that a session is kept while its client is away, milliseconds; default 7 days. */
@@ -88,6 +91,8 @@ export interface BoatOptions extends Partial<BoatLimits>, StoreOptions, VoiceOpt
   maxAssemblies?: number;
   /** Most bytes that wait for one slow client; default 1 MiB. */
   streamBufferBytes?: number;
+  /** Most bytes that wait for the clients of all streams, default 256 MiB. */
+  streamMemoryBytes?: number;
   /** Ask devices who they are; default true. */
   discovery?: boolean;
   /** Longest body of a request, default 64 KiB. */
@@ -142,6 +147,7 @@ export const BOAT_DEFAULTS = {
   alertDedupWindowMs: 5 * 60_000,
   maxStreams: 1000,
   maxHistory: 1_000_000,
+  maxHistoryRequests: 4,
   maxSessions: 1000,
   /** A week. */
   maxBufferDurationMs: 7 * 86_400_000,
@@ -176,7 +182,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   });
   const { broker } = stores;
   const stall = new StallDetector(log);
-  const hub = new StreamHub({ broker, clock, stall });
+  const hub = new StreamHub({ broker, clock, stall, memory: new StreamMemory(options.streamMemoryBytes) });
   const access = new Access(limits, { log });
   const sending = () => sendSettingsOf(limits);
   const alerts = { ...options.alerts, ...alertRulesOf(limits) };
@@ -245,10 +251,10 @@ async function listenWith(
 /** The settings that may change, with what they are when nothing is said. */
 function limitsOf(options: BoatOptions): BoatLimits {
   const { deviceIdleTimeoutMs, busSilenceThresholdMs, ...rest } = { ...BOAT_DEFAULTS, ...options };
-  const { maxStreams, maxHistory, maxSessions, maxBufferDurationMs } = rest;
+  const { maxStreams, maxHistory, maxHistoryRequests, maxSessions, maxBufferDurationMs } = rest;
   const { sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst, queryMaxTimeoutMs, maxQueries } = rest;
   const sending = { sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst, queryMaxTimeoutMs, maxQueries };
-  const streams = { maxStreams, maxHistory, maxSessions, maxBufferDurationMs };
+  const streams = { maxStreams, maxHistory, maxHistoryRequests, maxSessions, maxBufferDurationMs };
   const { tokens, allowOrigins, replicationLimits } = rest;
   const alerts = { alertDedupWindowMs: rest.alertDedupWindowMs, busSilenceTimeoutMs: options.busSilenceTimeoutMs };
   return {
@@ -312,7 +318,7 @@ function apiOf(
     },
     ...(journal && { journal }),
     ...(link && { replication: link }),
-    limits: () => ({ maxStreams: limits.maxStreams, maxHistory: limits.maxHistory, streamBufferBytes }),
+    limits: () => ({ ...limits, streamBufferBytes }),
   });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
 }

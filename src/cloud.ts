@@ -23,6 +23,7 @@ import {
   judgeCloudHealth,
   ReplicaReaders,
   serveRoutes,
+  StreamMemory,
 } from "./http/mod.ts";
 import { Keepers, type RetentionSettings } from "./journal/mod.ts";
 import { VERSION } from "./version.ts";
@@ -49,6 +50,8 @@ export interface CloudLimits {
   maxStreams: number;
   /** Most frames of one answer of history, default 1 000 000. */
   maxHistory: number;
+  /** Most requests for history answered at once, of all boats; default 4. */
+  maxHistoryRequests: number;
   /** Most sessions of clients for each boat, default 1000. */
   maxSessions: number;
   /** Longest time that a session is kept while its client is away, milliseconds; default 7 days. */
@@ -89,6 +92,8 @@ export interface CloudOptions extends Partial<CloudLimits> {
   maxValues?: number;
   /** Most bytes that wait for one slow client; default 1 MiB. */
   streamBufferBytes?: number;
+  /** Most bytes that wait for the clients of all streams, default 256 MiB. */
+  streamMemoryBytes?: number;
   /** Longest body of a request, default 64 KiB. */
   maxBodyBytes?: number;
   /** Longest time that a body may take, milliseconds; default 30 s. */
@@ -151,6 +156,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     clock,
     stall,
     log,
+    memory: new StreamMemory(options.streamMemoryBytes),
     limits: () => ({ ...limits, streamBufferBytes: options.streamBufferBytes ?? BOAT_DEFAULTS.streamBufferBytes }),
   });
   const access = new Access(limits, { log });
@@ -201,12 +207,13 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
 
 /** The settings that may change, with what they are when nothing is said. */
 function limitsOf(options: CloudOptions): CloudLimits {
-  const { maxHistory, maxSessions, maxBufferDurationMs, tokens } = { ...BOAT_DEFAULTS, ...options };
+  const { maxHistory, maxHistoryRequests, maxSessions, maxBufferDurationMs, tokens } = { ...BOAT_DEFAULTS, ...options };
   const { maxStreams, rateLimit, rateBurst, maxLiveLagFrames, maxInstances } = { ...CLOUD_DEFAULTS, ...options };
   const { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
   const boats = { rateLimit, rateBurst, maxLiveLagFrames, maxInstances };
   const memory = { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs };
-  return { ...boats, ...memory, tokens, maxStreams, maxHistory, maxSessions, maxBufferDurationMs };
+  const readers = { maxStreams, maxHistory, maxHistoryRequests, maxSessions, maxBufferDurationMs };
+  return { ...boats, ...memory, ...readers, tokens };
 }
 
 /** Makes the replicas of boats. */

@@ -4,7 +4,7 @@ import { type Figure, type Reading, serverFigures, type ServerSources } from "./
 
 /** Where a cloud's figures come from; read when somebody asks. */
 export interface CloudMetricSources extends ServerSources {
-  readers: Pick<ReplicaReaders, "count" | "streamingSessions" | "dropped">;
+  readers: Pick<ReplicaReaders, "count" | "streamingSessions" | "dropped" | "memory">;
 }
 
 /** Type of the text. */
@@ -124,6 +124,12 @@ function readerFigures({ readers }: CloudMetricSources): Figure[] {
   ];
   return [
     { kind: "gauge", name: "vbg_streams", help: "Open client streams", read: streams },
+    {
+      kind: "gauge",
+      name: "vbg_stream_memory_bytes",
+      help: "Memory that waits for clients that read slowly: see -stream-memory",
+      read: () => [[readers.memory.usedBytes, {}]],
+    },
     {
       kind: "counter",
       name: "vbg_dropped_deliveries_total",

@@ -166,6 +166,11 @@ export class Metrics {
       [hub.count("websocket"), { kind: "websocket" }],
       [sessions?.streaming ?? 0, { kind: "session" }],
     ]);
+    this.#gauge(
+      "vbg_stream_memory_bytes",
+      "Memory that waits for clients that read slowly: see -stream-memory",
+      () => [[hub.memory.usedBytes, {}]],
+    );
     this.#gauge("vbg_sessions", "Sessions kept, slots included", () => [[sessions?.size ?? 0, {}]]);
     this.#counter("vbg_dropped_deliveries_total", "Frames not delivered to a stream client", () => [
       [hub.dropped, { reason: "client_slow" }],
