@@ -35,6 +35,8 @@ export {
   type Gap,
   type GapReason,
   type IndexedBlock,
+  JOURNAL_DIRECTORY_MODE,
+  JOURNAL_FILE_MODE,
   MAX_BLOCK_BYTES,
   MIN_BLOCK_BYTES,
   type Opening,
