@@ -1,4 +1,4 @@
-import { errorText, type Logger } from "../base/mod.ts";
+import { type Clock, errorText, type Logger } from "../base/mod.ts";
 import { epochWordOf, JournalFile, type JournalIndex, nextFileName, parseFileName } from "../journal/mod.ts";
 import { type CheckedBlock, storedForm } from "./block_check.ts";
 import { findConflict } from "./block_conflict.ts";
@@ -17,6 +17,7 @@ export interface BackfillFilesOptions {
   /** Whether there is no room for more now. */
   isPaused: () => boolean;
   compression: "none" | "zstd";
+  clock: Pick<Clock, "wallUs">;
   log: Logger;
 }
 
@@ -131,9 +132,10 @@ export class BackfillFiles {
   }): Promise<JournalFile> {
     const [oldest] = this.#files.keys();
     if (oldest !== undefined && this.#files.size >= MAX_OPEN_BACKFILL_FILES) await this.#endFile(oldest);
-    const { directory, compression } = this.#options;
+    const { directory, compression, clock } = this.#options;
     for (;;) {
-      const { name, newest } = await nextName(directory, firstTimeUs);
+      const when = { timeUs: firstTimeUs, nowMs: clock.wallUs() / 1000 };
+      const { name, newest } = await nextName(directory, when);
       this.#names.add(name);
       this.#before.push({ name, newest });
       const path = `${directory}/${name}`;
@@ -169,7 +171,7 @@ export class BackfillFiles {
 /** By the first block's time; never before the newest there is, as that tells which were written last. */
 async function nextName(
   directory: string,
-  timeUs: number,
+  { timeUs, nowMs }: { timeUs: number; nowMs: number },
 ): Promise<{ name: string; newest: string | undefined }> {
   const taken = new Set<string>();
   let newest: { name: string; timeMs: number } | undefined;
@@ -180,7 +182,8 @@ async function nextName(
     newest = { name, timeMs: parsed.timeMs };
   }
   const after = newest?.name;
-  return { name: nextFileName(BACKFILL_PREFIX, { timeUs, after, isTaken: (name) => taken.has(name) }), newest: after };
+  const isTaken = (name: string) => taken.has(name);
+  return { name: nextFileName(BACKFILL_PREFIX, { timeUs, after, isTaken, nowMs }), newest: after };
 }
 
 function nameOf({ path }: JournalFile): string {
