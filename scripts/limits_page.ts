@@ -13,7 +13,29 @@ interface FixedLimit {
 }
 
 /** Limits of both servers that are constants. */
-const FIXED: readonly FixedLimit[] = [];
+const FIXED: readonly FixedLimit[] = [
+  {
+    what: "Entries of a list in a request body, values of a query parameter",
+    limit: "256; 64 messages of /send",
+    beyond: "400 with the name of the list; entries are not looked at.",
+  },
+  { what: "Requests for /history that wait for their turn", limit: "32", beyond: "503 with Retry-After." },
+  {
+    what: "Time that the client of /history may take nothing",
+    limit: "30 s",
+    beyond: "The reply ends incomplete, and its turn goes to the next request.",
+  },
+  {
+    what: "Buffers of the HTTP server for a stream whose client does not read, counted in stream-memory",
+    limit: "512 KiB",
+    beyond: "The stream's queue takes what comes; see stream-buffer-bytes and stream-memory.",
+  },
+  {
+    what: "Messages that a WebSocket client has not read",
+    limit: "64 frames while it does not read; 256 answers",
+    beyond: "Frames wait in the stream's queue; a client that does not read answers is closed with 1008.",
+  },
+];
 
 function row(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;

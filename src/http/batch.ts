@@ -4,11 +4,14 @@ const encoder = new TextEncoder();
 /** What an envelope adds to the text of a frame, and the string object. */
 const ENVELOPE_BYTES = 64;
 
+/** How a client of a stream is connected. */
+export type StreamKind = "sse" | "websocket";
+
 /** Frames that leave together. What each kind of client needs of them is made once, on first demand, and shared. */
 export class Batch {
   readonly count: number;
   /** Queues that hold it, by kind of client: see `StreamMemory`. */
-  readonly holders = { sse: 0, websocket: 0 };
+  readonly holders: Record<StreamKind, number> = { sse: 0, websocket: 0 };
   readonly #seqs: readonly number[];
   readonly #texts: readonly string[];
   #events: Uint8Array<ArrayBuffer> | undefined;
@@ -44,7 +47,7 @@ export class Batch {
   }
 
   /** Memory that it takes while clients of a kind wait for it, bytes. */
-  bytesFor(kind: "sse" | "websocket"): number {
+  bytesFor(kind: StreamKind): number {
     if (kind === "sse") return this.events.length;
     return this.#envelopeBytes ??= this.#texts.reduce((sum, { length }) => sum + length + ENVELOPE_BYTES, 0);
   }

@@ -1,8 +1,7 @@
 import type { DroppedFrames } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
 import { Backlog, type Notice } from "./backlog.ts";
-import type { Batch } from "./batch.ts";
-import type { StreamClient } from "./stream_hub.ts";
+import type { Batch, StreamKind } from "./batch.ts";
 import type { StreamMemory } from "./stream_memory.ts";
 
 /** What a notice takes beside its text. */
@@ -19,7 +18,7 @@ type Entry =
 
 /** How a queue is made. */
 export interface ClientQueueOptions {
-  kind: StreamClient["kind"];
+  kind: StreamKind;
   /** A queue of so many bytes takes no more frames. */
   bufferBytes: number;
   /** The budget that it is counted in. */

@@ -2,7 +2,7 @@ import type { Clock, StallDetector } from "../base/mod.ts";
 import type { Broker, DroppedFrames, RegistryEvent, Subscription } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
 import type { Filter } from "../filter/mod.ts";
-import { Batch } from "./batch.ts";
+import { Batch, type StreamKind } from "./batch.ts";
 import { openFilter } from "./broker_filter.ts";
 import { StreamMemory } from "./stream_memory.ts";
 import { Places, type StreamPlaces } from "./stream_places.ts";
@@ -27,7 +27,7 @@ const BATCHES_PER_TURN = 4;
 
 /** One client's end of a stream. */
 export interface StreamClient {
-  readonly kind: "sse" | "websocket";
+  readonly kind: StreamKind;
   /** Bytes that wait because the client has not taken them yet. */
   readonly waitingBytes: number;
   /** Those among them that wait in the client's own queue, and can still be dropped. */

@@ -1,5 +1,4 @@
-import type { Batch } from "./batch.ts";
-import type { StreamClient } from "./stream_hub.ts";
+import type { Batch, StreamKind } from "./batch.ts";
 
 /**
  * What the transport holds at most for a stream whose client does not read, beside the kernel's buffers: the channel
@@ -65,12 +64,12 @@ export class StreamMemory {
   }
 
   /** A queue holds a batch. */
-  hold(batch: Batch, kind: StreamClient["kind"]): void {
+  hold(batch: Batch, kind: StreamKind): void {
     if (batch.holders[kind]++ === 0) this.#queuedBytes += batch.bytesFor(kind);
   }
 
   /** A queue holds a batch no longer. */
-  release(batch: Batch, kind: StreamClient["kind"]): void {
+  release(batch: Batch, kind: StreamKind): void {
     if (--batch.holders[kind] === 0) this.#queuedBytes -= batch.bytesFor(kind);
   }
 
