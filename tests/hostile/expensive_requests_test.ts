@@ -163,17 +163,20 @@ Deno.test(
       await using journal = await TestJournal.open(folder);
       journal.append(1, Array.from({ length: 2000 }, (_, i) => message({ monoMs: i })));
       await journal.writer.sync();
-      const histories = new HistoryTurns(() => 2, { idleMs: 50 });
+      const histories = new HistoryTurns(() => 2);
       const api = new TestApi({ index: journal.index, histories });
       const path = `/history?${FROM}&to=2026-01-02T04:04:05Z`;
       const [read, cancelled] = [await api.fetch(path), await api.fetch(path)];
       const third = api.fetch(path);
       await eventually("a third that waits", () => histories.waiting === 1);
       assert.equal((await read.json()).length, 2000);
-      const unread = await third;
+      assert.equal((await (await third).json()).length, 2000);
       await cancelled.body?.cancel();
-      assert.equal((await (await api.fetch(path)).json()).length, 2000);
-      await eventually("the one that is not read to be given up", () => histories.running === 0);
+      assert.deepEqual([histories.running, histories.waiting], [0, 0]);
+
+      const impatient = new HistoryTurns(() => 1, { idleMs: 1 });
+      const unread = await new TestApi({ index: journal.index, histories: impatient }).fetch(path);
+      await eventually("the one that is not read to be given up", () => impatient.running === 0);
       await assert.rejects(unread.text());
     }),
 );
