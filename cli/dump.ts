@@ -16,7 +16,7 @@ import { DumpView } from "./dump_view.ts";
 import { formatUsage } from "./help.ts";
 import { errorsOf, EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
 import { advised } from "./server_advice.ts";
-import type { Output } from "./terminal.ts";
+import { type Output, printLine } from "./terminal.ts";
 
 /** The command's name, words and settings. */
 export const program: Program<DumpSettings> = {
@@ -123,7 +123,10 @@ async function showLive(settings: DumpSettings, { around, output, view, signal, 
 async function openRecorder({ journal }: DumpSettings): Promise<FrameRecorder | undefined> {
   if (journal === undefined) return undefined;
   const { FrameRecorder } = await import("@vessel/gateway");
-  return await FrameRecorder.open({ directory: journal, log: new Logger({ level: "warn", format: "text" }) });
+  return await FrameRecorder.open({
+    directory: journal,
+    log: new Logger({ level: "warn", format: "text", write: (line) => printLine(line, "errors") }),
+  });
 }
 
 /** The name of this machine, as far as ids may have it. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { type RecordingOptions, VERSION } from "@vessel/gateway";
+import { JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
 import { systemClock } from "@vessel/gateway/settings";
 import { type OutputChoice, outputOptions, wantsJson } from "./client_options.ts";
 import { programOptions, type ProgramSettings } from "./common_options.ts";
@@ -128,7 +129,7 @@ async function loadtest(settings: LoadtestSettings, around: Surroundings): Promi
 
 async function recordingOf(directory: string | undefined): Promise<RecordingOptions | undefined> {
   if (directory === undefined) return undefined;
-  await Deno.mkdir(directory, { recursive: true });
+  await Deno.mkdir(directory, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
   for await (const { name } of Deno.readDir(directory)) {
     throw new SettingsError(`Cannot record in "${directory}": it has "${name}" in it, and the frames are no boat's`);
   }

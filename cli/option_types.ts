@@ -125,7 +125,7 @@ export function duration(
 
 /** An amount of bytes, written `4096`, `10GB` or `512KiB`. */
 export function size(
-  words: OptionWords<number> & { default: number; minBytes?: number; maxBytes?: number },
+  words: OptionWords<number> & { default: number | ComputedDefault<number>; minBytes?: number; maxBytes?: number },
 ): Option<number> {
   const { minBytes = 0, maxBytes = Number.MAX_SAFE_INTEGER } = words;
   const parse = (value: string) => {

@@ -7,7 +7,7 @@ import { describeProblem, type Environment, parseCommandLine } from "./options.t
 import { runInstead, tracedCommand } from "./otel.ts";
 import { type Reload, reloadSettings } from "./reload.ts";
 import { loadSettings, type SettingsSubject } from "./settings.ts";
-import { type Output, OutputClosed, processErrors, processOutput } from "./terminal.ts";
+import { type Output, OutputClosed, printLine, processErrors, processOutput } from "./terminal.ts";
 import { formatReport } from "./validate.ts";
 
 /** A program: its name, words for help, table and rules. */
@@ -191,7 +191,8 @@ export async function serve<S extends RunningSettings>(
     const again = tracedCommand({ endpoint, sampleRatio, serviceName, permissions, environment });
     if (again !== undefined) return await runInstead(again);
   }
-  const log = new Logger({ level: settings.logLevel, format: settings.logFormat });
+  const { logLevel: level, logFormat: format } = settings;
+  const log = new Logger({ level, format, write: (line) => printLine(line, "errors") });
   const stopping = whenStopped(log);
   const stopAsked = new Promise<void>((resolve) => stopping.addEventListener("abort", () => resolve()));
   const started = Promise.withResolvers<() => Promise<void>>();
@@ -291,9 +292,7 @@ export function processSurroundings(): Surroundings {
   return {
     args: Deno.args,
     environment: Deno.env.toObject(),
-    // deno-lint-ignore no-console -- what a program answers goes to standard output
-    print: (text) => console.log(text),
-    // deno-lint-ignore no-console -- what a program complains about goes to standard error
-    complain: (text) => console.error(text),
+    print: (text) => printLine(text, "output"),
+    complain: (text) => printLine(text, "errors"),
   };
 }

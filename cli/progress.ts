@@ -63,7 +63,7 @@ export class Progress {
 /** A bar is worth no failure: a terminal that has gone is told of by what is written to it next. */
 function show(output: Output, text: string): void {
   try {
-    void output.write(text)?.catch(() => {});
+    void output.control(text)?.catch(() => {});
   } catch {
     // It has gone.
   }

@@ -4,7 +4,7 @@
  * @module
  */
 import { VERSION } from "@vessel/gateway";
-import { BlockError } from "@vessel/gateway/journal";
+import { BlockError, JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
 import { errorText, systemClock } from "@vessel/gateway/settings";
 import { type OutputChoice, outputOptions, wantsJson } from "./client_options.ts";
 import { programOptions, type ProgramSettings } from "./common_options.ts";
@@ -96,7 +96,7 @@ async function repair(
 
 /** Looks before anything is written whether all files have a place. */
 async function requireRoom(paths: readonly string[], directory: string): Promise<void> {
-  await Deno.mkdir(directory, { recursive: true });
+  await Deno.mkdir(directory, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
   const taken = new Set<string>();
   for await (const { name } of Deno.readDir(directory)) taken.add(name);
   for (const name of paths.map(nameOf)) {

@@ -5,6 +5,7 @@ import {
   encodeIndex,
   FILE_HEADER_BYTES,
   type FileHeader,
+  JOURNAL_FILE_MODE,
 } from "@vessel/gateway/journal";
 import { isThere, syncDirectory } from "@vessel/gateway/settings";
 
@@ -47,7 +48,7 @@ export class OutputFile {
     { name, header }: { name: string; header: OutputHeader },
   ): Promise<OutputFile> {
     const place = { path: `${directory}/${name}`, directory, part: `${directory}/.${name}.part` };
-    const file = await Deno.open(place.part, { write: true, create: true, truncate: true, mode: 0o644 });
+    const file = await Deno.open(place.part, { write: true, create: true, truncate: true, mode: JOURNAL_FILE_MODE });
     const output = new OutputFile(place, header, file);
     await output.#write(encodeFileHeader(header));
     return output;

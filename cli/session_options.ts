@@ -2,6 +2,7 @@ import { BOAT_DEFAULTS, type Slot } from "@vessel/gateway";
 import { duration, integer, size, structured } from "./option_types.ts";
 import type { Options } from "./options.ts";
 import { readSlots } from "./slots.ts";
+import { defaultStreamMemory } from "./stream_memory.ts";
 
 /** Settings of buffered sessions. */
 export interface SessionSettings {
@@ -10,6 +11,8 @@ export interface SessionSettings {
   maxBufferDurationMs: number;
   maxBodyBytes: number;
   bodyTimeoutMs: number;
+  streamMemoryBytes: number;
+  maxHistoryRequests: number;
   /** Sessions that are there from the start. */
   slots: readonly Slot[];
 }
@@ -70,6 +73,25 @@ export const sessionOptions: Options<SessionSettings> = {
     maxMs: 3_600_000,
     help: "Longest time that the body of a request may take; a slower one is answered with 408.",
     group: NETWORK,
+  }),
+  streamMemoryBytes: size({
+    name: "stream-memory",
+    beyond: "The longest queues are dropped first, and their clients get a dropped event with the range. When what " +
+      "cannot be dropped uses it up, a further stream gets 503 with Retry-After.",
+    default: { compute: defaultStreamMemory, text: "a sixteenth of the memory, 32MiB to 1GiB" },
+    minBytes: 2 ** 20,
+    help: "Memory for what waits for the clients of all streams together.",
+    group: NETWORK,
+  }),
+  maxHistoryRequests: integer({
+    name: "max-history-requests",
+    beyond: "A request waits for its turn; when 32 wait, 503 with Retry-After.",
+    default: BOAT_DEFAULTS.maxHistoryRequests,
+    min: 1,
+    max: 1000,
+    help: "Most requests for /history that are answered at once.",
+    group: NETWORK,
+    reloadable: true,
   }),
   slots: structured<readonly Slot[]>({
     name: "slots",

@@ -17,7 +17,13 @@ type CommonSettings =
   >
   & Pick<
     SessionSettings,
-    "maxSessions" | "maxSessionsPerOwner" | "maxBufferDurationMs" | "maxBodyBytes" | "bodyTimeoutMs"
+    | "maxSessions"
+    | "maxSessionsPerOwner"
+    | "maxBufferDurationMs"
+    | "maxBodyBytes"
+    | "bodyTimeoutMs"
+    | "streamMemoryBytes"
+    | "maxHistoryRequests"
   >
   & Pick<AuthSettings, "allowOrigins">
   & Pick<JournalSettings, "maxHistory">;
@@ -132,9 +138,11 @@ export const simulateOptions: Options<SimulateSettings> = {
   },
   maxStreams: boatOptions.maxStreams,
   streamBufferBytes: boatOptions.streamBufferBytes,
+  streamMemoryBytes: sessionOptions.streamMemoryBytes,
   maxBodyBytes: sessionOptions.maxBodyBytes,
   bodyTimeoutMs: sessionOptions.bodyTimeoutMs,
   maxHistory: journalOptions.maxHistory,
+  maxHistoryRequests: sessionOptions.maxHistoryRequests,
   maxSessions: sessionOptions.maxSessions,
   maxSessionsPerOwner: sessionOptions.maxSessionsPerOwner,
   maxBufferDurationMs: sessionOptions.maxBufferDurationMs,

@@ -9,12 +9,15 @@ export interface Output {
   /** Whether it shows colours: a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`. */
   readonly hasColor: boolean;
   /**
-   * Takes text. It goes out soon, or at once when much has come together: then there is a promise to wait for, so that
+   * Takes text. A terminal gets it without control characters but ends of lines and colours: see
+   * {@linkcode visible}. It goes out soon, or at once when much has come together: then there is a promise to wait for, so that
    * no more than twice as much is kept.
    *
    * @throws {OutputClosed} whoever read it has gone, also as a rejection
    */
   write(text: string): Promise<void> | void;
+  /** Takes text that steers the terminal, and holds nothing that others have said. Otherwise as `write`. */
+  control(text: string): Promise<void> | void;
   /** Everything that was written is out. Rejects as `write` throws. */
   flush(): Promise<void>;
 }
@@ -70,6 +73,10 @@ export class BufferedOutput implements Output {
   }
 
   write(text: string): Promise<void> | void {
+    return this.control(this.isTerminal ? visible(text) : text);
+  }
+
+  control(text: string): Promise<void> | void {
     if (this.#failure !== undefined) throw this.#failure;
     this.#text += text;
     if (this.#text.length >= FULL_CHARACTERS) return this.#sendFull();
@@ -123,6 +130,29 @@ export function processErrors(environment: Environment): Output {
 /** The text in a style where the output shows colours; as it is where not. */
 export function paint({ hasColor }: Pick<Output, "hasColor">, style: Style, text: string): string {
   return hasColor ? `${ESCAPE}${CODES[style]}m${text}${ESCAPE}0m` : text;
+}
+
+/** What `write` lets through to a terminal: ends of lines, tabs, and the colours of {@linkcode paint}. */
+// deno-lint-ignore no-control-regex -- those are the ones
+const STEERING = /\u001b\[(?:[0-2]|3[1-5])m|\r?\n|\t|[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+const HARMLESS = ["\n", "\r\n", "\t"];
+
+/**
+ * A text of ours, with texts of others in it, for a terminal: all that would steer it is escaped as `\u009b`, which in
+ * JSON means the same.
+ */
+export function visible(text: string): string {
+  return text.replace(STEERING, (found) => found.length > 2 || HARMLESS.includes(found) ? found : escaped(found));
+}
+
+/** Prints a line on standard output or standard error, visible where that is a terminal. */
+export function printLine(text: string, to: "output" | "errors"): void {
+  const [file, print] = to === "output"
+    // deno-lint-ignore no-console -- what a program answers goes to standard output
+    ? [Deno.stdout, console.log]
+    // deno-lint-ignore no-console -- what a program complains about goes to standard error
+    : [Deno.stderr, console.error];
+  print(file.isTerminal() ? visible(text) : text);
 }
 
 /** Text of others for a terminal, which would obey its control characters: they are shown as `\u001b`. */

@@ -1,5 +1,5 @@
 import type { Environment } from "./options.ts";
-import type { Output } from "./terminal.ts";
+import { type Output, visible } from "./terminal.ts";
 
 const DEFAULT_ROWS = 24;
 const ALTERNATE_SCREEN = "\u001b[?1049h\u001b[?25l";
@@ -68,21 +68,22 @@ export class Screen {
     const screen = new Screen(output, isRaw);
     globalThis.addEventListener("unload", screen.#onExit);
     if (isRaw) Deno.stdin.setRaw(true);
-    void output.write(ALTERNATE_SCREEN);
+    void output.control(ALTERNATE_SCREEN);
     return screen;
   }
 
   /** Shows these lines, and nothing else. */
   async draw(lines: readonly string[]): Promise<void> {
     if (!this.#isOpen) return;
-    await this.#output.write(HOME + lines.map((line) => line + ERASE_LINE_END).join("\r\n") + ERASE_BELOW);
+    const text = lines.map((line) => visible(line) + ERASE_LINE_END).join("\r\n");
+    await this.#output.control(HOME + text + ERASE_BELOW);
     await this.#output.flush();
   }
 
   /** Gives the terminal back. */
   async close(): Promise<void> {
     globalThis.removeEventListener("unload", this.#onExit);
-    this.#restore((text) => void this.#output.write(text));
+    this.#restore((text) => void this.#output.control(text));
     await this.#output.flush();
   }
 

@@ -22,10 +22,13 @@ import {
 } from "../src/cloud/mod.ts";
 import { MAX_RECALLED_FRAMES } from "../src/cloud/replica_recall.ts";
 import { MAX_FILTER_ENTRIES, MAX_FILTER_TEXT_CHARACTERS } from "../src/filter/mod.ts";
+import { MAX_LIST_ENTRIES } from "../src/http/bounded_list.ts";
+import { DEFAULT_IDLE_MS as HISTORY_IDLE_MS, MAX_WAITING_HISTORIES } from "../src/http/history_turns.ts";
+import { TRANSPORT_BYTES } from "../src/http/stream_memory.ts";
 import { MAX_EVENTS } from "../src/http/cloud_routes.ts";
 import { MAX_MESSAGES } from "../src/http/send_body.ts";
 import { WAITING_FRAMES } from "../src/http/stream_hub.ts";
-import { MAX_INBOUND_BYTES } from "../src/http/websocket.ts";
+import { MAX_INBOUND_BYTES, MAX_UNREAD as MAX_UNREAD_ANSWERS } from "../src/http/websocket.ts";
 import { DEFAULT_TIMEOUT_MS as ARCHIVE_TIMEOUT_MS } from "../src/journal/keeper/archive_command.ts";
 import { MAX_LINE_BYTES } from "../src/journal/keeper/archive_protocol.ts";
 import { MAX_BLOCK_BYTES, MAX_BUSES, MAX_DICTIONARY_BYTES } from "../src/journal/mod.ts";
@@ -136,6 +139,31 @@ const BUSES: readonly FixedLimit[] = [
 
 /** What a client of the HTTP API can bring about. */
 const CLIENTS: readonly FixedLimit[] = [
+  {
+    what: "Entries of a list in a request body, values of a query parameter",
+    limit: `${MAX_LIST_ENTRIES}; ${MAX_MESSAGES} messages of /send`,
+    beyond: "400 with the name of the list; entries are not looked at.",
+  },
+  {
+    what: "Requests for /history that wait for their turn",
+    limit: count(MAX_WAITING_HISTORIES),
+    beyond: "503 with Retry-After.",
+  },
+  {
+    what: "Time that the client of /history may take nothing",
+    limit: ms(HISTORY_IDLE_MS),
+    beyond: "The reply ends incomplete, and its turn goes to the next request.",
+  },
+  {
+    what: "Buffers of the HTTP server for a stream whose client does not read, counted in stream-memory",
+    limit: bytes(TRANSPORT_BYTES),
+    beyond: "The stream's queue takes what comes; see stream-buffer-bytes and stream-memory.",
+  },
+  {
+    what: "Messages that a WebSocket client has not read",
+    limit: `64 frames while it does not read; ${MAX_UNREAD_ANSWERS} answers`,
+    beyond: "Frames wait in the stream's queue; a client that does not read answers is closed with 1008.",
+  },
   { what: "Messages in one POST /send", limit: count(MAX_MESSAGES), beyond: "400; nothing is sent." },
   {
     what: "Bytes of one message from a WebSocket client",

@@ -30,6 +30,7 @@ import {
   Metrics,
   serveRoutes,
   StreamHub,
+  StreamMemory,
   TlsFiles,
   type TlsPaths,
 } from "./http/mod.ts";
@@ -71,6 +72,8 @@ export interface BoatLimits {
   maxStreams: number;
   /** Most frames of one answer of `/history`, default 1 000 000. */
   maxHistory: number;
+  /** Most requests for `/history` answered at once, default 4. */
+  maxHistoryRequests: number;
   /** Most sessions of clients, default 1000. */
   maxSessions: number;
   /** Most sessions of one token, or of one address where there are no tokens; default 100. */
@@ -91,6 +94,8 @@ export interface BoatOptions extends Partial<BoatLimits>, StoreOptions, VoiceOpt
   maxAssemblies?: number;
   /** Most bytes that wait for one slow client; default 1 MiB. */
   streamBufferBytes?: number;
+  /** Most bytes that wait for the clients of all streams, default 256 MiB. */
+  streamMemoryBytes?: number;
   /** Ask devices who they are; default true. */
   discovery?: boolean;
   /** Longest body of a request, default 64 KiB. */
@@ -145,6 +150,7 @@ export const BOAT_DEFAULTS = {
   alertDedupWindowMs: 5 * 60_000,
   maxStreams: 1000,
   maxHistory: 1_000_000,
+  maxHistoryRequests: 4,
   maxSessions: 1000,
   maxSessionsPerOwner: 100,
   /** A week. */
@@ -180,7 +186,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   });
   const { broker } = stores;
   const stall = new StallDetector(log);
-  const hub = new StreamHub({ broker, clock, stall });
+  const hub = new StreamHub({ broker, clock, stall, memory: new StreamMemory(options.streamMemoryBytes) });
   const access = new Access(limits, { log, isOverTls: tls !== undefined });
   const sending = () => sendSettingsOf(limits);
   const alerts = { ...options.alerts, ...alertRulesOf(limits) };
@@ -249,10 +255,11 @@ async function listenWith(
 /** The settings that may change, with what they are when nothing is said. */
 function limitsOf(options: BoatOptions): BoatLimits {
   const { deviceIdleTimeoutMs, busSilenceThresholdMs, ...rest } = { ...BOAT_DEFAULTS, ...options };
-  const { maxStreams, maxHistory, maxSessions, maxSessionsPerOwner, maxBufferDurationMs } = rest;
+  const { maxStreams, maxHistory, maxHistoryRequests, maxSessions, maxSessionsPerOwner, maxBufferDurationMs } = rest;
   const { sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst, queryMaxTimeoutMs, maxQueries } = rest;
   const sending = { sendEnabled, readOnly, sendRules, sendRateLimit, sendRateBurst, queryMaxTimeoutMs, maxQueries };
-  const streams = { maxStreams, maxHistory, maxSessions, maxSessionsPerOwner, maxBufferDurationMs };
+  const sessions = { maxSessions, maxSessionsPerOwner, maxBufferDurationMs };
+  const streams = { maxStreams, maxHistory, maxHistoryRequests, ...sessions };
   const { tokens, allowOrigins, replicationLimits } = rest;
   const alerts = { alertDedupWindowMs: rest.alertDedupWindowMs, busSilenceTimeoutMs: options.busSilenceTimeoutMs };
   return {
@@ -320,7 +327,7 @@ function apiOf(
     },
     ...(journal && { journal }),
     ...(link && { replication: link }),
-    limits: () => ({ maxStreams: limits.maxStreams, maxHistory: limits.maxHistory, streamBufferBytes }),
+    limits: () => ({ ...limits, streamBufferBytes }),
   });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
 }

@@ -25,6 +25,7 @@ import {
   judgeCloudHealth,
   ReplicaReaders,
   serveRoutes,
+  StreamMemory,
 } from "./http/mod.ts";
 import { Keepers, type RetentionSettings } from "./journal/mod.ts";
 import { VERSION } from "./version.ts";
@@ -53,6 +54,8 @@ export interface CloudLimits {
   maxStreams: number;
   /** Most frames of one answer of history, default 1 000 000. */
   maxHistory: number;
+  /** Most requests for history answered at once, of all boats; default 4. */
+  maxHistoryRequests: number;
   /** Most sessions of clients for each boat, default 1000. */
   maxSessions: number;
   /** Most of them of one token, or of one address where there are no tokens; default 100. */
@@ -97,6 +100,8 @@ export interface CloudOptions extends Partial<CloudLimits> {
   maxValues?: number;
   /** Most bytes that wait for one slow client; default 1 MiB. */
   streamBufferBytes?: number;
+  /** Most bytes that wait for the clients of all streams, default 256 MiB. */
+  streamMemoryBytes?: number;
   /** Longest body of a request, default 64 KiB. */
   maxBodyBytes?: number;
   /** Longest time that a body may take, milliseconds; default 30 s. */
@@ -162,6 +167,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     clock,
     stall,
     log,
+    memory: new StreamMemory(options.streamMemoryBytes),
     limits: () => ({ ...limits, streamBufferBytes: options.streamBufferBytes ?? BOAT_DEFAULTS.streamBufferBytes }),
   });
   const access = new Access(limits, { log, isOverTls: options.ports.kind === "single" });
@@ -215,15 +221,16 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
 
 /** The settings that may change, with what they are when nothing is said. */
 function limitsOf(options: CloudOptions): CloudLimits {
-  const { maxHistory, maxSessions, maxSessionsPerOwner, maxBufferDurationMs } = { ...BOAT_DEFAULTS, ...options };
-  const { tokens, allowOrigins } = { ...BOAT_DEFAULTS, ...options };
+  const { maxHistory, maxHistoryRequests, tokens, allowOrigins } = { ...BOAT_DEFAULTS, ...options };
+  const { maxSessions, maxSessionsPerOwner, maxBufferDurationMs } = { ...BOAT_DEFAULTS, ...options };
   const { maxStreams, rateLimit, rateBurst, maxLiveLagFrames, maxInstances } = { ...CLOUD_DEFAULTS, ...options };
   const { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
   const { scrubBytesPerSecond } = { ...CLOUD_DEFAULTS, ...options };
   const boats = { rateLimit, rateBurst, maxLiveLagFrames, maxInstances };
   const memory = { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs };
-  const streams = { maxStreams, maxHistory, maxSessions, maxSessionsPerOwner, maxBufferDurationMs };
-  return { ...boats, ...memory, ...streams, tokens, allowOrigins, scrubBytesPerSecond };
+  const sessions = { maxSessions, maxSessionsPerOwner, maxBufferDurationMs };
+  const readers = { maxStreams, maxHistory, maxHistoryRequests, ...sessions };
+  return { ...boats, ...memory, ...readers, tokens, allowOrigins, scrubBytesPerSecond };
 }
 
 /** Makes the replicas of boats. */

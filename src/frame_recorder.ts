@@ -1,6 +1,6 @@
 import { type Clock, FileError, type Logger, systemClock } from "./base/mod.ts";
 import { buildCanId, type Device, type Frame, readHex, readName } from "./frame/mod.ts";
-import { type BlockDevice, Journal, MAX_BUSES } from "./journal/mod.ts";
+import { type BlockDevice, Journal, JOURNAL_DIRECTORY_MODE, MAX_BUSES } from "./journal/mod.ts";
 
 /** Where frames of a server are recorded. */
 export interface FrameRecorderOptions {
@@ -37,7 +37,7 @@ export class FrameRecorder {
   ): Promise<FrameRecorder> {
     const buses: string[] = [];
     const devices = new Map<string, BlockDevice>();
-    await Deno.mkdir(directory, { recursive: true }).catch((cause: unknown) => {
+    await Deno.mkdir(directory, { recursive: true, mode: JOURNAL_DIRECTORY_MODE }).catch((cause: unknown) => {
       throw new FileError("record in", { path: directory, cause });
     });
     const journal = await Journal.open({

@@ -35,6 +35,8 @@ export {
   type Gap,
   type GapReason,
   type IndexedBlock,
+  JOURNAL_DIRECTORY_MODE,
+  JOURNAL_FILE_MODE,
   MAX_BLOCK_BYTES,
   MAX_DISORDER_US,
   MIN_BLOCK_BYTES,

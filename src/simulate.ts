@@ -22,6 +22,7 @@ import {
   serveRoutes,
   type StreamClient,
   StreamHub,
+  StreamMemory,
 } from "./http/mod.ts";
 import { PlayedBlocks, Player, type PlayerState, Playlist } from "./replay/mod.ts";
 import { FrameSource, Sessions, type Slot } from "./stream/mod.ts";
@@ -47,6 +48,8 @@ export interface SimulationOptions extends Partial<Omit<BoatLimits, "busSilenceT
   listen?: ListenAddress;
   /** Most bytes that wait for one slow client; default 1 MiB. */
   streamBufferBytes?: number;
+  /** Most bytes that wait for the clients of all streams, default 256 MiB. */
+  streamMemoryBytes?: number;
   /** Longest body of a request, default 64 KiB. */
   maxBodyBytes?: number;
   /** Longest time that a body may take, milliseconds; default 30 s. */
@@ -106,7 +109,7 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
     slotsFrom: 1,
   });
   const stall = new StallDetector(log);
-  const hub = new StreamHub({ broker, clock, stall });
+  const hub = new StreamHub({ broker, clock, stall, memory: new StreamMemory(options.streamMemoryBytes) });
   const patience = new Patience(hub, clock);
   const player = new Player({ ...options, playlist, played, broker, clock, log, caughtUp: () => patience.caughtUp() });
   const parts = { broker, hub, sessions, stall, clock, limits: () => limits };

@@ -1,4 +1,4 @@
-import { errorText, type Logger } from "../base/mod.ts";
+import { type Clock, errorText, type Logger } from "../base/mod.ts";
 import {
   epochWordOf,
   JournalFile,
@@ -26,6 +26,7 @@ export interface BackfillFilesOptions {
   /** Whether there is no room for more now. */
   isPaused: () => boolean;
   compression: "none" | "zstd";
+  clock: Pick<Clock, "wallUs">;
   log: Logger;
 }
 
@@ -140,9 +141,10 @@ export class BackfillFiles {
   }): Promise<JournalFile> {
     const [oldest] = this.#files.keys();
     if (oldest !== undefined && this.#files.size >= MAX_OPEN_BACKFILL_FILES) await this.#endFile(oldest);
-    const { directory, compression } = this.#options;
+    const { directory, compression, clock } = this.#options;
     for (;;) {
-      const { name, newest } = await nextName(directory, firstTimeUs);
+      const when = { timeUs: firstTimeUs, nowMs: clock.wallUs() / 1000 };
+      const { name, newest } = await nextName(directory, when);
       this.#names.add(name);
       this.#before.push({ name, newest });
       const path = `${directory}/${name}`;
@@ -178,7 +180,7 @@ export class BackfillFiles {
 /** By the first block's time; never before the newest there is, as that tells which were written last. */
 async function nextName(
   directory: string,
-  timeUs: number,
+  { timeUs, nowMs }: { timeUs: number; nowMs: number },
 ): Promise<{ name: string; newest: string | undefined }> {
   const taken = new Set<string>();
   let newest: { name: string; timeMs: number } | undefined;
@@ -189,7 +191,8 @@ async function nextName(
     newest = { name, timeMs: parsed.timeMs };
   }
   const after = newest?.name;
-  return { name: nextFileName(BACKFILL_PREFIX, { timeUs, after, isTaken: (name) => taken.has(name) }), newest: after };
+  const isTaken = (name: string) => taken.has(name);
+  return { name: nextFileName(BACKFILL_PREFIX, { timeUs, after, isTaken, nowMs }), newest: after };
 }
 
 function nameOf({ path }: JournalFile): string {

@@ -175,10 +175,10 @@ export class InstanceJournal {
 
   /** Begins a session of blocks. Whoever begins it ends it by {@linkcode endBackfill}. */
   beginBackfill(): BackfillFiles {
-    const { directory, settings, log } = this.#options;
+    const { directory, settings, clock, log } = this.#options;
     const { compression } = settings();
     const files = new BackfillFiles({
-      ...{ directory, index: this.index, compression, log },
+      ...{ directory, index: this.index, compression, clock, log },
       isPaused: () => this.#isPaused,
       onWritten: (block) => this.#noteWritten(block),
     });

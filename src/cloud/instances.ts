@@ -1,4 +1,5 @@
 import { type Clock, type DirectoryLock, errorText, lockDirectory, type Logger, syncDirectory } from "../base/mod.ts";
+import { JOURNAL_DIRECTORY_MODE } from "../journal/mod.ts";
 import { isInstanceId, RpcError } from "../replication/mod.ts";
 import { Instance } from "./instance.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
@@ -22,7 +23,6 @@ export interface InstancesOptions {
 const READ_AT_ONCE = 32;
 /** Boats whose files are looked at at a time after a crash. */
 const SETTLED_AT_ONCE = 4;
-const DIRECTORY_MODE = 0o700;
 /** Where too many boats are open, one that nobody uses goes after so long: its boat may be between two calls. */
 const SURPLUS_AFTER_MS = 2000;
 
@@ -48,7 +48,7 @@ export class Instances implements Iterable<Instance> {
    */
   static async open(options: InstancesOptions): Promise<Instances> {
     const { dataDirectory, log } = options;
-    const lock = await lockDirectory(dataDirectory, { what: "data directory", mode: DIRECTORY_MODE });
+    const lock = await lockDirectory(dataDirectory, { what: "data directory", mode: JOURNAL_DIRECTORY_MODE });
     try {
       const instances = new Instances(options, lock);
       const ids: string[] = [];
@@ -151,7 +151,7 @@ export class Instances implements Iterable<Instance> {
     }
     const { dataDirectory, log } = this.#options;
     try {
-      await Deno.mkdir(`${dataDirectory}/${id}`, { recursive: true, mode: DIRECTORY_MODE });
+      await Deno.mkdir(`${dataDirectory}/${id}`, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
       await syncDirectory(dataDirectory);
       return await this.#load(id);
     } catch (error) {

@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
 import { FileError, isThere, syncDirectory } from "../base/mod.ts";
 import type { ConvertedBlock } from "./blocks.ts";
-import { JournalFile, nextFileName } from "../journal/mod.ts";
+import { JOURNAL_DIRECTORY_MODE, JournalFile, nextFileName } from "../journal/mod.ts";
 
 /** Where a journal is written: one file, or a directory (made when missing) of files named as a boat server would. */
 export interface ConvertTarget {
@@ -116,7 +116,9 @@ export class ConvertedFiles {
       : nextFileName(prefix, { timeUs: firstTimeUs, after: after && basename(after), isTaken: () => false });
     const path = to.kind === "file" ? to.path : `${directory}/${name}`;
     const temporary = `${directory}/.${name}.tmp`;
-    if (to.kind === "directory") await this.#attempt(directory, () => Deno.mkdir(directory, { recursive: true }));
+    if (to.kind === "directory") {
+      await this.#attempt(directory, () => Deno.mkdir(directory, { recursive: true, mode: JOURNAL_DIRECTORY_MODE }));
+    }
     await this.#requireFree(path);
     const journal = await this.#attempt(path, async () => {
       await removeIfThere(temporary);

@@ -21,9 +21,14 @@ export class Backlog {
   }
 
   /** A batch that the client did not get; returns how many frames that are. */
-  missed({ firstSeq, lastSeq, count }: Batch): number {
-    this.dropped({ from_seq: firstSeq, to_seq: lastSeq, count });
-    return count;
+  missed(batch: Batch): number {
+    this.dropped(batch.droppedFrom(0));
+    return batch.count;
+  }
+
+  /** Whether nothing waits. */
+  get isEmpty(): boolean {
+    return this.#dropped.size === 0 && this.#devices.size === 0;
   }
 
   /** A change of a device; a newer one of the same address replaces it. */
@@ -33,7 +38,7 @@ export class Backlog {
 
   /** All that waits to be told: drops by their numbers, then devices. Nothing waits afterwards. */
   take(): Notice[] {
-    if (this.#dropped.size === 0 && this.#devices.size === 0) return [];
+    if (this.isEmpty) return [];
     const notices: Notice[] = [];
     const dropped = [...this.#dropped.values()].sort((a, b) => a.from_seq - b.from_seq);
     for (const data of dropped) notices.push({ type: "dropped", data });

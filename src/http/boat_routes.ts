@@ -4,6 +4,7 @@ import type { Sessions } from "../stream/mod.ts";
 import type { Health } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 import type { HistoryIndex } from "./history.ts";
+import { HistoryTurns } from "./history_turns.ts";
 import type { ReplicationStatus } from "../replication/mod.ts";
 import { readRows } from "./read_routes.ts";
 import { replicationRoute } from "./replication_route.ts";
@@ -17,7 +18,7 @@ export interface BoatApi extends Omit<SessionApi, "sessions"> {
   /** Judges the server now. */
   health: () => Health;
   /** Limits that may change while running. */
-  limits: () => { maxStreams: number; streamBufferBytes: number; maxHistory?: number };
+  limits: () => { maxStreams: number; streamBufferBytes: number; maxHistory?: number; maxHistoryRequests?: number };
   /** Sessions, where they are kept. */
   sessions?: Sessions;
   /** The way to the buses, where there are any. */
@@ -31,8 +32,9 @@ export interface BoatApi extends Omit<SessionApi, "sessions"> {
 /** The boat server's API on one page. */
 export function boatRoutes(api: BoatApi): RouteTable {
   const { sessions, metrics } = api;
+  const histories = new HistoryTurns(() => api.limits().maxHistoryRequests);
   return [
-    ...bindRows(readRows, { ...api, maxLimit: () => api.limits().maxHistory }),
+    ...bindRows(readRows, { ...api, histories, maxLimit: () => api.limits().maxHistory }),
     ...(sessions ? bindRows(sessionRows, { ...api, sessions }) : []),
     ...(api.sending ? sendRoutes({ ...api, ...api.sending }) : closedSendRoutes()),
     replicationRoute(api.replication),

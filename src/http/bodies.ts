@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { parseDuration } from "../base/mod.ts";
 import { boundFilter, type Filter, FilterError, MAX_FILTER_ENTRIES } from "../filter/mod.ts";
+import { boundedList, MAX_LIST_ENTRIES } from "./bounded_list.ts";
 import { ApiError } from "./reply.ts";
 
 const MAX_UINT32 = 0xffff_ffff;
@@ -8,15 +9,20 @@ const MAX_DEVICE_INSTANCE = 252;
 const NAME_PATTERN = /^(0[xX])?[0-9a-fA-F]{1,16}$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-const pgns = z.array(z.int().min(0).max(MAX_UINT32)).nullish();
-const names = z.array(z.string().regex(NAME_PATTERN, "expected a NAME of 1 to 16 hex digits")).nullish();
-const texts = z.array(z.string().min(1, "must not be empty")).nullish();
-const instances = z.array(z.int().min(0).max(MAX_DEVICE_INSTANCE));
+const pgns = boundedList(z.int().min(0).max(MAX_UINT32)).nullish();
+const names = boundedList(z.string().regex(NAME_PATTERN, "expected a NAME of 1 to 16 hex digits")).nullish();
+const texts = boundedList(z.string().min(1, "must not be empty")).nullish();
+const instances = boundedList(z.int().min(0).max(MAX_DEVICE_INSTANCE));
+/** Characters that bring so many bytes. */
+const MAX_BASE64 = Math.ceil(MAX_LIST_ENTRIES / 3) * 4;
 
 /** A list of instances; base64 is how some client libraries write a list of bytes. */
 const instanceList = z.union([
   instances,
-  z.string().regex(BASE64, "expected a list of numbers, or base64").transform((
+  z.string().max(MAX_BASE64, `expected at most ${MAX_LIST_ENTRIES} entries`).regex(
+    BASE64,
+    "expected a list of numbers, or base64",
+  ).transform((
     text,
   ) => [...Uint8Array.fromBase64(text)])
     .pipe(instances),

@@ -5,7 +5,7 @@ import { sessionCounters } from "./session_figures.ts";
 
 /** Where a cloud's figures come from; read when somebody asks. */
 export interface CloudMetricSources extends ServerSources {
-  readers: Pick<ReplicaReaders, "count" | "streamingSessions" | "sessionFigures" | "dropped">;
+  readers: Pick<ReplicaReaders, "count" | "streamingSessions" | "sessionFigures" | "dropped" | "memory">;
 }
 
 /** Type of the text. */
@@ -128,6 +128,12 @@ function readerFigures({ readers }: CloudMetricSources): Figure[] {
   return [
     { kind: "gauge", name: "vbg_streams", help: "Open client streams", read: streams },
     ...sessionCounters(() => readers.sessionFigures),
+    {
+      kind: "gauge",
+      name: "vbg_stream_memory_bytes",
+      help: "Memory that waits for clients that read slowly: see -stream-memory",
+      read: () => [[readers.memory.usedBytes, {}]],
+    },
     {
       kind: "counter",
       name: "vbg_dropped_deliveries_total",

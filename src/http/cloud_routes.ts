@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Instance, Instances } from "../cloud/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
+import { boundedList } from "./bounded_list.ts";
 import type { CloudHealth } from "./cloud_health.ts";
 import { visibleInstance, visibleInstances } from "./cloud_instances.ts";
 import { type CloudMetrics, METRICS_TYPE } from "./cloud_metrics.ts";
@@ -40,7 +41,7 @@ const idPart = z.object({
 
 /** A whole number above zero; one that is larger than all there is gives all there is. */
 const eventsQuery = z.object({
-  limit: z.array(
+  limit: boundedList(
     z.string().regex(/^0*[1-9]\d*$/, { error: ({ input }) => `expected a whole number above zero, got "${input}"` }),
   ).optional()
     .transform((limits) => Math.min(Number(limits?.at(-1) ?? DEFAULT_EVENTS), MAX_EVENTS))

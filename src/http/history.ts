@@ -5,6 +5,7 @@ import { type CompiledFilter, compileFilter, type Filter } from "../filter/mod.t
 import { newStoredFrame, parseName, type StoredFrame } from "../frame/mod.ts";
 import { type Block, type BlockDevice, BlockError, type JournalIndex } from "../journal/mod.ts";
 import { manufacturerCode } from "../pgn/mod.ts";
+import { HistoryTurns } from "./history_turns.ts";
 import { DEFAULT_MAX_HISTORY, type HistoryQuery, type HistoryRange, rangeOf } from "./history_query.ts";
 import { filterOf } from "./params.ts";
 import { ApiError } from "./reply.ts";
@@ -17,6 +18,8 @@ export interface HistorySource {
   broker: Broker;
   journal?: { index: HistoryIndex } | undefined;
   clock: Clock;
+  /** Limits how many are answered at once; left out: nothing does. */
+  histories?: HistoryTurns;
   /** Most frames that may be asked for now; default a million. */
   maxLimit?: () => number | undefined;
 }
@@ -33,32 +36,67 @@ const encoder = new TextEncoder();
 /**
  * Answers `GET /history`: made while it is sent, so that neither a long one nor a slow client costs memory.
  *
- * @throws {ApiError} 400, or 503 when there is no journal
+ * @throws {ApiError} 400, or 503: there is no journal, or too many wait for their turn
  */
-export function openHistory(
-  { broker, journal, clock, maxLimit }: HistorySource,
-  query: HistoryQuery,
-): Response {
+export async function openHistory(
+  { broker, journal, clock, maxLimit, histories = new HistoryTurns() }: HistorySource,
+  { query, request }: { query: HistoryQuery; request: Request },
+): Promise<Response> {
   const range = rangeOf(query, { nowUs: clock.wallUs(), maxLimit: maxLimit?.() ?? DEFAULT_MAX_HISTORY });
   if (!journal) throw new ApiError(503, "No journal is kept: see -journal-dir");
   const wanted = new WantedFrames(filterOf(query), { ...query, ...range, buses: broker.buses });
+  const release = await histories.take(request);
   const texts = jsonTexts(journal.index, { wanted, broker, decode: query.decode });
-  let cancelled = false;
-  const body = new ReadableStream<Uint8Array>({
+  return new Response(bodyOf(texts, { release, idleMs: histories.idleMs }), {
+    headers: { "Content-Type": "application/json" },
+  });
+}
+
+/** The texts as a body. It ends when its client takes nothing for too long: others wait for their turn. */
+function bodyOf(
+  texts: AsyncGenerator<string, void>,
+  { release, idleMs }: { release: () => void; idleMs: number },
+): ReadableStream<Uint8Array> {
+  let idle: ReturnType<typeof setTimeout> | undefined;
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+    clearTimeout(idle);
+    release();
+  };
+  const wait = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    idle = setTimeout(() => {
+      over();
+      controller.error(new Error(`The client took nothing for ${idleMs / 1000} s`));
+      void texts.return();
+    }, idleMs);
+  };
+  return new ReadableStream<Uint8Array>({
+    start: wait,
     async pull(controller) {
-      for (;;) {
-        const { value, done } = await texts.next();
-        if (cancelled) return;
-        if (done) return controller.close();
-        if (value !== "") return controller.enqueue(encoder.encode(value));
+      clearTimeout(idle);
+      try {
+        for (;;) {
+          const { value, done } = await texts.next();
+          if (isOver) return;
+          if (done) {
+            over();
+            return controller.close();
+          }
+          if (value === "") continue;
+          controller.enqueue(encoder.encode(value));
+          return wait(controller);
+        }
+      } catch (error) {
+        over();
+        throw error;
       }
     },
     async cancel() {
-      cancelled = true;
+      over();
       await texts.return();
     },
   }, { highWaterMark: 0 });
-  return new Response(body, { headers: { "Content-Type": "application/json" } });
 }
 
 /** The list in pieces. An empty piece says that a block held nothing, and lets a reader that was cancelled go. */

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { errorText, parseDuration, parseTimestamp } from "../base/mod.ts";
+import { boundedList } from "./bounded_list.ts";
 import { filterQuery, flag, repeated, uint } from "./params.ts";
 import { badParameter } from "./reply.ts";
 
@@ -7,7 +8,7 @@ import { badParameter } from "./reply.ts";
 const DEFAULT_LIMIT = 10_000;
 /** Largest limit when the server says nothing else. */
 export const DEFAULT_MAX_HISTORY = 1_000_000;
-const timeText = z.array(
+const timeText = boundedList(
   z.string().transform((text, context) => {
     const timeUs = parseTimestamp(text);
     if (timeUs !== undefined) return timeUs;
@@ -19,7 +20,7 @@ const timeText = z.array(
   }),
 );
 
-const intervalText = z.array(
+const intervalText = boundedList(
   z.string().transform((text, context) => {
     try {
       const us = Math.round(parseDuration(text) * 1000);
@@ -40,7 +41,7 @@ export const historyQuery = filterQuery.extend({
   to: timeText.optional().transform((times) => times?.at(-1))
     .openapi({ type: "string", format: "date-time", description: "Time of the last frame; default now" }),
   src: repeated(uint(255), "Source address; repeatable"),
-  limit: z.array(uint(0xffff_ffff, "")).optional().transform((limits) => limits?.at(-1))
+  limit: boundedList(uint(0xffff_ffff, "")).optional().transform((limits) => limits?.at(-1))
     .openapi({ type: "integer", minimum: 1, description: `Most frames; default ${DEFAULT_LIMIT}` }),
   interval: intervalText.optional().transform((intervals) => intervals?.at(-1)).openapi({
     type: "string",

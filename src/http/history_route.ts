@@ -10,5 +10,5 @@ export const historyRow: Route<HistorySource> = route({
   summary: "Frames of the journal between two times, those not yet written included",
   query: historyQuery,
   replies: { 200: ["application/json", z.array(frameSchema)], 503: PROBLEM },
-  answer: (_, query, _parts, { subject }) => openHistory(subject, query),
+  answer: (request, query, _parts, { subject }) => openHistory(subject, { query, request }),
 });

@@ -167,6 +167,11 @@ export class Metrics {
       [hub.count("websocket"), { kind: "websocket" }],
       [sessions?.streaming ?? 0, { kind: "session" }],
     ]);
+    this.#gauge(
+      "vbg_stream_memory_bytes",
+      "Memory that waits for clients that read slowly: see -stream-memory",
+      () => [[hub.memory.usedBytes, {}]],
+    );
     this.#gauge("vbg_sessions", "Sessions kept, slots included", () => [[sessions?.size ?? 0, {}]]);
     for (const { name, help, read } of sessionCounters(() => sessions?.figures)) this.#counter(name, help, read);
     this.#counter("vbg_dropped_deliveries_total", "Frames not delivered to a stream client", () => [

@@ -21,5 +21,6 @@ export * from "./reads.ts";
 export { type ReaderOptions, ReplicaReaders } from "./replica_readers.ts";
 export * from "./routes.ts";
 export * from "./stream_hub.ts";
+export { StreamMemory } from "./stream_memory.ts";
 export * from "./tls_files.ts";
 export * from "./tls_pair.ts";

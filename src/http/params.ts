@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { boundFilter, type Filter, FilterError } from "../filter/mod.ts";
+import { boundedList } from "./bounded_list.ts";
 import { badParameter } from "./reply.ts";
 
 /** A query as it is checked: every parameter is a list, in the order given. */
@@ -29,12 +30,12 @@ const nonEmpty = z.string().min(1, "must not be empty");
 
 /** A parameter that may be given several times. */
 export function repeated<T extends z.ZodType>(item: T, description: string) {
-  return z.array(item).optional().openapi({ param: { explode: true }, description });
+  return boundedList(item).optional().openapi({ param: { explode: true }, description });
 }
 
 /** A switch: `true` or `false`; the last one given counts. */
 export function flag(description: string) {
-  return z.array(z.enum(["true", "false"], { error: (issue) => `expected true or false, got "${issue.input}"` }))
+  return boundedList(z.enum(["true", "false"], { error: (issue) => `expected true or false, got "${issue.input}"` }))
     .optional()
     .transform((values) => values?.at(-1) === "true")
     .openapi({ type: "boolean", default: false, description });

@@ -70,6 +70,7 @@ function openEvents(api: ReadApi, query: z.output<typeof eventsQuery>): Response
   const stream = new EventStream({
     clock: api.clock,
     bufferBytes,
+    memory: api.hub.memory,
     devices: query.devices,
     ended: () => {
       leave();
@@ -92,6 +93,7 @@ function openSocket(
   let leave: () => void = () => {};
   return upgradeToStream(request, {
     bufferBytes,
+    memory: api.hub.memory,
     send: (data) => api.sending ? sendFromSocket({ ...api, ...api.sending }, { data, caller }) : SEND_DISABLED,
     opened: (client) => leave = api.hub.join(client, wanted),
     refused: () => leave(),

@@ -1,11 +1,13 @@
 import { type Clock, errorText, type Logger, type StallDetector } from "../base/mod.ts";
 import type { Instance, Replica } from "../cloud/mod.ts";
+import { HistoryTurns } from "./history_turns.ts";
 import type { ReadApi } from "./read_routes.ts";
 import { overloaded } from "./reply.ts";
 import { RETRY_AFTER_S } from "./room.ts";
 import type { SessionFigures } from "../stream/mod.ts";
 import type { SessionApi } from "./session_routes.ts";
 import { type StreamClient, StreamHub } from "./stream_hub.ts";
+import { StreamMemory } from "./stream_memory.ts";
 import { Places, type StreamPlaces } from "./stream_places.ts";
 
 /** What requests to one boat are answered from. */
@@ -17,13 +19,19 @@ export interface ReaderOptions {
   stall: StallDetector;
   log: Logger;
   /** Limits that may change while running; `maxStreams` is for all instances together. */
-  limits: () => { maxStreams: number; streamBufferBytes: number; maxHistory?: number };
+  limits: () => { maxStreams: number; streamBufferBytes: number; maxHistory?: number; maxHistoryRequests?: number };
+  /** The budget of the streams of all instances; default its own. */
+  memory?: StreamMemory;
 }
 
 /** What HTTP keeps beside the replicas that somebody reads: streams, which share their places. */
 export class ReplicaReaders {
   readonly #options: ReaderOptions;
   readonly #places = new Places();
+  /** The budget of all streams. */
+  readonly memory: StreamMemory;
+  /** Of all instances together. */
+  readonly #histories: HistoryTurns;
   readonly #apis = new Map<Replica, ReplicaApi>();
   #droppedBefore = 0;
   /** Of replicas that have stopped. */
@@ -31,6 +39,8 @@ export class ReplicaReaders {
 
   constructor(options: ReaderOptions) {
     this.#options = options;
+    this.memory = options.memory ?? new StreamMemory();
+    this.#histories = new HistoryTurns(() => options.limits().maxHistoryRequests);
   }
 
   /** Live streams by kind, of all instances. */
@@ -95,9 +105,11 @@ export class ReplicaReaders {
     const known = this.#apis.get(replica);
     if (known) return known;
     const { clock, stall, limits } = this.#options;
+    const [memory, histories] = [this.memory, this.#histories];
     const { broker, sessions, index } = replica;
-    const hub = new StreamHub({ broker, clock, stall, places: this.#placesOf(replica) });
-    const api = { broker, sessions, journal: { index }, hub, clock, limits, maxLimit: () => limits().maxHistory };
+    const hub = new StreamHub({ broker, clock, stall, places: this.#placesOf(replica), memory });
+    const journal = { index };
+    const api = { broker, sessions, journal, hub, clock, limits, histories, maxLimit: () => limits().maxHistory };
     this.#apis.set(replica, api);
     replica.onStop(() => {
       hub.stop();

@@ -14,12 +14,15 @@ export interface StreamRoom {
 /**
  * Most bytes that may wait for one more stream.
  *
- * @throws {ApiError} 503, all streams are in use
+ * @throws {ApiError} 503, all streams or all their memory are in use
  */
 export function roomForStream({ hub, limits }: StreamRoom): { bufferBytes: number } {
   const { maxStreams, streamBufferBytes } = limits();
   if (hub.taken >= maxStreams) {
     throw overloaded(`All ${maxStreams} streams are in use: see -max-streams`, RETRY_AFTER_S);
+  }
+  if (hub.memory.isFull) {
+    throw overloaded("Streams whose clients do not read use all their memory: see -stream-memory", RETRY_AFTER_S);
   }
   return { bufferBytes: streamBufferBytes };
 }

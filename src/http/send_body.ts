@@ -3,6 +3,7 @@ import { parseDuration } from "../base/mod.ts";
 import { BROADCAST_ADDRESS, isAddressed, MAX_MESSAGE_BYTES, MAX_PGN, NULL_ADDRESS } from "../frame/mod.ts";
 import type { Query, WantedMessage } from "../node/mod.ts";
 import { encode, EncodeError, type Fields, isFastPacket, PGN } from "../pgn/mod.ts";
+import { boundedList } from "./bounded_list.ts";
 import { ApiError } from "./reply.ts";
 
 /** Priority of a message when nothing else is said. */
@@ -41,7 +42,7 @@ const messageSchema = z.strictObject({
 }).openapi("Message");
 
 /** One message, or several of which all or none are sent. */
-export const sendBody = z.union([messageSchema, z.array(messageSchema).min(1).max(MAX_MESSAGES)]);
+export const sendBody = z.union([messageSchema, boundedList(messageSchema, { min: 1, max: MAX_MESSAGES })]);
 
 type MessageBody = z.output<typeof messageSchema>;
 

@@ -4,9 +4,12 @@ import type { StoredFrame } from "../frame/mod.ts";
 import type { ClientSessions, MissingFrames, SessionStream, StreamEnd } from "../stream/mod.ts";
 import { SessionError } from "../stream/mod.ts";
 import { KEEP_ALIVE, SILENCE_MS, STREAM_HEADERS } from "./sse.ts";
+import { type StreamMember, type StreamMemory, TRANSPORT_BYTES } from "./stream_memory.ts";
 
-/** Most frames, and most bytes of payload, in one write. */
+/** Most frames, and most bytes of payload, in one write … */
 const WRITE = { maxFrames: 512, maxBytes: 65_536 };
+/** … and while streams use nearly all the memory they may use. */
+const SMALL_WRITE = { maxFrames: 16, maxBytes: 4096 };
 const LOOK_EVERY_MS = 1000;
 
 const encoder = new TextEncoder();
@@ -20,13 +23,16 @@ export interface SessionEventsOptions {
   decode: boolean;
   /** Takes a place for the stream; returns the way to give it back. */
   take: () => () => void;
+  /** The budget of all streams. */
+  memory: StreamMemory;
 }
 
 /**
  * The events of a session, as its client takes them: nothing is read before it is asked for, and so nothing is dropped.
  * The session knows of the stream from the first read on.
  */
-export class SessionEvents {
+export class SessionEvents implements StreamMember {
+  readonly queuedBytes = 0;
   readonly #id: string;
   readonly #options: SessionEventsOptions;
   readonly #body: ReadableStream<Uint8Array>;
@@ -57,18 +63,28 @@ export class SessionEvents {
     return new Response(this.#body, { headers: STREAM_HEADERS });
   }
 
+  get transportBytes(): number {
+    return this.#isWaiting ? 0 : TRANSPORT_BYTES;
+  }
+
   async #pull(): Promise<void> {
     if (this.#state.kind === "new") this.#open();
     if (this.#state.kind !== "open") return;
     this.#isWaiting = true;
-    await this.#state.stream.read((frame) => this.#events.push(`data: ${this.#text(frame)}\n\n`), WRITE);
+    const most = this.#options.memory.isTight ? SMALL_WRITE : WRITE;
+    await this.#state.stream.read((frame) => this.#events.push(`data: ${this.#text(frame)}\n\n`), most);
     this.#isWaiting = false;
     this.#write();
   }
 
   #open(): void {
-    const { sessions, take, clock } = this.#options;
-    const release = take();
+    const { sessions, take, clock, memory } = this.#options;
+    const giveBack = take();
+    const leaveMemory = memory.join(this);
+    const release = () => {
+      giveBack();
+      leaveMemory();
+    };
     this.#lastWriteMs = clock.monoMs();
     try {
       const stream = sessions.stream(this.#id, {

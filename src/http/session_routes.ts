@@ -113,7 +113,8 @@ const readingRows: RouteTable<SessionApi> = [
         roomForStream(subject);
         if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
         const take = () => hub.take();
-        return new SessionEvents(clientId, { sessions, json: broker.json, clock, decode, take }).response();
+        return new SessionEvents(clientId, { sessions, json: broker.json, clock, decode, take, memory: hub.memory })
+          .response();
       }),
   }),
   routeWithBody({

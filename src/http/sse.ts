@@ -1,9 +1,10 @@
 import type { Clock } from "../base/mod.ts";
 import type { SkippedFrames } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
-import { Backlog } from "./backlog.ts";
 import type { Batch } from "./batch.ts";
+import { ClientQueue, type Portion } from "./client_queue.ts";
 import type { StreamClient } from "./stream_hub.ts";
+import { type StreamMemory, TRANSPORT_BYTES } from "./stream_memory.ts";
 
 /** A stream that has been silent for this long gets a comment, so that proxies keep it open. */
 export const SILENCE_MS = 15_000;
@@ -24,6 +25,8 @@ export interface EventStreamOptions {
   clock: Clock;
   /** Most bytes that wait for a client that reads too slowly. */
   bufferBytes: number;
+  /** The budget of all streams. */
+  memory: StreamMemory;
   /** Send `event: device` too. */
   devices: boolean;
   /** Called once when the stream has ended, whoever ended it. */
@@ -33,21 +36,30 @@ export interface EventStreamOptions {
 /** A client on an event stream (SSE). What it cannot take in time is dropped, counted and told. */
 export class EventStream implements StreamClient {
   readonly kind = "sse";
+  readonly needsDrain = false;
   readonly #options: EventStreamOptions;
   readonly #body: ReadableStream<Uint8Array>;
+  readonly #queue: ClientQueue;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  readonly #backlog = new Backlog();
+  /** The transport has asked for more and has not got it. Otherwise its own buffers are full. */
+  #isAsked = false;
   #lastWriteMs: number;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
+    this.#queue = new ClientQueue({ kind: this.kind, ...options });
     this.#lastWriteMs = options.clock.monoMs();
+    // The queue is ours, not the stream's: what waits in it can still be dropped.
     this.#body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         this.#controller = controller;
       },
+      pull: () => {
+        this.#isAsked = true;
+        this.drain();
+      },
       cancel: () => this.#end(),
-    }, new ByteLengthQueuingStrategy({ highWaterMark: options.bufferBytes }));
+    }, { highWaterMark: 0 });
   }
 
   /** The reply that carries the stream. */
@@ -55,52 +67,58 @@ export class EventStream implements StreamClient {
     return new Response(this.#body, { headers: STREAM_HEADERS });
   }
 
+  get queuedBytes(): number {
+    return this.#queue.bytes;
+  }
+
   get waitingBytes(): number {
-    const room = this.#controller?.desiredSize;
-    return room === undefined || room === null ? 0 : this.#options.bufferBytes - room;
+    return this.#queue.bytes;
+  }
+
+  get transportBytes(): number {
+    return this.#isAsked ? 0 : TRANSPORT_BYTES;
   }
 
   deliver(batch: Batch): number {
-    if (!this.#hasRoom()) return this.#backlog.missed(batch);
-    this.#tellBacklog();
-    this.#write(batch.events);
-    return 0;
+    const dropped = this.#queue.push(batch);
+    this.drain();
+    return dropped;
   }
 
   lost(dropped: SkippedFrames): void {
-    this.#backlog.dropped(dropped);
+    this.#queue.lost(dropped);
   }
 
   device(event: DeviceEvent): void {
     if (!this.#options.devices) return;
-    this.#backlog.device(event);
-    if (this.#hasRoom()) this.#tellBacklog();
+    this.#queue.device(event);
+    this.drain();
+  }
+
+  drain(): boolean {
+    const portion = this.#isAsked ? this.#queue.take(Infinity) : undefined;
+    if (portion === undefined) return false;
+    this.#write(bytesOf(portion));
+    return true;
+  }
+
+  shed(): number {
+    return this.#queue.shed();
   }
 
   housekeeping(nowMs: number): void {
-    if (!this.#hasRoom()) return;
-    this.#tellBacklog();
-    if (nowMs - this.#lastWriteMs >= SILENCE_MS) this.#write(KEEP_ALIVE);
+    this.drain();
+    if (this.#isAsked && nowMs - this.#lastWriteMs >= SILENCE_MS) this.#write(KEEP_ALIVE);
   }
 
   end(): void {
-    this.#tellBacklog();
+    for (let next = this.#queue.take(Infinity); next; next = this.#queue.take(Infinity)) this.#write(bytesOf(next));
     this.#controller?.close();
     this.#end();
   }
 
-  #hasRoom(): boolean {
-    return (this.#controller?.desiredSize ?? 0) > 0;
-  }
-
-  /** Writes what the client must know before the next frame. */
-  #tellBacklog(): void {
-    for (const { type, data } of this.#backlog.take()) {
-      this.#write(encoder.encode(`event: ${type}\ndata: ${JSON.stringify(data)}\n\n`));
-    }
-  }
-
   #write(bytes: Uint8Array): void {
+    this.#isAsked = false;
     this.#controller?.enqueue(bytes);
     this.#lastWriteMs = this.#options.clock.monoMs();
   }
@@ -108,6 +126,12 @@ export class EventStream implements StreamClient {
   #end(): void {
     if (!this.#controller) return;
     this.#controller = undefined;
+    this.#queue.clear();
     this.#options.ended();
   }
+}
+
+function bytesOf(portion: Portion): Uint8Array {
+  if (portion.kind === "frames") return portion.batch.events;
+  return encoder.encode(`event: ${portion.type}\ndata: ${portion.text}\n\n`);
 }

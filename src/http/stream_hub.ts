@@ -2,8 +2,9 @@ import type { Clock, StallDetector } from "../base/mod.ts";
 import type { Broker, RegistryEvent, SkippedFrames, Subscription } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
 import type { Filter } from "../filter/mod.ts";
-import { Batch } from "./batch.ts";
+import { Batch, type StreamKind } from "./batch.ts";
 import { openFilter } from "./broker_filter.ts";
+import { StreamMemory } from "./stream_memory.ts";
 import { Places, type StreamPlaces } from "./stream_places.ts";
 
 /** Frames wait this long for company: one write a tick costs a tenth of one write a frame. */
@@ -15,6 +16,10 @@ const MAX_TICK_MS = 8;
 const HOUSEKEEPING_MS = 1000;
 /** Frames that may wait for a tick; more than a full bus brings in eight seconds. A power of two. */
 export const WAITING_FRAMES = 16_384;
+/** How soon clients whose transport does not ask for more are looked at again while they take what waits for them … */
+const DRAIN_MS = 1;
+/** … and while they take nothing. */
+const IDLE_DRAIN_MS = 32;
 /** Most frames in one write. */
 const BATCH_FRAMES = 512;
 /** Most writes to one client in a row: a burst must not hold the event loop. */
@@ -22,15 +27,25 @@ const BATCHES_PER_TURN = 4;
 
 /** One client's end of a stream. */
 export interface StreamClient {
-  readonly kind: "sse" | "websocket";
+  readonly kind: StreamKind;
   /** Bytes that wait because the client has not taken them yet. */
   readonly waitingBytes: number;
+  /** Those among them that wait in the client's own queue, and can still be dropped. */
+  readonly queuedBytes: number;
+  /** Memory that its transport holds, bytes, as far as known; 0 while the client reads. */
+  readonly transportBytes: number;
+  /** Whether something waits that nobody but `drain` sends. */
+  readonly needsDrain: boolean;
   /** Sends a batch, or counts it as dropped when the client is too slow. Returns the number of frames dropped. */
   deliver(batch: Batch): number;
   /** Takes note of frames that were lost before they reached the client, or are not here. */
   lost(dropped: SkippedFrames): void;
   /** Tells of a device, when the client wants to know. */
   device(event: DeviceEvent): void;
+  /** Sends what waits, as far as the client takes it. Returns whether that was anything. */
+  drain(): boolean;
+  /** Drops the queue and reports that to the client. Returns the number of frames dropped. */
+  shed(): number;
   /** Called now and then: tells of drops, breaks long silence. */
   housekeeping(nowMs: number): void;
   /** Ends the stream because the server stops. */
@@ -62,25 +77,30 @@ export class StreamHub {
   readonly #clock: Clock;
   readonly #stall: StallDetector;
   readonly #places: StreamPlaces;
+  /** The budget of all streams. */
+  readonly memory: StreamMemory;
   readonly #channels = new Set<Channel>();
   readonly #shared = new Map<string, Channel>();
   readonly #ready = new Set<Channel>();
   readonly #housekeeping: ReturnType<typeof setInterval>;
   readonly #stopDevices: () => void;
   #tick: ReturnType<typeof setTimeout> | undefined;
+  #drain: ReturnType<typeof setTimeout> | undefined;
   #dropped = 0;
   #clients = 0;
   #stopped = false;
 
-  /** @param options.places default its own */
+  /** @param options.places, options.memory default its own */
   constructor(
-    { broker, clock, stall, places = new Places() }: {
+    { broker, clock, stall, places = new Places(), memory = new StreamMemory() }: {
       broker: Broker;
       clock: Clock;
       stall: StallDetector;
       places?: StreamPlaces;
+      memory?: StreamMemory;
     },
   ) {
+    this.memory = memory;
     this.#places = places;
     this.#broker = broker;
     this.#clock = clock;
@@ -131,13 +151,26 @@ export class StreamHub {
     this.#flush(channel);
     channel.clients.add(client);
     this.#clients++;
-    return () => this.#leave(channel, client);
+    const leaveMemory = this.memory.join({
+      get queuedBytes() {
+        return client.queuedBytes;
+      },
+      get transportBytes() {
+        return client.transportBytes;
+      },
+      shed: () => this.#dropped += client.shed(),
+    });
+    return () => {
+      leaveMemory();
+      this.#leave(channel, client);
+    };
   }
 
   /** Ends every stream. */
   stop(): void {
     this.#stopped = true;
     clearTimeout(this.#tick);
+    clearTimeout(this.#drain);
     clearInterval(this.#housekeeping);
     this.#stopDevices();
     for (const channel of this.#channels) {
@@ -198,6 +231,22 @@ export class StreamHub {
       this.#flush(channel, channel.subscription.hasDropped ? Infinity : BATCHES_PER_TURN);
       if (channel.subscription.waiting > 0) this.#wake(channel);
     }
+    this.memory.keep();
+    this.#drainSoon();
+  }
+
+  /** Looks again at clients whose transport does not ask for more. */
+  #drainSoon(delayMs: number = DRAIN_MS): void {
+    if (this.#stopped || this.#drain !== undefined) return;
+    const waiting: StreamClient[] = [];
+    for (const { clients } of this.#channels) for (const client of clients) if (client.needsDrain) waiting.push(client);
+    if (waiting.length === 0) return;
+    this.#drain = setTimeout(() => {
+      this.#drain = undefined;
+      let takenAny = false;
+      this.#stall.run("streams", () => waiting.forEach((client) => takenAny = client.drain() || takenAny));
+      this.#drainSoon(takenAny ? DRAIN_MS : IDLE_DRAIN_MS);
+    }, delayMs);
   }
 
   /** Delivers what waits in a channel, or as much of it as `batches` hold. */
@@ -236,5 +285,6 @@ export class StreamHub {
   #keepHouse(): void {
     const now = this.#clock.monoMs();
     for (const { clients } of this.#channels) for (const client of clients) client.housekeeping(now);
+    this.memory.look(now);
   }
 }

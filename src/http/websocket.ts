@@ -1,9 +1,11 @@
 import type { SkippedFrames } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
-import { Backlog } from "./backlog.ts";
 import type { Batch } from "./batch.ts";
+import { ClientQueue, type Portion } from "./client_queue.ts";
 import { ApiError } from "./reply.ts";
 import type { StreamClient } from "./stream_hub.ts";
+import type { StreamMemory } from "./stream_memory.ts";
+import { UnsentMessages } from "./unsent_messages.ts";
 
 /** A message longer than this closes the connection. */
 export const MAX_INBOUND_BYTES: number = 64 * 1024;
@@ -18,10 +20,21 @@ const CLOSE_GOING_AWAY = 1001;
 /** Interval of the server's pings; a client that does not answer one is closed. */
 const PING_INTERVAL_S = 30;
 
+/** Messages that the socket holds before more waits in our own queue: each costs it a kilobyte besides its bytes … */
+const MIN_WINDOW = 64;
+/** … and while the client reads and there is memory, so that bursts go out at once. */
+const MAX_WINDOW = 8192;
+/** Messages that it holds, answers included, before a client that does not read its answers is closed. */
+export const MAX_UNREAD = 256;
+/** Frames of a client that are still sent when the server stops. */
+const LAST_FRAMES = 1024;
+
 /** How a WebSocket behaves. */
 export interface WebSocketOptions {
   /** Most bytes that wait for a client that reads too slowly. */
   bufferBytes: number;
+  /** The budget of all streams. */
+  memory: StreamMemory;
   /** Sends what the client wants sent; gives the reason when it may not be. */
   send: (data: unknown) => string | undefined;
   /** Called once when the socket is open. */
@@ -59,8 +72,12 @@ export function upgradeToStream(request: Request, options: WebSocketOptions): Re
   socket.binaryType = "arraybuffer";
   socket.onopen = () => options.opened(client);
   socket.onmessage = ({ data }) => client.receive(data);
-  socket.onclose = () => options.closed();
-  socket.onerror = () => options.closed();
+  const closed = () => {
+    client.forget();
+    options.closed();
+  };
+  socket.onclose = closed;
+  socket.onerror = closed;
   return response;
 }
 
@@ -68,45 +85,91 @@ export function upgradeToStream(request: Request, options: WebSocketOptions): Re
 class SocketStream implements StreamClient {
   readonly kind = "websocket";
   readonly #socket: WebSocket;
-  readonly #bufferBytes: number;
   readonly #refused: () => void;
   readonly #sendFor: (data: unknown) => string | undefined;
-  readonly #backlog = new Backlog();
+  readonly #queue: ClientQueue;
+  readonly #bufferBytes: number;
+  readonly #memory: StreamMemory;
+  #unsent = new UnsentMessages();
+  #window = MIN_WINDOW;
+  /** Messages sent as of the last housekeeping. */
+  #sentBefore = 0;
 
-  constructor(socket: WebSocket, { bufferBytes, refused, send }: WebSocketOptions) {
+  constructor(socket: WebSocket, { bufferBytes, memory, refused, send }: WebSocketOptions) {
     this.#socket = socket;
     this.#bufferBytes = bufferBytes;
+    this.#memory = memory;
     this.#refused = refused;
     this.#sendFor = send;
+    this.#queue = new ClientQueue({ kind: this.kind, bufferBytes, memory });
+  }
+
+  get queuedBytes(): number {
+    return this.#queue.bytes;
   }
 
   get waitingBytes(): number {
-    return this.#socket.readyState === WebSocket.OPEN ? this.#socket.bufferedAmount : 0;
+    return this.#queue.bytes + (this.#isOpen ? this.#socket.bufferedAmount : 0);
+  }
+
+  /** They are counted when they come and go. */
+  readonly transportBytes = 0;
+
+  get needsDrain(): boolean {
+    return !this.#queue.isEmpty;
   }
 
   deliver(batch: Batch): number {
-    if (!this.#hasRoom()) return this.#backlog.missed(batch);
-    this.#tellBacklog();
-    for (const envelope of batch.envelopes) this.#socket.send(envelope);
-    return 0;
+    const dropped = this.#queue.push(batch);
+    this.drain();
+    return dropped;
   }
 
   lost(dropped: SkippedFrames): void {
-    this.#backlog.dropped(dropped);
+    this.#queue.lost(dropped);
   }
 
   device(event: DeviceEvent): void {
-    this.#backlog.device(event);
-    this.housekeeping();
+    this.#queue.device(event);
+    this.drain();
+  }
+
+  drain(): boolean {
+    if (!this.#isOpen || this.#queue.isEmpty) return false;
+    const taken = this.#updateUnsent();
+    let sent = 0;
+    for (; this.#unsent.count < this.#window && this.#unsent.bytes < this.#bufferBytes; sent++) {
+      const portion = this.#queue.take(1);
+      if (portion === undefined) return sent > 0;
+      this.#sendText(textOf(portion));
+    }
+    if (taken > 0) this.#window = this.#memory.isHalfFull ? MIN_WINDOW : Math.min(MAX_WINDOW, 2 * this.#window);
+    return sent > 0;
+  }
+
+  shed(): number {
+    return this.#queue.shed();
   }
 
   housekeeping(): void {
-    if (this.#hasRoom()) this.#tellBacklog();
+    this.#updateUnsent();
+    if (this.#unsent.count > 0 && this.#unsent.sent === this.#sentBefore) this.#window = MIN_WINDOW;
+    this.#sentBefore = this.#unsent.sent;
+    this.drain();
   }
 
   end(): void {
-    this.#tellBacklog();
+    for (let left = LAST_FRAMES; left > 0 && !this.#queue.isEmpty; left--) this.#sendNext();
+    this.#queue.shed();
+    while (!this.#queue.isEmpty) this.#sendNext();
     this.#socket.close(CLOSE_GOING_AWAY, "the server stops");
+  }
+
+  /** Gives the queue back: the connection has gone. */
+  forget(): void {
+    this.#queue.clear();
+    this.#memory.add(-this.#unsent.memoryBytes);
+    this.#unsent = new UnsentMessages();
   }
 
   /** Takes a message of the client. */
@@ -120,10 +183,11 @@ class SocketStream implements StreamClient {
     if (reason !== undefined) this.#refuse(reason);
   }
 
-  /** Answers a message that cannot be served. Answers have as much room again as frames have, and no more. */
+  /** Answers a message that cannot be served. */
   #refuse(reason: string): void {
-    if (this.#socket.bufferedAmount < 2 * this.#bufferBytes) return this.#send("error", reason);
-    this.#close(CLOSE_DEAF, "answers are not read");
+    this.#updateUnsent();
+    if (this.#unsent.count >= MAX_UNREAD) return this.#close(CLOSE_DEAF, "answers are not read");
+    this.#sendText(JSON.stringify({ type: "error", data: reason }));
   }
 
   #close(code: number, reason: string): void {
@@ -131,17 +195,33 @@ class SocketStream implements StreamClient {
     this.#socket.close(code, reason);
   }
 
-  #hasRoom(): boolean {
-    return this.#socket.readyState === WebSocket.OPEN && this.#socket.bufferedAmount < this.#bufferBytes;
+  get #isOpen(): boolean {
+    return this.#socket.readyState === WebSocket.OPEN;
   }
 
-  #tellBacklog(): void {
-    for (const { type, data } of this.#backlog.take()) this.#send(type, data);
+  #sendNext(): void {
+    const portion = this.#queue.take(1);
+    if (portion !== undefined) this.#sendText(textOf(portion));
   }
 
-  #send(type: string, data: unknown): void {
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ type, data }));
+  #sendText(text: string): void {
+    if (!this.#isOpen) return;
+    this.#memory.add(this.#unsent.add(text.length));
+    this.#socket.send(text);
   }
+
+  /** Gives how many messages the socket has sent since the last look. */
+  #updateUnsent(): number {
+    const before = this.#unsent.memoryBytes;
+    const sent = this.#unsent.update(this.#socket.bufferedAmount);
+    this.#memory.add(this.#unsent.memoryBytes - before);
+    return sent;
+  }
+}
+
+function textOf(portion: Portion): string {
+  if (portion.kind === "frames") return portion.batch.envelopes[portion.from] ?? "";
+  return `{"type":"${portion.type}","data":${portion.text}}`;
 }
 
 function byteLength(data: unknown): number {

@@ -27,17 +27,36 @@ export function parseFileName(name: string): { prefix: string; timeMs: number } 
   return isDate ? { prefix, timeMs } : undefined;
 }
 
+/** No file is named after a later date: a clock that says so is wrong. */
+const LATEST_MS = Date.UTC(2100, 0, 1);
+/** Nobody has recorded nothing for so long: a first frame that is so much later than the newest file has a wrong date. */
+const MAX_PAUSE_MS = 10 * 366 * 86_400_000;
+/** A frame that is so far in the future was recorded with a wrong clock. */
+const FUTURE_MS = 24 * 3_600_000;
+
 /**
  * Name of a new file: by its first frame, a millisecond later as often as that is taken, and never before `after`, the
- * newest name there is, so that names sort as files follow each other even when the clock steps back.
+ * newest name there is, so that names sort as files follow each other even when the clock steps back. A date that cannot
+ * be true would be in the names of all later files: such a file is named right after the newest one, or, where it is the
+ * first, as one of a clock that was not set.
+ *
+ * @param options.nowMs time of day, where it is known: what is later than tomorrow is named after now
  */
 export function nextFileName(
   prefix: string,
-  { timeUs, after, isTaken }: { timeUs: number; after?: string | undefined; isTaken: (name: string) => boolean },
+  { timeUs, after, isTaken, nowMs }: {
+    timeUs: number;
+    after?: string | undefined;
+    isTaken: (name: string) => boolean;
+    nowMs?: number | undefined;
+  },
 ): string {
   const last = after === undefined ? undefined : parseFileName(after);
   const earliest = last === undefined ? 0 : (last.timeMs + 1) * 1000;
-  for (let time = Math.max(timeUs, earliest);; time += 1000) {
+  const latestMs = Math.min(LATEST_MS, last === undefined ? Infinity : last.timeMs + MAX_PAUSE_MS);
+  const isFuture = nowMs !== undefined && timeUs / 1000 > nowMs + FUTURE_MS;
+  const wantedUs = isFuture ? Math.floor(nowMs) * 1000 : timeUs;
+  for (let time = Math.max(wantedUs / 1000 < latestMs ? wantedUs : 0, earliest);; time += 1000) {
     const name = formatFileName(prefix, time);
     if (!isTaken(name)) return name;
   }

@@ -1,3 +1,4 @@
+import type { Clock } from "../base/mod.ts";
 import { nextFileName } from "./file_name.ts";
 import { JournalFile, type SealedBlock } from "./journal_file.ts";
 import type { WrittenBlock } from "./journal_writer_types.ts";
@@ -14,6 +15,8 @@ export interface FileSequenceOptions {
   rotateBytes: number;
   /** Newest file there is: no name sorts before it. */
   newestFile?: string | undefined;
+  /** Time of day, microseconds since 1970. */
+  clock: Pick<Clock, "wallUs">;
   /** Told of every file that is ended. */
   onEnded?: ((path: string) => void) | undefined;
 }
@@ -75,10 +78,11 @@ export class FileSequence {
   }
 
   async #create({ firstTimeUs: timeUs, epochWord }: SealedBlock): Promise<JournalFile> {
-    const { directory, prefix, blockBytes, compression } = this.#options;
+    const { directory, prefix, blockBytes, compression, clock } = this.#options;
     const taken = new Set<string>();
     for await (const { name } of Deno.readDir(directory)) taken.add(name);
-    const name = nextFileName(prefix, { timeUs, after: this.#newestFile, isTaken: (each) => taken.has(each) });
+    const nowMs = clock.wallUs() / 1000;
+    const name = nextFileName(prefix, { timeUs, after: this.#newestFile, isTaken: (each) => taken.has(each), nowMs });
     const path = `${directory}/${name}`;
     this.#openName = name;
     const file = await JournalFile.create({ path, directory, blockBytes, compression, epochWord });

@@ -1,6 +1,7 @@
 import { AtomicFile, type DirectoryLock, lockDirectory } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { epochWordOf } from "./file_layout.ts";
+import { JOURNAL_DIRECTORY_MODE } from "./file_modes.ts";
 import { JournalIndex } from "./journal_index.ts";
 import type { KeeperStatus } from "./keeper/directory_keeper.ts";
 import { Keeper } from "./keeper/keeper.ts";
@@ -89,7 +90,11 @@ export class Journal {
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const { directory, stateDirectory, log, clock, reserve } = options;
-    const lock = await lockDirectory(directory, { what: "journal directory", mode: 0o755, file: LOCK_FILE });
+    const lock = await lockDirectory(directory, {
+      what: "journal directory",
+      mode: JOURNAL_DIRECTORY_MODE,
+      file: LOCK_FILE,
+    });
     try {
       const recovered = await recover(options);
       const late: { writer?: JournalWriter } = {};

@@ -1,5 +1,6 @@
 import { syncDirectory } from "../base/mod.ts";
 import { compress } from "./compression.ts";
+import { JOURNAL_FILE_MODE } from "./file_modes.ts";
 import { encodeBlockHeader, encodeFileHeader, encodeIndex, FILE_HEADER_BYTES, type FileHeader } from "./file_layout.ts";
 
 /** A block that is ready to be written. */
@@ -65,7 +66,7 @@ export class JournalFile {
    */
   static async create(options: JournalFileOptions): Promise<JournalFile> {
     const { path, directory } = options;
-    const file = await Deno.open(path, { write: true, createNew: true, mode: 0o644 });
+    const file = await Deno.open(path, { write: true, createNew: true, mode: JOURNAL_FILE_MODE });
     const journal = new JournalFile(options, file);
     try {
       await writeAll(file, encodeFileHeader(journal.header));

@@ -70,9 +70,10 @@ export class JournalWriter {
       blockBytes: options.blockBytes ?? DEFAULT_BLOCK_BYTES,
       ...(options.productOf && { productOf: options.productOf }),
     });
-    const { directory, rotateBytes = 0, newestFile, onEnded } = options;
+    const { directory, rotateBytes = 0, newestFile, onEnded, clock } = options;
     const { blockBytes } = this.#builder;
-    this.#files = new FileSequence({ directory, prefix, blockBytes, compression, rotateBytes, newestFile, onEnded });
+    const naming = { directory, prefix, newestFile, clock };
+    this.#files = new FileSequence({ ...naming, blockBytes, compression, rotateBytes, onEnded });
     const { packThread: thread = new PackWorker(), log } = options;
     this.#clockSteps = options.hasForeignTimes ? undefined : new ClockSteps();
     this.#packer = new BlockPacker({ thread, log, onDone: () => this.#onPacked() });

@@ -26,6 +26,7 @@ export {
   storedBytes,
 } from "./file_index.ts";
 export * from "./file_layout.ts";
+export { JOURNAL_DIRECTORY_MODE, JOURNAL_FILE_MODE } from "./file_modes.ts";
 export { JOURNAL_EXTENSION, nextFileName, parseFileName } from "./file_name.ts";
 export * from "./journal.ts";
 export { JournalFile, type JournalFileOptions, type SealedBlock } from "./journal_file.ts";

@@ -1,6 +1,7 @@
 import { syncDirectory } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { readFileAt } from "./file_index.ts";
+import { JOURNAL_FILE_MODE } from "./file_modes.ts";
 import { requireInPlace, writeAll } from "./journal_file.ts";
 import { maxTailBytes, readTail, type Tail, TailBuffer, type TailHeader } from "./tail.ts";
 import { MAX_BLOCK_BYTES } from "./types.ts";
@@ -66,7 +67,7 @@ export class TailFile {
       await requireInPlace(this.#file, this.#path);
       return this.#file;
     }
-    this.#file = await Deno.open(this.#path, { write: true, create: true, mode: 0o644 });
+    this.#file = await Deno.open(this.#path, { write: true, create: true, mode: JOURNAL_FILE_MODE });
     await syncDirectory(this.#directory);
     return this.#file;
   }

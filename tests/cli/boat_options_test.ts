@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { defaultStreamMemory, streamMemoryOf } from "../../cli/stream_memory.ts";
 import { boatProgram } from "../../cli/boat.ts";
 import { boatChecks, boatOptions, type BoatSettings, listenAddress } from "../../cli/boat_options.ts";
 import packageFile from "../../cli/deno.json" with { type: "json" };
@@ -156,6 +157,8 @@ const DEFAULTS: BoatSettings = {
   archiveCommand: "",
   archiveTrigger: "disabled",
   maxHistory: 1_000_000,
+  streamMemoryBytes: defaultStreamMemory(),
+  maxHistoryRequests: 4,
   stateDir: "/home/sailor/.local/state/vbg",
   logLevel: "info",
   logFormat: "json",
@@ -259,4 +262,13 @@ Deno.test("a journal that cannot be written as asked is refused with a reason", 
   assert.match(onlyMessage("-journal-block-size", "5000"), /5000/);
   assert.match(onlyMessage("-journal-archive-trigger", "on-rotate"), /Cannot archive on-rotate without/);
   assert.match(onlyMessage("-journal-prefix", "a/b"), /Cannot name files after "a\/b"/);
+});
+
+Deno.test("streams may use a sixteenth of the least memory that is known, within 32 MiB and 1 GiB", () => {
+  const mib = 2 ** 20;
+  assert.equal(streamMemoryOf([8192 * mib, undefined, undefined]), 512 * mib);
+  assert.equal(streamMemoryOf([8192 * mib, 1024 * mib]), 64 * mib);
+  assert.equal(streamMemoryOf([8192 * mib, 128 * mib]), 32 * mib);
+  assert.equal(streamMemoryOf([65_536 * mib, 2 ** 63]), 1024 * mib);
+  assert.equal(streamMemoryOf([undefined]), 32 * mib);
 });

@@ -109,3 +109,51 @@ Deno.test(
       assert.equal(JSON.parse(lines[1] ?? "").seq, 2);
     }),
 );
+
+/** Text of a device, a server or a bus that a terminal would obey. */
+const HOSTILE = "x\u001b[2J\u009b31m\u009d0;y\u0007\u0085\u007f\u202ez";
+// deno-lint-ignore no-control-regex -- those are the ones
+const STEERING = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
+
+/** A server all of whose texts are hostile. */
+function hostileServer(): Deno.HttpServer<Deno.NetAddr> {
+  const time = "2026-01-02T03:04:05.000Z";
+  const device = { src: 1, bus: HOSTILE, name: "0x0123456789abcdef", manufacturer: HOSTILE, model_id: HOSTILE };
+  const seen = { first_seen: time, last_seen: time, packet_count: 1, byte_count: 8 };
+  const head = { seq: 1, ts: time, prio: 2, pgn: 126720, src: 1, dst: 255, bus: HOSTILE };
+  const frame = { ...head, data: "ff", decoded: { text: HOSTILE, [HOSTILE]: HOSTILE } };
+  const value = { pgn: 126720, ts: time, data: "ff", seq: 1, description: HOSTILE, decoded: { text: HOSTILE } };
+  const answers: Record<string, unknown> = {
+    "/devices": [{ ...device, ...seen }],
+    "/values": [{ ...device, values: [value] }],
+    "/values/decoded": [{ ...device, values: [value] }],
+    "/history": [frame],
+  };
+  return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ url }) => {
+    const answer = answers[new URL(url).pathname];
+    if (answer !== undefined) return Response.json(answer);
+    const problem = { type: "about:blank", title: HOSTILE, status: 404, detail: HOSTILE };
+    return Response.json(problem, { status: 404, headers: { "Content-Type": "application/problem+json" } });
+  });
+}
+
+Deno.test("a terminal gets nothing that a hostile server wants it to obey, and JSON says the same", PTY, async () => {
+  await using server = hostileServer();
+  const url = `http://127.0.0.1:${server.addr.port}`;
+  const since = ["-from", "2026-01-02T00:00:00Z"];
+  const commands = [["devices"], ["values"], ["history", ...since], ["pgns", "-server", url, "126720"], ["doctor"], [
+    "dump",
+  ]];
+  for (const [name = "", ...words] of commands) {
+    for (const form of [[], ["-json"]]) {
+      const line = vbgWords(name, ...(words.includes("-server") ? [] : ["-server", url]), ...form, ...words);
+      await using terminal = new PtyCommand(`timeout 5 ${line}`, { columns: 200, env: { NO_COLOR: "1" } });
+      await terminal.code();
+      assert.doesNotMatch(terminal.text, STEERING, `${name} ${form}: ${JSON.stringify(terminal.text)}`);
+      if (name === "devices" && form.length > 0) {
+        assert.ok(terminal.text.includes("\\u009b"), terminal.text);
+        assert.equal(JSON.parse(terminal.text)[0].model_id, HOSTILE);
+      }
+    }
+  }
+});

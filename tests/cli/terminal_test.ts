@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Progress } from "../../cli/progress.ts";
 import { formatTable } from "../../cli/table.ts";
-import { BufferedOutput, OutputClosed, paint, printable } from "../../cli/terminal.ts";
+import { BufferedOutput, OutputClosed, paint, printable, visible } from "../../cli/terminal.ts";
 import { turn } from "../../src/base/mod.ts";
 import { Random } from "../support/random.ts";
 
@@ -119,4 +119,44 @@ Deno.test("progress is a bar with rate and time left on a terminal, and nothing 
   none.done();
   await pipe.output.flush();
   assert.equal(pipe.text(), "");
+});
+
+/** What a terminal could take for a command, or for a way to show text as something else. */
+// deno-lint-ignore no-control-regex -- those are the ones
+const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
+const HOSTILE = "\u0007\u0008\u000b\u001b]0;x\u0007\u001b[2J\u007f\u0085\u009b31m\u009d\u202e\u2066\u2028";
+
+Deno.test("whatever is written, a terminal gets no control characters but ends of lines, tabs and colours", async () => {
+  const { output, text } = kept({ isTerminal: true });
+  const json = JSON.stringify({ name: HOSTILE, plain: "Grüße ä€😀" });
+  void output.write(`${HOSTILE}\t${paint({ hasColor: true }, "bold", "title")}\r\n${json}\n`);
+  await output.flush();
+  const [first = "", second = ""] = text().replaceAll("\u001b[1m", "<").replaceAll("\u001b[0m", ">").split("\n");
+  assert.ok(first.endsWith("\t<title>\r"), first);
+  assert.doesNotMatch(first.slice(0, -1) + second, STEERING);
+  assert.deepEqual(JSON.parse(second), JSON.parse(json));
+});
+
+Deno.test("every character that steers a terminal is escaped, and no other is", () => {
+  for (let code = 0; code < 0x10000; code++) {
+    const character = String.fromCharCode(code);
+    const isSteering = STEERING.test(character);
+    assert.equal(visible(character) === character, !isSteering, code.toString(16));
+    if (isSteering) assert.equal(JSON.parse(`"${visible(character)}"`), character);
+  }
+});
+
+Deno.test("a pipe gets the bytes as they are", async () => {
+  const { output, text } = kept();
+  void output.write(HOSTILE);
+  await output.flush();
+  assert.equal(text(), HOSTILE);
+});
+
+Deno.test("a bar of progress may move in its line, and a text of others may not", async () => {
+  const { output, text } = kept({ isTerminal: true });
+  void output.control("\r\u001b[K");
+  void output.write("a\rb\u001b[K");
+  await output.flush();
+  assert.equal(text(), "\r\u001b[Ka\\u000db\\u001b[K");
 });

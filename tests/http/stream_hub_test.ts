@@ -10,10 +10,15 @@ function client(): StreamClient & { seen: string[] } {
   return {
     kind: "sse",
     waitingBytes: 0,
+    queuedBytes: 0,
+    transportBytes: 0,
+    needsDrain: false,
     seen,
     deliver: ({ firstSeq, lastSeq }) => seen.push(`${firstSeq}-${lastSeq}`) * 0,
     lost: ({ count }) => seen.push(`lost ${count}`),
     device: () => seen.push("device"),
+    drain: () => false,
+    shed: () => 0,
     housekeeping: () => {},
     end: () => seen.push("end"),
   };

@@ -30,6 +30,7 @@ export async function runCommand(
   const sink = (key: keyof typeof answer): Output => ({
     ...{ isTerminal, columns, hasColor: false },
     write: (text) => void (answer[key] += text),
+    control: (text) => void (answer[key] += text),
     flush: () => Promise.resolve(),
   });
   const code = await runVbg({

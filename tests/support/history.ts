@@ -2,6 +2,7 @@ import { type Clock, type LogFields, Logger, silentLogger } from "../../src/base
 import { Broker } from "../../src/broker/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import { historyRow } from "../../src/http/history_route.ts";
+import type { HistoryTurns } from "../../src/http/history_turns.ts";
 import { bindRows, serveRoutes } from "../../src/http/mod.ts";
 import { JournalIndex } from "../../src/journal/journal_index.ts";
 import { JournalWriter, type JournalWriterOptions } from "../../src/journal/journal_writer.ts";
@@ -61,19 +62,22 @@ export class TestJournal implements AsyncDisposable {
 /** The history without a boat: a broker, and what the journal has. */
 export class TestApi {
   readonly broker: Broker;
+  readonly handle: (request: Request) => Promise<Response>;
   readonly fetch: (path: string) => Promise<Response>;
 
   constructor(
-    { index, buses = ["can0"], clock = new FakeClock(), maxHistory }: {
+    { index, buses = ["can0"], clock = new FakeClock(), maxHistory, histories }: {
       index?: JournalIndex;
       buses?: string[];
       clock?: Clock;
       maxHistory?: number;
+      histories?: HistoryTurns;
     },
   ) {
     const broker = this.broker = new Broker({ buses });
-    const table = bindRows([historyRow], { broker, clock, journal: index && { index }, maxLimit: () => maxHistory });
-    const handle = serveRoutes(table, { title: "test", version: "0.0.0", log: silentLogger });
+    const limits = { maxLimit: () => maxHistory, ...(histories && { histories }) };
+    const table = bindRows([historyRow], { broker, clock, journal: index && { index }, ...limits });
+    const handle = this.handle = serveRoutes(table, { title: "test", version: "0.0.0", log: silentLogger });
     this.fetch = (path) => handle(new Request(`http://boat${path}`));
   }
 

@@ -29,6 +29,7 @@ export class LiveCommand implements AsyncDisposable {
     const sink = (pieces: string[]): Output => ({
       ...{ isTerminal, columns, hasColor: false },
       write: (text) => void pieces.push(text),
+      control: (text) => void pieces.push(text),
       flush: () => Promise.resolve(),
     });
     this.#code = runVbg({

@@ -1,7 +1,14 @@
 import { backoffMs, type Clock, errorText, type LogFields, type Logger } from "../../base/mod.ts";
 import { runArchiveCommand } from "./archive_command.ts";
 import { type ArchiveFile, batchesOf } from "./archive_protocol.ts";
-import { type Listing, listJournalFiles, markArchived, removeJournalFile, removeMarker } from "./journal_folder.ts";
+import {
+  dateFile,
+  type Listing,
+  listJournalFiles,
+  markArchived,
+  removeJournalFile,
+  removeMarker,
+} from "./journal_folder.ts";
 import {
   planRetention,
   type RetentionFile,
@@ -133,6 +140,10 @@ export class DirectoryKeeper {
       const listing = await listJournalFiles(directory);
       const plan = this.#plan(listing);
       this.#note(plan, listing);
+      const nowMs = this.#around.nowMs();
+      for (const { name } of plan.undated) {
+        if (nowMs !== undefined) await attempt(() => dateFile(directory, { name, nowMs }));
+      }
       for (const marker of listing.orphans) await attempt(() => removeMarker(directory, marker));
       for (const removal of plan.remove) await attempt(() => this.#remove(removal));
       hasMore = await this.#archive(this.#waiting(plan), { archiveMs, attempt });
@@ -146,9 +157,10 @@ export class DirectoryKeeper {
     const waiting = new Set(files.filter(({ isArchived }) => !isArchived).map(({ name }) => name));
     if (this.#failed.size > 0) this.#failed = this.#failed.intersection(waiting);
     const { isOpen, nowMs } = this.#around;
-    const described = files.map(({ name, bytes, isArchived }): RetentionFile => ({
+    const described = files.map(({ name, bytes, modifiedMs, isArchived }): RetentionFile => ({
       name,
       bytes,
+      modifiedMs,
       isOpen: isOpen(this.place.id, name),
       archive: isArchived ? "done" : this.#failed.has(name) ? "failed" : "new",
     }));

@@ -8,6 +8,8 @@ const MARKER_EXTENSION = ".archived";
 export interface ListedFile {
   name: string;
   bytes: number;
+  /** When it was last written to, milliseconds since 1970; undefined where the system does not say. */
+  modifiedMs: number | undefined;
   isArchived: boolean;
 }
 
@@ -29,8 +31,11 @@ export async function listJournalFiles(directory: string): Promise<Listing> {
     const files: ListedFile[] = [];
     for (const name of names) {
       if (!name.endsWith(JOURNAL_EXTENSION)) continue;
-      const bytes = await sizeOf(`${directory}/${name}`);
-      if (bytes !== undefined) files.push({ name, bytes, isArchived: names.has(name + MARKER_EXTENSION) });
+      const info = await statIfThere(`${directory}/${name}`);
+      if (info === undefined) continue;
+      const { size: bytes, mtime } = info;
+      const isArchived = names.has(name + MARKER_EXTENSION);
+      files.push({ name, bytes, modifiedMs: mtime?.getTime(), isArchived });
     }
     return { files, orphans: [...names].filter((name) => isOrphan(name, names)) };
   } catch (cause) {
@@ -72,6 +77,16 @@ export async function removeJournalFile(directory: string, name: string): Promis
   }
 }
 
+/** Dates a file whose name and modification say nothing: as written to now. @throws {FileError} it cannot be */
+export async function dateFile(directory: string, { name, nowMs }: { name: string; nowMs: number }): Promise<void> {
+  const path = `${directory}/${name}`;
+  try {
+    await Deno.utime(path, nowMs / 1000, nowMs / 1000);
+  } catch (cause) {
+    throw new FileError("date", { path, cause });
+  }
+}
+
 /** Removes a marker whose file is gone. */
 export async function removeMarker(directory: string, marker: string): Promise<void> {
   await removeIfThere(`${directory}/${marker}`);
@@ -81,9 +96,9 @@ function isOrphan(name: string, names: ReadonlySet<string>): boolean {
   return name.endsWith(JOURNAL_EXTENSION + MARKER_EXTENSION) && !names.has(name.slice(0, -MARKER_EXTENSION.length));
 }
 
-async function sizeOf(path: string): Promise<number | undefined> {
+async function statIfThere(path: string): Promise<Deno.FileInfo | undefined> {
   try {
-    return (await Deno.stat(path)).size;
+    return await Deno.stat(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;

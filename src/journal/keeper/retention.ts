@@ -27,6 +27,8 @@ export interface RetentionSettings {
 export interface RetentionFile {
   name: string;
   bytes: number;
+  /** When it was last written to, milliseconds since 1970; left out where that is not known. */
+  modifiedMs?: number | undefined;
   /** Somebody still writes it. */
   isOpen: boolean;
   /** `new`: not tried; `failed`: tried in vain; `done`: a copy is somewhere else. */
@@ -53,6 +55,8 @@ export interface RetentionPlan {
   /** There is no room, and what could make room is not archived. */
   isPaused: boolean;
   strange: StrangeFile[];
+  /** Files that neither name nor time of modification date: they are old from now on. */
+  undated: RetentionFile[];
   /** Bytes of all our files before anything is done. */
   totalBytes: number;
 }
@@ -68,8 +72,8 @@ interface DatedFile extends RetentionFile {
  * Decides which files are deleted and archived. Size goes before the time to keep, and that before the greatest age.
  * Files are looked at in the order of their names, which is the order of recording even where the clock was wrong. An
  * open file is never touched, though it counts. A file with a name that is not ours neither counts nor is touched. A
- * file whose time cannot be true has no age; when there is no room it goes in its turn: were it kept, a boat without a
- * clock would fill its disk.
+ * file whose time cannot be true has the age of its last modification; where that cannot be true either it has none
+ * yet. When there is no room it goes in its turn: were it kept, a boat without a clock would fill its disk.
  *
  * @param options.nowMs undefined when the clock is not known to be right: then nothing is too old
  */
@@ -78,8 +82,10 @@ export function planRetention(
   { settings, nowMs }: { settings: RetentionSettings; nowMs: number | undefined },
 ): RetentionPlan {
   const { dated, foreign } = sortOut(files);
-  const isStrange = ({ timeMs }: DatedFile) =>
-    timeMs < EARLIEST_MS || (nowMs !== undefined && nowMs >= EARLIEST_MS && timeMs > nowMs + FUTURE_MS);
+  const isSane = (timeMs: number) => timeMs >= EARLIEST_MS && !(isKnown(nowMs) && timeMs > nowMs + FUTURE_MS);
+  const isStrange = ({ timeMs }: DatedFile) => !isSane(timeMs);
+  const dateOf = ({ timeMs, modifiedMs }: DatedFile) =>
+    [timeMs, modifiedMs].find((each) => each !== undefined && isSane(each));
   const totalBytes = dated.reduce((sum, { bytes }) => sum + bytes, 0);
   const plan: RetentionPlan = {
     remove: [],
@@ -90,6 +96,7 @@ export function planRetention(
       ...foreign,
       ...dated.filter(isStrange).map(({ name, bytes }) => ({ name, bytes, why: "clock" as const })),
     ],
+    undated: isKnown(nowMs) ? dated.filter((file) => !file.isOpen && dateOf(file) === undefined) : [],
     totalBytes,
   };
   const { maxBytes = 0, softPercent, overflow, archive: trigger } = settings;
@@ -102,7 +109,7 @@ export function planRetention(
   for (const file of dated) {
     if (file.isOpen) continue;
     const isOver = kept - promised > limit;
-    const isDue = isOver || (!isStrange(file) && isExpired(file, { settings, nowMs }));
+    const isDue = isOver || isExpired(dateOf(file), { settings, nowMs });
     const mayGo = trigger === "off" || file.archive === "done" ||
       (isOver && file.archive === "failed" && overflow === "delete-unarchived");
     if (isDue && mayGo) {
@@ -130,12 +137,16 @@ function sortOut(files: readonly RetentionFile[]): { dated: DatedFile[]; foreign
   return { dated, foreign };
 }
 
+function isKnown(nowMs: number | undefined): nowMs is number {
+  return nowMs !== undefined && nowMs >= EARLIEST_MS;
+}
+
 function isExpired(
-  { timeMs }: DatedFile,
+  timeMs: number | undefined,
   { settings, nowMs }: { settings: RetentionSettings; nowMs: number | undefined },
 ): boolean {
   const { maxAgeMs = 0, minKeepMs = 0 } = settings;
-  if (nowMs === undefined || nowMs < EARLIEST_MS || maxAgeMs <= 0) return false;
+  if (timeMs === undefined || !isKnown(nowMs) || maxAgeMs <= 0) return false;
   const ageMs = nowMs - timeMs;
   return ageMs > maxAgeMs && ageMs > minKeepMs;
 }

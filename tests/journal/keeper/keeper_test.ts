@@ -338,3 +338,22 @@ test("a file that cannot be marked as archived is not deleted, and is tried agai
   await keeper.look();
   assert.deepEqual(bench.names, []);
 });
+
+test(
+  "one file of the year 2252 does not keep later files, and is old itself some time after it was seen",
+  DISK,
+  async (bench) => {
+    const wrong = formatFileName("nmea2k", Date.UTC(2252, 0, 1) * 1000);
+    bench.write(wrong, name(30), name(2));
+    Deno.utimeSync(`${bench.directory}/${wrong}`, Date.UTC(2252, 0, 1) / 1000, Date.UTC(2252, 0, 1) / 1000);
+    const keeper = bench.keeper({ maxAgeMs: 24 * HOUR });
+    await keeper.look();
+    assert.deepEqual(bench.names, [name(2), wrong].toSorted());
+    bench.clock.advance(23 * HOUR);
+    await keeper.look();
+    assert.deepEqual(bench.names, [wrong]);
+    bench.clock.advance(2 * HOUR);
+    await keeper.look();
+    assert.deepEqual(bench.names, []);
+  },
+);

@@ -226,3 +226,21 @@ function checkPromises(
   }
   if (plan.isPaused) assert.equal(settings.overflow, "pause-recording");
 }
+
+Deno.test("a file dated in the future, or never, is as old as its last modification, and others by their names", () => {
+  const wrong = (modifiedHoursAgo: number | undefined, year = 2252) =>
+    file(0, {
+      name: formatFileName("nmea2k", Date.UTC(year, 0, 1, modifiedHoursAgo ?? 0) * 1000),
+      modifiedMs: modifiedHoursAgo && NOW - modifiedHoursAgo * HOUR,
+    });
+  const [old, young, undated, unset] = [wrong(50), wrong(2), wrong(undefined), wrong(50, 1970)];
+  const future = { ...wrong(1), name: formatFileName("nmea2k", Date.UTC(2252, 3) * 1000), modifiedMs: NOW + 3 * DAY };
+  const { remove, strange, undated: toDate } = plan([old, young, undated, future, unset, file(30), file(10)], {
+    maxAgeMs: DAY,
+  });
+  const names = (files: { name: string }[]) => files.map((each) => each.name).toSorted();
+  assert.deepEqual(names(remove.map((each) => each.file)), names([old, unset, file(30)]));
+  assert.deepEqual(names(strange), names([old, young, undated, future, unset]));
+  assert.deepEqual(names(toDate), names([undated, future]));
+  assert.ok(remove.every(({ why }) => why === "age"));
+});

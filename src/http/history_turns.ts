@@ -1,0 +1,91 @@
+import { overloaded } from "./reply.ts";
+import { RETRY_AFTER_S } from "./room.ts";
+
+/** Requests that wait for their turn. */
+export const MAX_WAITING_HISTORIES = 32;
+const DEFAULT_MAX_RUNNING = 4;
+export const DEFAULT_IDLE_MS = 30_000;
+
+/** Answers so many histories at once; others wait, first come, first served. */
+export class HistoryTurns {
+  /** A reply whose client takes nothing for so long is given up, milliseconds. */
+  readonly idleMs: number;
+  readonly #maxRunning: () => number | undefined;
+  readonly #waiting = new Set<() => void>();
+  #running = 0;
+
+  /**
+   * @param maxRunning may change while running; default 4
+   * @param options.idleMs default 30 s
+   */
+  constructor(
+    maxRunning: () => number | undefined = () => undefined,
+    { idleMs = DEFAULT_IDLE_MS }: { idleMs?: number } = {},
+  ) {
+    this.#maxRunning = maxRunning;
+    this.idleMs = idleMs;
+  }
+
+  /** Requests that wait. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Requests that are answered. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /**
+   * Waits for a turn. Returns the way to end it; safe to call twice.
+   *
+   * @param request leaves the queue when its client goes
+   * @throws {ApiError} 503: too many wait
+   */
+  async take(request: Pick<Request, "signal">): Promise<() => void> {
+    if (this.#running < this.#most && this.#waiting.size === 0) this.#running++;
+    // A signal that is looked at costs something, and with some settings a warning of Deno: only who waits does.
+    else await this.#wait(request.signal);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#running--;
+      this.#next();
+    };
+  }
+
+  get #most(): number {
+    return this.#maxRunning() ?? DEFAULT_MAX_RUNNING;
+  }
+
+  async #wait(signal: AbortSignal): Promise<void> {
+    if (this.#waiting.size >= MAX_WAITING_HISTORIES) {
+      const why = `${this.#most} requests for history are answered and ${MAX_WAITING_HISTORIES} wait`;
+      throw overloaded(`${why}: see -max-history-requests`, RETRY_AFTER_S);
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = () => {
+      this.#waiting.delete(resolve);
+      reject(overloaded("The request was cancelled while it waited", RETRY_AFTER_S));
+    };
+    this.#waiting.add(resolve);
+    if (signal.aborted) leave();
+    signal.addEventListener("abort", leave);
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  #next(): void {
+    for (const begin of this.#waiting) {
+      if (this.#running >= this.#most) return;
+      this.#waiting.delete(begin);
+      // Counted here: until whoever waited goes on, somebody else could come.
+      this.#running++;
+      begin();
+    }
+  }
+}
