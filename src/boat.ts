@@ -209,7 +209,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   };
   try {
     await Promise.all([outlets.start(), link && BoatLink.prepare()]);
-    await openBuses(lines, { identity, voice, log, stall });
+    await openBuses(lines, { stores, identity, voice, log, stall });
     identity?.start();
     voice.start();
     link?.start();

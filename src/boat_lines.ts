@@ -1,8 +1,10 @@
 import type { Logger, StallDetector } from "./base/mod.ts";
+import type { Stores } from "./boat_stores.ts";
 import type { Voice } from "./boat_voice.ts";
 import { Assembler, BusError, type BusState, type CanBus } from "./can/mod.ts";
 import { type Message, pgnOfId } from "./frame/mod.ts";
 import type { BusLine } from "./http/mod.ts";
+import type { BusCounts } from "./journal/mod.ts";
 import type { IdentityRequests } from "./node/mod.ts";
 
 /** Closes all buses; what goes wrong is logged. */
@@ -28,7 +30,14 @@ export function lineOf(
   return { bus, index, assembler, take, fault: { count: 0, message: "" } };
 }
 
+/** What a bus and its assembler have counted, as the journal keeps it. */
+function countsOf({ bus: { counters }, assembler: { drops } }: Line): BusCounts {
+  const { received, kernelDropped, interfaceDropped } = counters;
+  return { received, dropped: kernelDropped + interfaceDropped, incomplete: { ...drops } };
+}
+
 interface Surroundings {
+  stores: Pick<Stores, "countWith">;
   identity: IdentityRequests | undefined;
   voice: Voice;
   log: Logger;
@@ -40,10 +49,14 @@ interface Surroundings {
  *
  * @throws {BusError} one cannot be opened, or is there twice
  */
-export async function openBuses(lines: readonly Line[], { identity, voice, log, stall }: Surroundings): Promise<void> {
+export async function openBuses(
+  lines: readonly Line[],
+  { stores, identity, voice, log, stall }: Surroundings,
+): Promise<void> {
   const names = lines.map(({ bus }) => bus.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new BusError(`Cannot open bus "${twice}" twice`);
+  stores.countWith(() => lines.map(countsOf));
   for (const line of lines) {
     const { bus, index, assembler, take } = line;
     let wasUp = true;

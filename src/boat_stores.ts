@@ -3,7 +3,7 @@ import { Broker, type Decode, Decoder } from "./broker/mod.ts";
 import type { Message } from "./frame/mod.ts";
 import { NumberRun, StoredNumbers, VolatileNumbers } from "./boat_numbers.ts";
 import { compileFor } from "./http/mod.ts";
-import { epochWordOf, type Journal, type SequenceState } from "./journal/mod.ts";
+import { type BusCounts, epochWordOf, type Journal, type SequenceState } from "./journal/mod.ts";
 import { Recorder, type RecordingOptions } from "./recorder.ts";
 import { type FrameArchive, FrameSource, SESSION_FILE, type SessionLimits, Sessions, type Slot } from "./stream/mod.ts";
 
@@ -53,6 +53,8 @@ export interface Stores {
   readonly numbers: () => SequenceState | undefined;
   /** Takes a message: it gets its number, is published, and recorded. */
   readonly take: (message: Message) => void;
+  /** Counters of the buses, for what is recorded from now on. */
+  readonly countWith: (counts: () => readonly BusCounts[]) => void;
   /** Ends the sessions' streams, and writes everything down. */
   readonly close: () => Promise<void>;
 }
@@ -103,6 +105,7 @@ export async function openStores(options: StoreOptions, surroundings: StoreSurro
     journal,
     numbers: () => (journal ?? stored)?.numbers,
     take,
+    countWith: (counts) => recorder?.countWith(counts),
     close: async () => {
       await sessions.stop();
       await journal?.close();

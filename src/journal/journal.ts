@@ -9,13 +9,15 @@ import { type JournalState, JournalWriter, type JournalWriterOptions } from "./j
 import { recover } from "./recovery.ts";
 import type { SeqRange } from "./sequence_start.ts";
 import { HEAD_FILE, type SequenceState, SequenceStore } from "./sequence_store.ts";
+import type { WindowDigest, WindowDigests } from "./window_digest.ts";
+import { digestsThrough } from "./window_digest_read.ts";
 
 /** A lock of its own: the state directory may be the same one. */
 const LOCK_FILE = ".journal.lock";
 
 /** How a journal is opened. */
 export interface JournalOptions
-  extends Omit<JournalWriterOptions, "epoch" | "gap" | "newestFile" | "onWritten" | "onEnded"> {
+  extends Omit<JournalWriterOptions, "epoch" | "gap" | "newestFile" | "digests" | "onWritten" | "onEnded"> {
   /** Directory of `head.json`, which knows the numbers that were given out. */
   stateDirectory: string;
   /** Which files are kept; left out: all. */
@@ -37,6 +39,7 @@ interface Parts {
   lock: DirectoryLock;
   writer: JournalWriter;
   numbers: SequenceStore;
+  digests: WindowDigests;
   keeper: Keeper | undefined;
 }
 
@@ -73,6 +76,7 @@ export class Journal {
   readonly #lock: DirectoryLock;
   readonly #writer: JournalWriter;
   readonly #numbers: SequenceStore;
+  readonly #digests: WindowDigests;
 
   private constructor(parts: Parts) {
     this.index = parts.index;
@@ -80,6 +84,7 @@ export class Journal {
     this.#lock = parts.lock;
     this.#writer = parts.writer;
     this.#numbers = parts.numbers;
+    this.#digests = parts.digests;
   }
 
   /**
@@ -92,8 +97,9 @@ export class Journal {
     const lock = await lockDirectory(directory, { what: "journal directory", mode: 0o755, file: LOCK_FILE });
     try {
       const recovered = await recover(options);
+      const pending = recovered.pending.map(({ bytes }) => bytes);
       const late: { writer?: JournalWriter } = {};
-      const index = await JournalIndex.open(directory, { log, unwritten: () => late.writer?.unwritten() ?? [] });
+      const index = await JournalIndex.open(directory, { log, unwritten: () => late.writer?.unwritten() ?? pending });
       const numbers = await SequenceStore.open({
         file: new AtomicFile(stateDirectory, { name: HEAD_FILE }),
         journalEnd: recovered.lastSeq === 0 ? undefined : { epoch: recovered.epoch, seq: recovered.lastSeq },
@@ -106,8 +112,10 @@ export class Journal {
         },
       });
       const { skipped, isUnrecorded = false } = numbers.start.kind === "continued" ? numbers.start : {};
+      const digests = await digestsThrough(recovered.lastSeq, { index, epoch: numbers.epoch });
       const writer = late.writer = new JournalWriter({
         ...options,
+        digests,
         epoch: numbers.epoch,
         gap: skipped && { firstMissing: skipped.from, reason: isUnrecorded ? "disk" : "restart" },
         newestFile: recovered.newestFile,
@@ -117,7 +125,7 @@ export class Journal {
       });
       const keeper = keeperOf(options, { writer, index });
       keeper?.start();
-      return new Journal({ index, lock, writer, numbers, keeper });
+      return new Journal({ index, lock, writer, numbers, digests, keeper });
     } catch (error) {
       lock.close();
       throw error;
@@ -152,6 +160,11 @@ export class Journal {
   /** Whether the numbers would survive now. */
   get numbers(): SequenceState {
     return this.#numbers.state;
+  }
+
+  /** Digests of the newest frames of this epoch, oldest first; the last one goes on. */
+  get digests(): WindowDigest[] {
+    return this.#digests.list();
   }
 
   /** Newest frame that a power cut leaves. */

@@ -42,3 +42,6 @@ export type { Tail, TailHeader } from "./tail.ts";
 export { readTails } from "./tail_files.ts";
 export { decodeOpening, type Opening } from "./tail_opening.ts";
 export * from "./types.ts";
+export { INCOMPLETE_REASONS } from "./bus_counts.ts";
+export * from "./window_digest.ts";
+export * from "./window_digest_read.ts";
