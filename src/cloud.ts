@@ -18,6 +18,7 @@ import {
   compileFor,
   type ComponentHealth,
   countRecordings,
+  countRefusedMachines,
   DEFAULT_GREETING_LIMITS,
   type Handler,
   judgeCloudHealth,
@@ -254,7 +255,13 @@ function apiOf(
 ): Handler {
   const { maxBodyBytes = BOAT_DEFAULTS.maxBodyBytes, bodyTimeoutMs = BOAT_DEFAULTS.bodyTimeoutMs } = options;
   const metrics = new CloudMetrics({ readers, stall, access, version: VERSION });
-  const health = () => judgeCloudHealth({ instances, recordings: countRecordings(instances), others: doorHealth() });
+  const health = () =>
+    judgeCloudHealth({
+      instances,
+      recordings: countRecordings(instances),
+      refusedMachines: countRefusedMachines(instances),
+      others: doorHealth(),
+    });
   const routes = cloudRoutes({ instances, readers, metrics, health });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
 }

@@ -186,6 +186,7 @@ export class BackfillSession implements InstanceSession {
         const reason = `Frame ${conflict} is here with other content: two machines may be this boat`;
         instance.note("block_received", `refused: ${reason}`);
         this.#reject(seqs.start, reason);
+        instance.contest(reason);
       }
     }
     return good;

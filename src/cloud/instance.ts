@@ -1,22 +1,19 @@
 import { errorText, KeptFile } from "../base/mod.ts";
 import { type Message, newStoredFrame, pgnOfId } from "../frame/mod.ts";
 import { JournalIndex, MAX_BUSES } from "../journal/mod.ts";
-import {
-  type HandshakeRequest,
-  type HandshakeResponse,
-  type LiveFrame,
-  RangesFullError,
-  RpcError,
-} from "../replication/mod.ts";
+import { type HandshakeRequest, type HandshakeResponse, type LiveFrame, RpcError } from "../replication/mod.ts";
 import type { BackfillFiles } from "./backfill_files.ts";
 import type { CheckedBlock } from "./block_check.ts";
 import { DiagnosticEvents, type DiagnosticEventType } from "./diagnostic_events.ts";
 import type { InstanceJournal } from "./instance_journal.ts";
+import { addLive, unavailable } from "./instance_errors.ts";
+import { InstanceMachines } from "./instance_machines.ts";
 import { InstanceRecord, type InstanceSummary } from "./instance_record.ts";
 import { handshakeFirst, type InstanceSession, InstanceSessions, type SessionKind } from "./instance_sessions.ts";
 import { InstanceStores, type InstanceStoresOptions } from "./instance_stores.ts";
 import { LiveRateMeter } from "./live_rate.ts";
 import type { Received } from "./received.ts";
+import type { EpochVerdict } from "./received_epochs.ts";
 import type { Replica } from "./replica.ts";
 import { type InstanceState, keptState, loadState, stateFile } from "./state_file.ts";
 
@@ -39,6 +36,7 @@ export class Instance {
   readonly #kept: KeptFile;
   readonly #frame: Message = { ...newStoredFrame(), monoMs: 0 };
   readonly #stores: InstanceStores;
+  readonly #machines: InstanceMachines;
   #rate: LiveRateMeter | undefined;
   readonly #sessions = new InstanceSessions();
   #isStopped = false;
@@ -55,6 +53,7 @@ export class Instance {
     this.#options = options;
     this.record = new InstanceRecord(state);
     this.#stores = new InstanceStores(options, this.record);
+    this.#machines = new InstanceMachines({ ...options, record: this.record, note: (...what) => this.note(...what) });
     this.#usedMs = clock.monoMs();
     this.#kept = new KeptFile(stateFile(directory), {
       what: `notes on what is here of "${id}"`,
@@ -91,6 +90,19 @@ export class Instance {
   /** The replica, where it runs. */
   get runningReplica(): Replica | undefined {
     return this.#stores.replica;
+  }
+
+  /** Why another machine that is this boat was refused within the last hour; undefined: none was. */
+  get refusedMachine(): string | undefined {
+    return this.#machines.refused;
+  }
+
+  /** A stream brought other frames under numbers that are here: nothing more is taken of its machine. */
+  contest(reason: string): void {
+    const error = this.#machines.contest(reason);
+    if (!error) return;
+    this.#sessions.forgetGreetings();
+    this.#sessions.end(error);
   }
 
   /** Whether live frames of it are recorded now. */
@@ -131,20 +143,37 @@ export class Instance {
       const verdict = this.record.judge(request);
       if (verdict.kind === "clone") {
         this.note("live_stop", `refused: ${verdict.reason}`);
+        this.#machines.noteRefused(verdict.reason);
         throw new RpcError("FAILED_PRECONDITION", verdict.reason);
       }
-      const busesBefore = this.#stores.buses;
-      this.record.nameBuses(request.busNames.slice(0, MAX_BUSES));
-      if (verdict.kind === "new") await this.#beginEpoch(request, { reason: verdict.reason, busesBefore });
-      else if (busesBefore.join("\n") !== this.#stores.buses.join("\n")) await this.#stores.useBuses();
-      const leftOut = this.record.declare(request);
-      if (leftOut > 0) this.#options.log.warn("a boat tells of too many gaps", { id: this.id, leftOut });
-      this.#sessions.greet(connection);
-      this.heard();
-      this.#save();
-      this.#stores.settle();
-      return this.record.answer(request, { known, lastLive: journal.lastLive, settings: this.#options.settings() });
+      const isStreaming = this.#sessions.isOpenElsewhere(connection);
+      const isSame = verdict.kind === "same";
+      if (!await this.#machines.meet(request, { connection, index: journal.index, isSame, isStreaming })) {
+        this.#sessions.greet(connection);
+        return this.record.draft(request, { known, lastLive: journal.lastLive, settings: this.#options.settings() });
+      }
+      return await this.#accept(request, { connection, known, verdict });
     });
+  }
+
+  /** Takes the boat's word. */
+  async #accept(
+    request: HandshakeRequest,
+    { connection, known, verdict }: { connection: string; known: boolean; verdict: EpochVerdict },
+  ): Promise<HandshakeResponse> {
+    this.#machines.accept(connection);
+    const busesBefore = this.#stores.buses;
+    this.record.nameBuses(request.busNames.slice(0, MAX_BUSES));
+    if (verdict.kind === "new") await this.#beginEpoch(request, { reason: verdict.reason, busesBefore });
+    else if (busesBefore.join("\n") !== this.#stores.buses.join("\n")) await this.#stores.useBuses();
+    const leftOut = this.record.declare(request);
+    if (leftOut > 0) this.#options.log.warn("a boat tells of too many gaps", { id: this.id, leftOut });
+    this.#sessions.greet(connection);
+    this.heard();
+    this.#save();
+    this.#stores.settle();
+    const lastLive = this.#stores.journal?.lastLive ?? 0;
+    return this.record.answer(request, { known, lastLive, settings: this.#options.settings() });
   }
 
   /**
@@ -154,7 +183,7 @@ export class Instance {
    */
   enterLive(session: InstanceSession): Promise<void> {
     return this.#inTurn(async () => {
-      this.#enter("live", session);
+      await this.#enter("live", session);
       this.rate.reconnected(this.#options.clock.monoMs());
       this.record.counters.liveStreams++;
       // Without it the boat's frames are safe all the same.
@@ -164,9 +193,9 @@ export class Instance {
 
   /** A backfill begins; one that is open has to go. Gives where its blocks go. @throws as {@linkcode enterLive} */
   enterBackfill(session: InstanceSession): Promise<BackfillFiles> {
-    return this.#inTurn(() => {
-      const journal = this.#enter("backfill", session);
-      return Promise.resolve(journal.beginBackfill());
+    return this.#inTurn(async () => {
+      const journal = await this.#enter("backfill", session);
+      return journal.beginBackfill();
     });
   }
 
@@ -318,11 +347,14 @@ export class Instance {
   }
 
   /** A stream begins. Gives the files, which its handshake has opened. */
-  #enter(kind: SessionKind, session: InstanceSession): InstanceJournal {
+  async #enter(kind: SessionKind, session: InstanceSession): Promise<InstanceJournal> {
     const { journal } = this.#stores;
     if (this.#isStopped) throw unavailable("the server is stopping");
     if (!journal) throw handshakeFirst();
     this.#sessions.enter(kind, session);
+    const { connection = "" } = session;
+    const request = this.#machines.askedOf(connection);
+    if (request) await this.#accept(request, { connection, known: true, verdict: { kind: "same" } });
     return journal;
   }
 
@@ -359,18 +391,4 @@ export class Instance {
     await this.#stores.close();
     this.#save();
   }
-}
-
-function addLive(received: Received, seq: number): boolean {
-  try {
-    return received.addLive(seq);
-  } catch (error) {
-    if (error instanceof RangesFullError) throw new RpcError("RESOURCE_EXHAUSTED", `too many holes: ${error.message}`);
-    if (error instanceof RangeError) throw new RpcError("INVALID_ARGUMENT", error.message);
-    throw error;
-  }
-}
-
-function unavailable(reason: string): RpcError {
-  return new RpcError("UNAVAILABLE", reason);
 }

@@ -70,6 +70,15 @@ export interface InstanceSummary {
   recording: { kind: "idle" } | { kind: "recording" } | { kind: "failing"; reason: string };
 }
 
+/** What an answer depends on, beside the boat's word. */
+interface AnswerOptions {
+  /** Whether the boat was here before. */
+  known: boolean;
+  /** Live numbers must be above this one. */
+  lastLive: number;
+  settings: InstanceSettings;
+}
+
 const NOTHING_ACCOUNTED: Accounted = { live: 0, backfill: undefined };
 
 /** What is known of a boat's numbers and of the boat's own words. Pure. */
@@ -135,6 +144,11 @@ export class InstanceRecord {
   /** Highest number that came live, as far as it is known. */
   get receivedThrough(): number {
     return Math.max(this.#received.liveThrough, this.#liveBefore);
+  }
+
+  /** When the boat was last heard of, milliseconds since 1970; undefined: never. */
+  get lastSeenMs(): number | undefined {
+    return this.#lastSeenMs;
   }
 
   /** Names of the boat's buses, by their indexes, as far as the boat has told them. */
@@ -228,13 +242,15 @@ export class InstanceRecord {
    * What a boat that has just declared itself is answered: all that is missing below its head is a hole, and live begins
    * with the head, or behind it where that is here, or cannot come live any more. A boat that has less than is here, as
    * after an old image of it was restored, sees that by it.
-   *
-   * @param options.lastLive live numbers must be above this one
    */
-  answer(
-    { features, headSeq }: HandshakeRequest,
-    { known, lastLive, settings }: { known: boolean; lastLive: number; settings: InstanceSettings },
-  ): HandshakeResponse {
+  answer(request: HandshakeRequest, options: AnswerOptions): HandshakeResponse {
+    const response = this.draft(request, options);
+    this.#liveStartFrom = response.liveStartFrom;
+    return response;
+  }
+
+  /** The same for a boat whose word is not taken yet: nothing is changed. */
+  draft({ features, headSeq }: HandshakeRequest, { known, lastLive, settings }: AnswerOptions): HandshakeResponse {
     const holes = this.#received.holes(headSeq + 1);
     const last = holes.at(-1);
     const highest = Math.max(headSeq, this.#received.last);
@@ -243,12 +259,11 @@ export class InstanceRecord {
       holes.pop();
       if (last.start < headSeq) holes.push({ start: last.start, end: headSeq });
     }
-    this.#liveStartFrom = isHeadLive ? headSeq : highest + 1;
     return {
       cursor: this.#received.cursor,
       // Who has more is told the rest when these are filled.
       holes: holes.slice(-MAX_RANGES),
-      liveStartFrom: this.#liveStartFrom,
+      liveStartFrom: isHeadLive ? headSeq : highest + 1,
       features: commonFeatures(FEATURES, features),
       known,
       durableThrough: this.#received.ack,

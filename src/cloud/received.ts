@@ -118,6 +118,11 @@ export class Received {
     return this.#received.has(seq);
   }
 
+  /** Whether the frames of all these numbers were received. */
+  hasAll({ start, end }: Range): boolean {
+    return this.#received.covers(start, end);
+  }
+
   /** What is to be asked for: all that is not held from 1 up to but without `end`. */
   holes(end: number): Range[] {
     return this.#held.holes(end);

@@ -1,4 +1,4 @@
-import type { Instances } from "../cloud/mod.ts";
+import type { Instance, Instances } from "../cloud/mod.ts";
 import type { ComponentHealth, HealthStatus } from "./health.ts";
 
 /** Body of `GET /healthz` of a cloud. */
@@ -19,6 +19,8 @@ export interface RecordingCounts {
 export interface CloudHealthSources {
   instances: Pick<Instances, "size" | "connected">;
   recordings: RecordingCounts;
+  /** Boats of which another machine was refused within the last hour; default 0. */
+  refusedMachines?: number;
   /** How further parts do, by name; an unhealthy one makes the server so. */
   others?: Readonly<Record<string, ComponentHealth>>;
 }
@@ -27,8 +29,14 @@ export interface CloudHealthSources {
  * Judges a cloud: a part that does not work degrades it, and when no boat can be recorded it is unhealthy. Anybody may
  * ask for this, so it names no boat.
  */
-export function judgeCloudHealth({ instances, recordings, others = {} }: CloudHealthSources): CloudHealth {
-  const components = { recording: judgeRecordings(recordings), ...others };
+export function judgeCloudHealth(
+  { instances, recordings, refusedMachines = 0, others = {} }: CloudHealthSources,
+): CloudHealth {
+  const components = {
+    recording: judgeRecordings(recordings),
+    ...(refusedMachines > 0 && { identity: judgeIdentity(refusedMachines) }),
+    ...others,
+  };
   const states = Object.values(components).map(({ status }) => status);
   return {
     status: states.includes("unhealthy") ? "unhealthy" : states.includes("degraded") ? "degraded" : "ok",
@@ -42,6 +50,18 @@ function judgeRecordings({ recording, failing }: RecordingCounts): ComponentHeal
   if (failing === 0) return { status: "ok" };
   const message = `${failing} of ${recording + failing} boats cannot be recorded`;
   return { status: recording === 0 ? "unhealthy" : "degraded", message };
+}
+
+function judgeIdentity(boats: number): ComponentHealth {
+  const message = `${boats} boats were refused within the last hour: two machines may have the identity of one`;
+  return { status: "degraded", message };
+}
+
+/** Counts the boats of which another machine was refused within the last hour. */
+export function countRefusedMachines(instances: Iterable<Pick<Instance, "refusedMachine">>): number {
+  let count = 0;
+  for (const { refusedMachine } of instances) if (refusedMachine !== undefined) count++;
+  return count;
 }
 
 /** Counts the boats that are recorded and those that cannot be. */

@@ -13,7 +13,7 @@ const FRAMES_A_TURN = 8192;
 
 /** Where frames are read. */
 interface Recorded {
-  index: Pick<JournalIndex, "blocks" | "places">;
+  index: Pick<JournalIndex, "places">;
   /** 16 bytes that name the epoch. */
   epoch: Uint8Array;
 }
@@ -22,7 +22,10 @@ interface Recorded {
  * The digests of a recording that ends with this number, to go on with. The newest block that keeps digests says those of
  * the frames before it; at most one window of frames is read.
  */
-export async function digestsThrough(lastSeq: number, { index, epoch }: Recorded): Promise<WindowDigests> {
+export async function digestsThrough(
+  lastSeq: number,
+  { index, epoch }: { index: Pick<JournalIndex, "blocks">; epoch: Uint8Array },
+): Promise<WindowDigests> {
   let digests = new WindowDigests();
   if (lastSeq === 0) return digests;
   const fromSeq = Math.max(1, lastSeq - DIGEST_WINDOW + 1);

@@ -9,6 +9,7 @@ import {
   type JournalPlaces,
   type PlacedBlock,
   readBlock,
+  type WindowDigest,
 } from "../journal/mod.ts";
 import { LOST_PRUNED, LOST_UNRECORDED } from "./backfill_plan.ts";
 import { type BlockIndex, BlockList, type BlockSpan } from "./backfill_plan_index.ts";
@@ -26,6 +27,8 @@ export interface ArchivePort {
   readonly index: Pick<JournalIndex, "places">;
   /** Oldest frame of this epoch that is kept. */
   readonly oldestSeq: number | undefined;
+  /** Digests of the newest frames of this epoch, oldest first; left out: none are kept. */
+  readonly digests?: readonly WindowDigest[];
 }
 
 /** Where the bytes of a block are: in a file, or in memory until they are in one. */

@@ -10,6 +10,7 @@ import {
 import { LinkSecurity, type LinkTlsPaths } from "./boat_link_security.ts";
 import type { LinkHealth, ReplicationStatus } from "./boat_link_status.ts";
 import { MissingNumbers, NEVER_USED } from "./boat_missing.ts";
+import { heldBy } from "./boat_proof.ts";
 import { loadGrpc, RpcError } from "./grpc.ts";
 import {
   DISCONNECTED,
@@ -20,8 +21,7 @@ import {
   type LinkState,
   stepLink,
 } from "./link_state.ts";
-import type { HandshakeResponse } from "./messages.ts";
-import { type Range, Ranges } from "./ranges.ts";
+import type { Range } from "./ranges.ts";
 
 /** The run of numbers that a boat counts in. */
 export interface LinkNumbers {
@@ -269,8 +269,16 @@ export class BoatLink {
       const welcome = await connection.open(await this.#security.read());
       if (connection === this.#connection) this.#welcomed(connection, welcome);
     } catch (error) {
-      this.#failed(connection, error);
+      if (connection === this.#connection && this.#isToRenew(error)) this.#options.numbers.renew(error.message);
+      else this.#failed(connection, error);
     }
+  }
+
+  /** The cloud has other frames under these numbers, of a machine that is gone. */
+  #isToRenew(error: unknown): error is RpcError {
+    if (!(error instanceof RpcError) || error.code !== "ALREADY_EXISTS" || this.#renewals > 0) return false;
+    this.#renewals++;
+    return true;
   }
 
   #newConnection(): BoatConnection {
@@ -310,7 +318,7 @@ export class BoatLink {
   #welcomed(connection: BoatConnection, { response, isPeer, missingFrames }: Welcome): void {
     const { numbers, log, target } = this.#options;
     const { cursor, features } = response;
-    const highest = highestHeld(response, this.#missing.all);
+    const highest = heldBy(response, this.#missing.all).last ?? 0;
     // A peer counts in one run for ever, whatever the boat says.
     if (!isPeer && highest > this.#ownThrough) {
       if (this.#renewals > 0) throw new Error(`the cloud has ${highest} in a run of numbers that was just begun`);
@@ -359,11 +367,4 @@ export class BoatLink {
     this.#on({ kind: "stop" }, "end");
     this.#on({ kind: "start" });
   }
-}
-
-/** The highest number that a cloud has a frame of, by what it asks for. @param missing what it was told it cannot have */
-function highestHeld({ cursor, durableThrough, liveStartFrom, holes }: HandshakeResponse, missing: Ranges): number {
-  const held = new Ranges();
-  held.add(1, Math.max(cursor + 1, durableThrough + 1, liveStartFrom));
-  return held.subtract(new Ranges(holes)).subtract(missing).last ?? 0;
 }

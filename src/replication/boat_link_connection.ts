@@ -1,7 +1,9 @@
 import type { Clock, Logger } from "../base/mod.ts";
+import { readDigest, type WindowDigest } from "../journal/mod.ts";
 import type { FrameSource } from "../stream/mod.ts";
 import { LOST_UNRECORDED } from "./backfill_plan.ts";
 import { type ArchivePort, BoatArchive } from "./boat_archive.ts";
+import { heldBy, toProve } from "./boat_proof.ts";
 import { BackfillSender } from "./boat_link_backfill.ts";
 import { LiveSender } from "./boat_link_live.ts";
 import type { MissingNumbers } from "./boat_missing.ts";
@@ -78,6 +80,9 @@ export interface Welcome {
   missingFrames: number;
 }
 
+/** What the cloud has answered. */
+type Answer = Pick<Welcome, "response" | "isPeer">;
+
 /** Longest wait for the answer to a handshake. */
 const HANDSHAKE_TIMEOUT_MS = 20_000;
 /** Longest wait for streams to end in good order, and for what is still to go out before. */
@@ -122,7 +127,7 @@ export class BoatConnection {
     const client = await ReplicationClient.create({ target, instanceId, security });
     if (this.#abort.signal.aborted) client.close();
     this.#client = client;
-    const { response, isPeer } = await this.#shakeHands(client);
+    const { response, isPeer } = await this.#introduce(client);
     const { liveStartFrom } = response;
     const next = source.head + 1;
     // What is kept no longer can only be told, and a peer may ask for it.
@@ -240,7 +245,19 @@ export class BoatConnection {
     return found;
   }
 
-  async #shakeHands(client: ReplicationClient): Promise<{ response: HandshakeResponse; isPeer: boolean }> {
+  /** Shakes hands, once more where the cloud has part of a window: it has to see that its frames are this boat's. */
+  async #introduce(client: ReplicationClient): Promise<Answer> {
+    const { archive, epoch, missing, source } = this.#options;
+    const digests = archive?.digests ?? [];
+    const answer = await this.#shakeHands(client, digests);
+    if (!archive?.digests || !answer.response.features.includes("digest")) return answer;
+    const held = heldBy(answer.response, missing.all);
+    const seqs = toProve(held, { sent: digests, oldest: archive.oldestSeq ?? Infinity, head: source.head });
+    const proof = seqs && await readDigest(seqs, { index: archive.index, epoch });
+    return proof ? await this.#shakeHands(client, [proof]) : answer;
+  }
+
+  async #shakeHands(client: ReplicationClient, digests: readonly WindowDigest[] = []): Promise<Answer> {
     const { instanceId, source, archive, epoch, missing, busNames, journalBytes, events } = this.#options;
     const { response, service } = await client.handshake({
       instanceId,
@@ -252,6 +269,7 @@ export class BoatConnection {
       lost: missing.lost,
       oldestSeq: archive?.oldestSeq ?? 0,
       busNames,
+      ...(digests.length > 0 && { digests }),
     }, { timeoutMs: HANDSHAKE_TIMEOUT_MS, signal: this.#abort.signal });
     events.heard();
     events.holds({ cursor: response.cursor, durable: response.durableThrough });
