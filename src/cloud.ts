@@ -18,7 +18,7 @@ import {
   compileFor,
   type ComponentHealth,
   countRecordings,
-  countRefusedMachines,
+  countRefused,
   DEFAULT_GREETING_LIMITS,
   type Handler,
   judgeCloudHealth,
@@ -259,7 +259,7 @@ function apiOf(
     judgeCloudHealth({
       instances,
       recordings: countRecordings(instances),
-      refusedMachines: countRefusedMachines(instances),
+      ...countRefused(instances),
       others: doorHealth(),
     });
   const routes = cloudRoutes({ instances, readers, metrics, health });

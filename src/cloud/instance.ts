@@ -3,8 +3,8 @@ import { type Message, newStoredFrame, pgnOfId } from "../frame/mod.ts";
 import { JournalIndex, MAX_BUSES } from "../journal/mod.ts";
 import { type HandshakeRequest, type HandshakeResponse, type LiveFrame, RpcError } from "../replication/mod.ts";
 import type { BackfillFiles } from "./backfill_files.ts";
-import type { CheckedBlock } from "./block_check.ts";
 import { DiagnosticEvents, type DiagnosticEventType } from "./diagnostic_events.ts";
+import { InstanceFormer } from "./instance_former.ts";
 import type { InstanceJournal } from "./instance_journal.ts";
 import { addLive, unavailable } from "./instance_errors.ts";
 import { InstanceMachines } from "./instance_machines.ts";
@@ -32,6 +32,7 @@ export class Instance {
   /** What happened lately. */
   readonly events: DiagnosticEvents = new DiagnosticEvents();
   readonly record: InstanceRecord;
+  readonly former: InstanceFormer;
   readonly #options: InstanceStoresOptions;
   readonly #kept: KeptFile;
   readonly #frame: Message = { ...newStoredFrame(), monoMs: 0 };
@@ -53,7 +54,9 @@ export class Instance {
     this.#options = options;
     this.record = new InstanceRecord(state);
     this.#stores = new InstanceStores(options, this.record);
-    this.#machines = new InstanceMachines({ ...options, record: this.record, note: (...what) => this.note(...what) });
+    const note = (type: DiagnosticEventType, detail: string) => this.note(type, detail);
+    this.#machines = new InstanceMachines({ ...options, record: this.record, note });
+    this.former = new InstanceFormer({ record: this.record, note });
     this.#usedMs = clock.monoMs();
     this.#kept = new KeptFile(stateFile(directory), {
       what: `notes on what is here of "${id}"`,
@@ -150,7 +153,9 @@ export class Instance {
       const isSame = verdict.kind === "same";
       if (!await this.#machines.meet(request, { connection, index: journal.index, isSame, isStreaming })) {
         this.#sessions.greet(connection);
-        return this.record.draft(request, { known, lastLive: journal.lastLive, settings: this.#options.settings() });
+        const { lastLive } = journal;
+        const response = this.record.draft(request, { known, lastLive, settings: this.#options.settings() });
+        return await this.#withFormer(response, { request, connection });
       }
       return await this.#accept(request, { connection, known, verdict });
     });
@@ -173,7 +178,17 @@ export class Instance {
     this.#save();
     this.#stores.settle();
     const lastLive = this.#stores.journal?.lastLive ?? 0;
-    return this.record.answer(request, { known, lastLive, settings: this.#options.settings() });
+    const response = this.record.answer(request, { known, lastLive, settings: this.#options.settings() });
+    return await this.#withFormer(response, { request, connection });
+  }
+
+  async #withFormer(
+    response: HandshakeResponse,
+    { request, connection }: { request: HandshakeRequest; connection: string },
+  ): Promise<HandshakeResponse> {
+    const { journal } = this.#stores;
+    const formerHoles = journal && await this.former.answer(request, { index: journal.index, connection });
+    return { ...response, ...(formerHoles && { formerHoles }) };
   }
 
   /**
@@ -251,17 +266,6 @@ export class Instance {
     const { rateLimit, rateBurst } = this.#options.settings();
     if (!this.#rate?.isFor({ rateLimit, rateBurst })) this.#rate = new LiveRateMeter({ rateLimit, rateBurst });
     return this.#rate;
-  }
-
-  /** A block is on disk. Gives how many of its frames are new. */
-  stored({ seqs }: CheckedBlock): number {
-    const { received, record: { counters } } = this;
-    let frames = 0;
-    for (const { start, end } of received.addBlock(seqs)) frames += end - start;
-    received.markDurable(seqs);
-    counters.backfillBlocks++;
-    counters.backfillFrames += frames;
-    return frames;
   }
 
   /** What is known to be durable now may be acknowledged. Gives up to where. */
@@ -374,7 +378,9 @@ export class Instance {
     const left = this.record.beginEpoch(request, (count) => crypto.getRandomValues(new Uint8Array(count)));
     const { log } = this.#options;
     log.info("a boat's numbers begin", { id: this.id, epoch: this.record.epoch, reason });
-    if (left > 0) {
+    if (left > 0 && request.features.includes("former")) {
+      this.note("checkpoint", `numbers begin again: ${left} frames of epoch ${former} are still to come`);
+    } else if (left > 0) {
       log.warn("frames of a boat's former numbers never came", { id: this.id, epoch: former, frames: left });
       this.note("live_stop", `numbers begin again: ${left} frames of epoch ${former} never came, and stay on the boat`);
     }

@@ -7,6 +7,7 @@ import {
   MAX_RANGES,
   type Range,
 } from "../replication/mod.ts";
+import { FormerEpochs, type FormerSummary } from "./former_epochs.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
 import { Received, type ReceivedRecord } from "./received.ts";
 import { beginEpoch, type EpochHistory, type EpochVerdict, isPeerEpoch, judgeEpoch } from "./received_epochs.ts";
@@ -36,7 +37,7 @@ export interface InstanceCounters {
   lagClosed: number;
   /** Frames that were taken, and could not be written: they are holes again. */
   lostFrames: number;
-  /** Frames of runs of numbers that have ended, which never came and are not asked for any more. */
+  /** Frames of epochs that have ended, which never came, and which the boat does not send any more. */
   leftFrames: number;
 }
 
@@ -61,6 +62,8 @@ export interface InstanceSummary {
   holes: Range[];
   /** What is not to be had any more, and why. */
   lost: LostRange[];
+  /** Epochs before the current one of which something is missing, newest first. */
+  formerEpochs: FormerSummary[];
   /** Frames from the cursor to the boat's head. */
   lagSeqs: number;
   /** When it was last heard of, milliseconds since 1970; undefined: never. */
@@ -97,6 +100,8 @@ export class InstanceRecord {
     lostFrames: 0,
     leftFrames: 0,
   };
+  /** The epochs before the current one. */
+  readonly former: FormerEpochs;
   #epochs: EpochHistory;
   #received: Received;
   #headSeq: number;
@@ -112,6 +117,7 @@ export class InstanceRecord {
   /** Begins with what is known from before. */
   constructor(state: InstanceState) {
     this.#epochs = state.epochs;
+    this.former = new FormerEpochs(state.former);
     this.#received = new Received(state.received);
     this.#headSeq = state.headSeq;
     this.#journalBytes = state.journalBytes;
@@ -171,6 +177,7 @@ export class InstanceRecord {
       buses: this.#buses,
       accounted: this.#accounted,
       received: this.#received.record(),
+      ...(this.former.states.length > 0 && { former: this.former.states }),
     };
   }
 
@@ -180,11 +187,15 @@ export class InstanceRecord {
   }
 
   /** The boat's numbers begin again: nothing is held of the run. Gives how many of the former run's never came. */
-  beginEpoch({ epoch }: HandshakeRequest, randomBytes: (count: number) => Uint8Array): number {
+  beginEpoch({ epoch, features }: HandshakeRequest, randomBytes: (count: number) => Uint8Array): number {
     const top = Math.max(this.#headSeq, this.receivedThrough);
     const left = this.#received.holes(top + 1).reduce((sum, { start, end }) => sum + end - start, 0);
-    this.counters.leftFrames += left;
+    if (!features.includes("former")) this.counters.leftFrames += left;
+    const { current } = this.#epochs;
+    // What is not on disk yet is asked for again: nobody looks any more whether it was written.
+    if (current !== undefined) this.former.add({ epoch: current, headSeq: top, received: this.#received.record() });
     this.#epochs = beginEpoch(this.#epochs, { epoch, randomBytes });
+    if (this.#epochs.current !== undefined) this.former.remove(this.#epochs.current);
     this.#received = new Received();
     this.#accounted = NOTHING_ACCOUNTED;
     this.#liveBefore = 0;
@@ -286,6 +297,7 @@ export class InstanceRecord {
       boatJournalBytes: this.#journalBytes,
       holes: connected ? this.holes : this.#received.holes(this.#headSeq + 1),
       lost,
+      formerEpochs: this.former.incomplete,
       lagSeqs: Math.max(0, top - cursor - this.#voidsBetween(cursor, top)),
       lastSeenMs: this.#lastSeenMs,
       counters: { ...this.counters },

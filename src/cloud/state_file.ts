@@ -1,6 +1,7 @@
 import { AtomicFile, type DurableFile, errorText, type Logger, parseTimestamp, readKept } from "../base/mod.ts";
 import { type JournalIndex, MAX_BUSES } from "../journal/mod.ts";
 import { EPOCH_BYTES, type LostRange, MAX_TEXT_BYTES, Ranges } from "../replication/mod.ts";
+import { type FormerState, MAX_KEPT_FORMER } from "./former_epochs.ts";
 import { Received, type ReceivedRecord } from "./received.ts";
 import { type EpochHistory, MAX_PREVIOUS_EPOCHS } from "./received_epochs.ts";
 import { type Accounted, rebuildState } from "./state_file_rebuild.ts";
@@ -29,6 +30,8 @@ export interface InstanceState {
   accounted?: Accounted;
   /** Of its numbers: what is here, and what is not to be had. */
   received: ReceivedRecord;
+  /** The same of epochs before the current one, newest first; left out: nothing is known. */
+  former?: readonly FormerState[];
 }
 
 /** How a state is found. */
@@ -67,7 +70,7 @@ export async function loadState(file: DurableFile, { id, journal, log }: LoadSta
  */
 export function keptState(
   id: string,
-  { epochs, headSeq, journalBytes, lastSeenMs, buses, accounted, received }: InstanceState,
+  { epochs, headSeq, journalBytes, lastSeenMs, buses, accounted, received, former = [] }: InstanceState,
 ): unknown {
   const safe = new Received(received);
   return {
@@ -86,6 +89,11 @@ export function keptState(
     ranges: received.durable,
     void: received.void,
     lost: received.lost,
+    former: former.length === 0
+      ? undefined
+      : former.map(({ epoch, headSeq, received: { durable: ranges, void: never, lost } }) => {
+        return { epoch, boat_head_seq: headSeq, ranges, void: never, lost };
+      }),
   };
 }
 
@@ -117,7 +125,23 @@ export function parseState(text: string, id: string): InstanceState {
     buses: readBuses(found["bus_names"] ?? []),
     ...(accounted && { accounted }),
     received,
+    ...(found["former"] !== undefined && { former: readFormer(found["former"]) }),
   };
+}
+
+function readFormer(value: unknown): FormerState[] {
+  if (!Array.isArray(value) || value.length > MAX_KEPT_FORMER) throw new TypeError(`its "former" is no list of epochs`);
+  return value.map((each) => {
+    const found = record(each);
+    const { epoch } = found;
+    if (typeof epoch !== "string" || !EPOCH.test(epoch)) throw new TypeError("its former epochs are none");
+    const received = {
+      durable: readRanges(found, "ranges"),
+      void: readRanges(found, "void"),
+      lost: readLost(found["lost"]),
+    };
+    return { epoch, headSeq: readCount(found, "boat_head_seq"), received };
+  });
 }
 
 function readRanges(found: Record<string, unknown>, key: string): ReceivedRecord["durable"] {

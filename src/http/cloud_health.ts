@@ -21,6 +21,8 @@ export interface CloudHealthSources {
   recordings: RecordingCounts;
   /** Boats of which another machine was refused within the last hour; default 0. */
   refusedMachines?: number;
+  /** Boats that have frames of former epochs of which none are taken; default 0. */
+  refusedFormer?: number;
   /** How further parts do, by name; an unhealthy one makes the server so. */
   others?: Readonly<Record<string, ComponentHealth>>;
 }
@@ -30,11 +32,12 @@ export interface CloudHealthSources {
  * ask for this, so it names no boat.
  */
 export function judgeCloudHealth(
-  { instances, recordings, refusedMachines = 0, others = {} }: CloudHealthSources,
+  { instances, recordings, refusedMachines = 0, refusedFormer = 0, others = {} }: CloudHealthSources,
 ): CloudHealth {
   const components = {
     recording: judgeRecordings(recordings),
     ...(refusedMachines > 0 && { identity: judgeIdentity(refusedMachines) }),
+    ...(refusedFormer > 0 && { former_epochs: judgeFormer(refusedFormer) }),
     ...others,
   };
   const states = Object.values(components).map(({ status }) => status);
@@ -57,11 +60,21 @@ function judgeIdentity(boats: number): ComponentHealth {
   return { status: "degraded", message };
 }
 
-/** Counts the boats of which another machine was refused within the last hour. */
-export function countRefusedMachines(instances: Iterable<Pick<Instance, "refusedMachine">>): number {
-  let count = 0;
-  for (const { refusedMachine } of instances) if (refusedMachine !== undefined) count++;
-  return count;
+function judgeFormer(boats: number): ComponentHealth {
+  const message = `${boats} boats have frames of former epochs of which other content is here: they stay on the boats`;
+  return { status: "degraded", message };
+}
+
+/** Counts the boats of which another machine was refused within the last hour, and those with frames that are not taken. */
+export function countRefused(
+  instances: Iterable<Pick<Instance, "refusedMachine" | "former">>,
+): { refusedMachines: number; refusedFormer: number } {
+  const counts = { refusedMachines: 0, refusedFormer: 0 };
+  for (const { refusedMachine, former } of instances) {
+    if (refusedMachine !== undefined) counts.refusedMachines++;
+    if (former.isRefused) counts.refusedFormer++;
+  }
+  return counts;
 }
 
 /** Counts the boats that are recorded and those that cannot be. */

@@ -1,6 +1,7 @@
 import { AtomicFile, type DirectoryLock, lockDirectory } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { epochWordOf } from "./file_layout.ts";
+import { FormerEpochs, type FormerRecording } from "./former_epochs.ts";
 import { JournalIndex } from "./journal_index.ts";
 import type { KeeperStatus } from "./keeper/directory_keeper.ts";
 import { Keeper } from "./keeper/keeper.ts";
@@ -40,6 +41,7 @@ interface Parts {
   writer: JournalWriter;
   numbers: SequenceStore;
   digests: WindowDigests;
+  former: FormerEpochs;
   keeper: Keeper | undefined;
 }
 
@@ -77,6 +79,7 @@ export class Journal {
   readonly #writer: JournalWriter;
   readonly #numbers: SequenceStore;
   readonly #digests: WindowDigests;
+  readonly #former: FormerEpochs;
 
   private constructor(parts: Parts) {
     this.index = parts.index;
@@ -85,6 +88,7 @@ export class Journal {
     this.#writer = parts.writer;
     this.#numbers = parts.numbers;
     this.#digests = parts.digests;
+    this.#former = parts.former;
   }
 
   /**
@@ -125,7 +129,8 @@ export class Journal {
       });
       const keeper = keeperOf(options, { writer, index });
       keeper?.start();
-      return new Journal({ index, lock, writer, numbers, digests, keeper });
+      const former = new FormerEpochs(index, { prefix: options.prefix ?? "nmea2k" });
+      return new Journal({ index, lock, writer, numbers, digests, former, keeper });
     } catch (error) {
       lock.close();
       throw error;
@@ -165,6 +170,11 @@ export class Journal {
   /** Digests of the newest frames of this epoch, oldest first; the last one goes on. */
   get digests(): WindowDigest[] {
     return this.#digests.list();
+  }
+
+  /** Epochs before this one of which there are frames, newest first. */
+  former(): Promise<FormerRecording[]> {
+    return this.#former.list({ current: this.epoch });
   }
 
   /** Newest frame that a power cut leaves. */

@@ -26,6 +26,7 @@ export {
   storedBytes,
 } from "./file_index.ts";
 export * from "./file_layout.ts";
+export { type FormerRecording, MAX_FORMER_RECORDINGS } from "./former_epochs.ts";
 export { JOURNAL_EXTENSION, nextFileName, parseFileName } from "./file_name.ts";
 export * from "./journal.ts";
 export { JournalFile, type JournalFileOptions, type SealedBlock } from "./journal_file.ts";

@@ -5,6 +5,7 @@ import {
   BlockReader,
   compress,
   epochWordOf,
+  type FormerRecording,
   type JournalIndex,
   type JournalPlaces,
   type PlacedBlock,
@@ -29,6 +30,8 @@ export interface ArchivePort {
   readonly oldestSeq: number | undefined;
   /** Digests of the newest frames of this epoch, oldest first; left out: none are kept. */
   readonly digests?: readonly WindowDigest[];
+  /** Epochs before this one of which there are frames, newest first; left out: none are looked for. */
+  former?(): Promise<readonly FormerRecording[]>;
 }
 
 /** Where the bytes of a block are: in a file, or in memory until they are in one. */
@@ -51,7 +54,7 @@ export type ArchivedRead =
 /** How an archive is opened. */
 export interface BoatArchiveOptions {
   /** Undefined: nothing is recorded. */
-  journal: ArchivePort | undefined;
+  journal: Pick<ArchivePort, "index" | "oldestSeq"> | undefined;
   /** 16 bytes that name the run of numbers. */
   epoch: Uint8Array<ArrayBuffer>;
   /** Newest frame that was given to the journal. */

@@ -10,6 +10,7 @@ import {
 import { LinkSecurity, type LinkTlsPaths } from "./boat_link_security.ts";
 import type { LinkHealth, ReplicationStatus } from "./boat_link_status.ts";
 import { MissingNumbers, NEVER_USED } from "./boat_missing.ts";
+import { FormerEpochs } from "./boat_former.ts";
 import { heldBy } from "./boat_proof.ts";
 import { loadGrpc, RpcError } from "./grpc.ts";
 import {
@@ -79,6 +80,7 @@ export class BoatLink {
   #state: LinkState = DISCONNECTED;
   #connection: BoatConnection | undefined;
   #missing: MissingNumbers;
+  readonly #former = new FormerEpochs();
   #known: Known;
   readonly #closing = new Set<Promise<void>>();
   readonly #counters = { liveFrames: 0, blocks: 0, blockBytes: 0, connects: 0, lagReconnects: 0 };
@@ -156,6 +158,7 @@ export class BoatLink {
       ...(phase.kind === "reconnecting" && { next_try: formatTimeUs(this.#nextTryUs) }),
       cloud_durable_seq: durable,
       lost: this.#missing.lost,
+      former_epochs: this.#former.status(),
       live_frames_sent: liveFrames,
       backfill_blocks_sent: blocks,
       backfill_bytes_sent: blockBytes,
@@ -181,7 +184,8 @@ export class BoatLink {
     const why = this.#reason === undefined ? "" : `: ${this.#reason}`;
     switch (phase.kind) {
       case "connected":
-        return fault === undefined ? { status: "ok" } : { status: "degraded", message: `${fault}; the old ones stay` };
+        if (fault !== undefined) return { status: "degraded", message: `${fault}; the old ones stay` };
+        return healthOf(this.#former.refused);
       case "reconnecting":
         return { status: "degraded", message: `disconnected${why}; next try ${formatTimeUs(this.#nextTryUs)}` };
       case "handshaking": {
@@ -195,9 +199,10 @@ export class BoatLink {
     }
   }
 
-  /** Frames of a run that has ended are not sent any more. */
+  /** Without a journal that knows former epochs, frames of one that has ended are not sent any more. */
   #tellLeft(head: number): void {
-    const { log, target } = this.#options;
+    const { log, target, archive } = this.#options;
+    if (archive?.former) return;
     const { cloud_durable_seq: acknowledged, backfill_remaining_seqs: missing } = this.status();
     if (acknowledged >= head) return;
     const figures = { head, acknowledged, sentThrough: this.#known.sentThrough, missing };
@@ -290,6 +295,7 @@ export class BoatLink {
       ...this.#options,
       epoch: numbers.epoch,
       missing: this.#missing,
+      former: this.#former,
       events: {
         heard: () => ours(() => this.#on({ kind: "heard" })),
         holds: ({ cursor, durable }) =>
@@ -367,4 +373,11 @@ export class BoatLink {
     this.#on({ kind: "stop" }, "end");
     this.#on({ kind: "start" });
   }
+}
+
+/** What the cloud takes none of stays on this boat, and somebody has to know. */
+function healthOf(refused: FormerEpochs["refused"]): LinkHealth {
+  if (!refused) return { status: "ok" };
+  const { frames, reason } = refused;
+  return { status: "degraded", message: `the cloud takes none of ${frames} frames of former epochs: ${reason}` };
 }

@@ -24,7 +24,7 @@ export const MAX_DIGESTS: number = 2 * MAX_WINDOW_DIGESTS;
 export const MAX_FORMER_EPOCHS = 64;
 
 /** What two sides may have in common, explained in `replication.proto`. */
-export const FEATURES = ["batch", "void", "bus", "quiet-status", "digest"] as const;
+export const FEATURES = ["batch", "void", "bus", "quiet-status", "digest", "former"] as const;
 /** One of them. */
 export type Feature = typeof FEATURES[number];
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { audit } from "../../cli/audit_compare.ts";
 import { eventually } from "../support/eventually.ts";
 import { TestProgram } from "../support/program.ts";
-import { certificateOf, eventsOf, healthOf, linkOf, PROCESSES, traffic } from "../support/replication_faults.ts";
+import { certificateOf, eventsOf, healthOf, linkOf, PROCESSES } from "../support/replication_faults.ts";
 import { BusFeed } from "../support/replication_feed.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
@@ -159,6 +159,25 @@ Deno.test({
     const heard = lab.feed.count;
     await lab.feed.burst(300);
     await lab.converged();
+    const refused = new RegExp(`frames \\d+ to 900 of epoch ${epoch} are here with other content`);
+    const [onBoat, ...others] = (await linkOf(lab))?.former_epochs ?? [];
+    assert.deepEqual([onBoat?.epoch, onBoat?.head_seq, others], [epoch, 1400, []]);
+    assert.match(onBoat?.refused ?? "", refused);
+    const { components: { replication } } = await healthOf(lab, "boat");
+    assert.equal(replication?.status, "degraded");
+    assert.match(replication?.message ?? "", /the cloud takes none of \d+ frames of former epochs: frames/);
+    const status = await lab.get<{ former_epochs: { epoch: string; refused?: string }[] }>(
+      "cloud",
+      `/instances/${ID}/status`,
+    );
+    assert.deepEqual(status?.former_epochs.map((each) => [each.epoch, refused.test(each.refused ?? "")]), [[
+      epoch,
+      true,
+    ]]);
+    const { components: { former_epochs: former } } = await healthOf(lab, "cloud");
+    assert.equal(former?.status, "degraded");
+    const events = await eventsOf(lab, { id: ID, type: "checkpoint" });
+    assert.ok(events.some((each) => each.startsWith(`epoch ${epoch} refused: frames`)), events.join("\n"));
     assert.match(lab.log("boat"), /frames \d+ to \d+ are here with other content: begin a new epoch/);
     await lab.end("boat", "SIGTERM");
     await lab.end("cloud", "SIGTERM");
