@@ -296,6 +296,7 @@ export class BoatLink {
       epoch: numbers.epoch,
       missing: this.#missing,
       former: this.#former,
+      ownThrough: this.#ownThrough,
       events: {
         heard: () => ours(() => this.#on({ kind: "heard" })),
         holds: ({ cursor, durable }) =>

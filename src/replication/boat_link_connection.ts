@@ -42,6 +42,8 @@ export interface ConnectionOptions extends BoatPorts, ConnectionTarget {
   missing: MissingNumbers;
   /** The epochs before this one. */
   former: FormerEpochs;
+  /** What the cloud has of this epoch can come from here up to this number. */
+  ownThrough: number;
   statusEveryMs?: number | undefined;
   clock: Clock;
   log: Logger;
@@ -292,19 +294,21 @@ export class BoatConnection {
 
   /** Shakes hands, once more where the cloud has part of a window: it has to see that its frames are this boat's. */
   async #introduce(client: ReplicationClient): Promise<Answer> {
-    const { archive, former } = this.#options;
+    const { archive, former, missing, ownThrough } = this.#options;
     if (archive) await former.look(archive);
     const answer = await this.#shakeHands(client, { digests: archive?.digests ?? [] });
     if (!archive?.digests || !answer.response.features.includes("digest")) return answer;
-    const proof = await this.#proofFor(answer, archive);
+    const held = heldBy(answer.response, missing.all);
+    // Others are known by their number alone.
+    if ((held.last ?? 0) > ownThrough) return answer;
+    const proof = await this.#proofFor(held, archive);
     this.#proofs = await former.proofs(archive);
     if (!proof && this.#proofs.size === 0) return answer;
     return await this.#shakeHands(client, { digests: proof ? [proof] : [] });
   }
 
-  async #proofFor({ response }: Answer, archive: ArchivePort): Promise<WindowDigest | undefined> {
-    const { epoch, missing, source } = this.#options;
-    const held = heldBy(response, missing.all);
+  async #proofFor(held: Ranges, archive: ArchivePort): Promise<WindowDigest | undefined> {
+    const { epoch, source } = this.#options;
     const { digests: sent = [], oldestSeq = Infinity, index } = archive;
     const seqs = toProve(held, { sent, oldest: oldestSeq, head: source.head });
     return seqs && await readDigest(seqs, { index, epoch });
