@@ -13,7 +13,28 @@ interface FixedLimit {
 }
 
 /** Limits of both servers that are constants. */
-const FIXED: readonly FixedLimit[] = [];
+const FIXED: readonly FixedLimit[] = [
+  {
+    what: "Digests of a recording that a boat keeps and sends",
+    limit: "64 windows of 65 536 numbers; blocks below 256 KiB keep one for each 4 KiB",
+    beyond: "The oldest windows are not compared any more",
+  },
+  {
+    what: "Former epochs whose frames a boat offers its cloud",
+    limit: "the 16 newest",
+    beyond: "Older ones stay on the boat until a newer one is deleted there",
+  },
+  {
+    what: "Former epochs of one boat that a cloud keeps account of",
+    limit: "16",
+    beyond: "Others are refused, which `former_epochs` of the boat's status says",
+  },
+  {
+    what: "Ranges of one former epoch that a cloud keeps",
+    limit: "1024 held, 1024 skipped, 64 lost",
+    beyond: "Blocks that would make one more are refused until holes are filled; further gaps stay holes",
+  },
+];
 
 function row(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;

@@ -172,6 +172,7 @@ export class BackfillSession implements InstanceSession {
 
   async #store(files: BackfillFiles): Promise<void> {
     const { record } = this.#options.instance;
+    if (this.#waiting.length === 0) return;
     const target = this.#target;
     const { epoch } = target;
     // What waits was checked for the numbers that were the boat's when it came.

@@ -1,11 +1,14 @@
 import type { JournalIndex } from "../journal/mod.ts";
-import { type FormerEpoch, type FormerHoles, type HandshakeRequest, MAX_RANGES, RpcError } from "../replication/mod.ts";
+import { type FormerEpoch, type FormerHoles, type HandshakeRequest, RpcError } from "../replication/mod.ts";
 import { ContentCheck } from "./content_check.ts";
 import type { DiagnosticEventType } from "./diagnostic_events.ts";
 import { acceptWord, type Former } from "./former_epochs.ts";
 import type { InstanceRecord } from "./instance_record.ts";
 import type { Received } from "./received.ts";
 import { withNewerFrames } from "./state_file_rebuild.ts";
+
+/** Most holes of one former epoch that are told at once, the newest: who has more is told the rest later. */
+const MAX_TOLD_HOLES = 1024;
 
 /** Where blocks of one epoch belong. */
 export interface BlockTarget {
@@ -54,7 +57,7 @@ export class InstanceFormer {
       }
       await this.#compare(known, { said, index, connection });
       const { received, refused } = known;
-      const holes = received.holes(head + 1).slice(-Math.floor(MAX_RANGES / former.length));
+      const holes = received.holes(head + 1).slice(-MAX_TOLD_HOLES);
       answers.push({ epoch, holes, ...(refused !== undefined && { refused }) });
     }
     return answers;

@@ -5,6 +5,9 @@ import { toProve } from "./boat_proof.ts";
 import type { FormerEpoch, FormerHoles, LostRange } from "./messages.ts";
 import { type Range, Ranges } from "./ranges.ts";
 
+/** Most ranges of each kind that are told of one epoch: those of all must fit into one message. */
+const MAX_TOLD_RANGES = 512;
+
 /** What of a former epoch is not in the cloud, as `GET /replication/status` has it. Ends of ranges are exclusive. */
 export interface FormerEpochStatus {
   /** Hex. */
@@ -39,7 +42,11 @@ export class FormerEpochs {
     const known = new Map(this.#all.map((each) => [each.epoch.toHex(), each]));
     const found = await archive.former?.() ?? [];
     this.#all = found.map((recording) => {
-      const fresh = { missing: new MissingNumbers(), holes: undefined, refused: undefined };
+      const fresh = {
+        missing: new MissingNumbers({ maxRanges: MAX_TOLD_RANGES }),
+        holes: undefined,
+        refused: undefined,
+      };
       return Object.assign(known.get(recording.epoch.toHex()) ?? { ...recording, ...fresh }, recording);
     });
   }
