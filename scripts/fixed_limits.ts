@@ -16,6 +16,7 @@ import { MAX_GREETED } from "../src/cloud/instance_sessions.ts";
 import {
   MAX_DIAGNOSTIC_EVENTS,
   MAX_HELD_RANGES,
+  MAX_KEPT_FORMER,
   MAX_LOST_RANGES,
   MAX_PREVIOUS_EPOCHS,
   MAX_VOID_RANGES,
@@ -31,7 +32,7 @@ import { WAITING_FRAMES } from "../src/http/stream_hub.ts";
 import { MAX_INBOUND_BYTES, MAX_UNREAD as MAX_UNREAD_ANSWERS } from "../src/http/websocket.ts";
 import { DEFAULT_TIMEOUT_MS as ARCHIVE_TIMEOUT_MS } from "../src/journal/keeper/archive_command.ts";
 import { MAX_LINE_BYTES } from "../src/journal/keeper/archive_protocol.ts";
-import { MAX_BLOCK_BYTES, MAX_BUSES, MAX_DICTIONARY_BYTES } from "../src/journal/mod.ts";
+import { MAX_BLOCK_BYTES, MAX_BUSES, MAX_DICTIONARY_BYTES, MAX_FORMER_RECORDINGS } from "../src/journal/mod.ts";
 import { MAX_WINDOW_LOG } from "../src/journal/zstd_frames.ts";
 import { MAX_ATTEMPTS, REQUESTS_PER_SECOND } from "../src/node/discovery.ts";
 import { TRANSMIT_DEFAULTS } from "../src/node/mod.ts";
@@ -324,6 +325,26 @@ const REPLICATION: readonly FixedLimit[] = [
     what: "Cloud: how long sessions wait at missing frames after the boat has gone",
     limit: ms(CLOUD_DEFAULTS.holeGraceMs),
     beyond: "The session goes on; a dropped event with backfill: true has the numbers.",
+  },
+  {
+    what: "Digests of a recording that a boat keeps and sends",
+    limit: "64 windows of 65 536 numbers; blocks below 256 KiB keep one for each 4 KiB",
+    beyond: "The oldest windows are not compared any more.",
+  },
+  {
+    what: "Former epochs whose frames a boat offers its cloud",
+    limit: `the ${MAX_FORMER_RECORDINGS} newest`,
+    beyond: "Older ones stay on the boat until a newer one is deleted there.",
+  },
+  {
+    what: "Former epochs of one boat that a cloud keeps account of",
+    limit: count(MAX_KEPT_FORMER),
+    beyond: "Others are refused, which former_epochs of the boat's status says.",
+  },
+  {
+    what: "Ranges of one former epoch that a cloud keeps",
+    limit: "1024 held, 1024 skipped, 64 lost",
+    beyond: "Blocks that would make one more are refused until holes are filled; further gaps stay holes.",
   },
   {
     what: "Diagnostic events kept of one boat",

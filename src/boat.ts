@@ -219,7 +219,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   };
   try {
     await Promise.all([outlets.start(), link && BoatLink.prepare()]);
-    await openBuses(lines, { identity, voice, ready: stores.ready, log, stall });
+    await openBuses(lines, { stores, identity, voice, log, stall });
     identity?.start();
     voice.start();
     link?.start();

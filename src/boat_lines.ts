@@ -1,8 +1,10 @@
 import type { Logger, StallDetector } from "./base/mod.ts";
+import type { Stores } from "./boat_stores.ts";
 import type { Voice } from "./boat_voice.ts";
 import { ArrivalOrder, Assembler, BusError, type BusState, type CanBus } from "./can/mod.ts";
 import { type Message, pgnOfId } from "./frame/mod.ts";
 import type { BusLine } from "./http/mod.ts";
+import type { BusCounts } from "./journal/mod.ts";
 import type { IdentityRequests } from "./node/mod.ts";
 
 /** Closes all buses; what goes wrong is logged. */
@@ -61,11 +63,16 @@ export function linesOf(
   return { lines, close };
 }
 
+/** What a bus and its assembler have counted, as the journal keeps it. */
+function countsOf({ bus: { counters }, assembler: { drops } }: Line): BusCounts {
+  const { received, kernelDropped, interfaceDropped } = counters;
+  return { received, dropped: kernelDropped + interfaceDropped, incomplete: { ...drops } };
+}
+
 interface Surroundings {
+  stores: Pick<Stores, "countWith" | "ready">;
   identity: IdentityRequests | undefined;
   voice: Voice;
-  /** See {@linkcode BusSink.ready}. */
-  ready: () => Promise<void> | undefined;
   log: Logger;
   stall: StallDetector;
 }
@@ -77,11 +84,12 @@ interface Surroundings {
  */
 export async function openBuses(
   lines: readonly Line[],
-  { identity, voice, ready, log, stall }: Surroundings,
+  { stores, identity, voice, log, stall }: Surroundings,
 ): Promise<void> {
   const names = lines.map(({ bus }) => bus.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new BusError(`Cannot open bus "${twice}" twice`);
+  stores.countWith(() => lines.map(countsOf));
   for (const line of lines) {
     const { bus, index, assembler, take } = line;
     let wasUp = true;
@@ -103,7 +111,7 @@ export async function openBuses(
           noteFault(line, { error, log });
         }
       },
-      ready,
+      ready: stores.ready,
       state: (state) => {
         logState(log, bus.name, state);
         const isUp = state.type === "up" && state.controller !== "bus-off";

@@ -3,7 +3,7 @@ import { Broker, type Decode, Decoder } from "./broker/mod.ts";
 import type { Message } from "./frame/mod.ts";
 import { NumberRun, StoredNumbers, VolatileNumbers } from "./boat_numbers.ts";
 import { compileFor } from "./http/mod.ts";
-import { epochWordOf, type Journal, type SequenceState } from "./journal/mod.ts";
+import { type BusCounts, epochWordOf, type Journal, type SequenceState } from "./journal/mod.ts";
 import { Recorder, type RecordingOptions } from "./recorder.ts";
 import { type FrameArchive, FrameSource, type SessionLimits, Sessions, type Slot } from "./stream/mod.ts";
 
@@ -52,6 +52,8 @@ export interface Stores {
   readonly take: (message: Message) => void;
   /** Resolves when the journal can take more; undefined while it can. */
   readonly ready: () => Promise<void> | undefined;
+  /** Counters of the buses, for what is recorded from now on. */
+  readonly countWith: (counts: () => readonly BusCounts[]) => void;
   /** Ends the sessions' streams, and writes everything down. */
   readonly close: () => Promise<void>;
 }
@@ -103,6 +105,7 @@ export async function openStores(options: StoreOptions, surroundings: StoreSurro
     numbers: () => (journal ?? stored)?.numbers,
     take,
     ready: () => journal?.ready(),
+    countWith: (counts) => recorder?.countWith(counts),
     close: async () => {
       await sessions.stop();
       await journal?.close();

@@ -20,6 +20,7 @@ import {
   type ComponentHealth,
   countDamaged,
   countRecordings,
+  countRefused,
   DEFAULT_GREETING_LIMITS,
   type Handler,
   judgeCloudHealth,
@@ -287,6 +288,7 @@ function apiOf(
       instances,
       recordings: countRecordings(instances),
       damaged: countDamaged(instances),
+      ...countRefused(instances),
       others: doorHealth(),
     });
   const routes = cloudRoutes({ instances, readers, metrics, health });

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from "./base/mod.ts";
 import type { Broker, DeviceRecord, Registry } from "./broker/mod.ts";
 import type { Message } from "./frame/mod.ts";
-import { type BlockDevice, Journal, NO_PRODUCT, type RetentionSettings } from "./journal/mod.ts";
+import { type BlockDevice, type BusCounts, Journal, NO_PRODUCT, type RetentionSettings } from "./journal/mod.ts";
 
 /** Where and how a boat records. */
 export interface RecordingOptions {
@@ -51,6 +51,7 @@ function blockDevice({ bus, src, name = 0n, product = NO_PRODUCT }: DeviceRecord
 /** What comes after the journal, and is told by it. */
 interface Late {
   registry?: Registry;
+  counts?: () => readonly BusCounts[];
   newEpoch?: (epoch: string) => void;
 }
 
@@ -81,9 +82,15 @@ export class Recorder {
       ...surroundings,
       devices: () => Array.from(late.registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
       productOf: (bus, src) => late.registry?.get(bus, src)?.product,
+      counts: () => late.counts?.() ?? [],
       onNewEpoch: (epoch) => late.newEpoch?.(epoch.toHex()),
     });
     return new Recorder(journal, late);
+  }
+
+  /** Each block says from now on what the buses have counted. */
+  countWith(counts: () => readonly BusCounts[]): void {
+    this.#late.counts = counts;
   }
 
   /** Where messages go from now on: each gets its number, is published, and recorded. In a new epoch all begin again. */

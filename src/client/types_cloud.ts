@@ -42,6 +42,8 @@ export interface BoatReplication {
   cloud_durable_seq: number;
   /** What the boat cannot send any more. */
   lost: LostSpan[];
+  /** Epochs before this one of which something is not in the cloud, newest first; older boats leave it out. */
+  former_epochs?: FormerEpochSpan[];
   /** Frames sent live. */
   live_frames_sent: number;
   /** Blocks sent. */
@@ -52,6 +54,22 @@ export interface BoatReplication {
   reconnects: number;
   /** Those because live was too far behind. */
   lag_reconnects: number;
+}
+
+/** What of an epoch before the current one is not in the cloud. */
+export interface FormerEpochSpan {
+  /** Hex. */
+  epoch: string;
+  /** Its last number that was recorded. */
+  head_seq: number;
+  /** The oldest one that is kept. */
+  oldest_seq: number;
+  /** What the cloud misses; null: it has not said yet. */
+  holes: SeqSpan[] | null;
+  /** What is not to be had any more. */
+  lost: LostSpan[];
+  /** Why the cloud takes nothing of it. */
+  refused?: string;
 }
 
 /** A boat in the cloud's list. */
@@ -84,10 +102,26 @@ export interface InstanceStatus extends InstanceSummary {
   received_through: number;
   /** Frames that the boat cannot send any more, and why. */
   lost: LostSpan[];
+  /** Epochs before this one of which something is missing, newest first. */
+  former_epochs: InstanceFormerEpoch[];
   /** Whether frames are recorded. */
   recording: { state: "idle" | "recording" | "failing"; reason?: string };
   /** Whether frames that were on disk are gone from there and have not come again, and when files were last checked. */
   storage: { state: "ok" | "damaged"; missing: SeqSpan[]; checked_at: string | null };
+}
+
+/** What a cloud misses of an epoch before the current one. */
+export interface InstanceFormerEpoch {
+  /** Hex. */
+  epoch: string;
+  /** Its last number, as far as the boat has told. */
+  boat_head_seq: number;
+  /** Numbers that are still to come. */
+  holes: SeqSpan[];
+  /** Frames that the boat cannot send any more, and why. */
+  lost: LostSpan[];
+  /** Why nothing of it is taken. */
+  refused?: string;
 }
 
 /** Something that happened to a boat's replication. */

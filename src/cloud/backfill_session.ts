@@ -13,8 +13,9 @@ import {
   RpcError,
 } from "../replication/mod.ts";
 import type { BackfillFiles } from "./backfill_files.ts";
-import { checkBlock, type CheckedBlock } from "./block_check.ts";
+import { type BlockVerdict, checkBlock, type CheckedBlock } from "./block_check.ts";
 import type { Instance } from "./instance.ts";
+import type { BlockTarget } from "./instance_former.ts";
 import type { InstanceSession } from "./instance_sessions.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
 
@@ -42,6 +43,8 @@ const NO_ROOM = "There are too many holes: those that are told come first";
 export class BackfillSession implements InstanceSession {
   readonly caller: Caller;
   readonly #options: BackfillSessionOptions;
+  /** Of the blocks of this stream; undefined before the first. */
+  #epoch: { former: Uint8Array<ArrayBuffer> | undefined } | undefined;
   #ended: RpcError | undefined;
   #waiting: CheckedBlock[] = [];
   #waitingBytes = 0;
@@ -98,26 +101,43 @@ export class BackfillSession implements InstanceSession {
   }
 
   async #take(message: BackfillBlock, files: BackfillFiles): Promise<void> {
-    const { instance: { record }, settings } = this.#options;
-    const verdict = checkBlock(message, {
-      epoch: record.blockEpoch,
-      maxBlockBytes: settings().maxBlockBytes,
-    });
-    const top = Math.max(record.headSeq, record.receivedThrough);
-    const reason = verdict.ok && verdict.seqs.start > top
-      ? `The block begins behind the boat's head, ${top}`
-      : undefined;
-    if (verdict.ok && reason === undefined) {
+    const { instance: { record } } = this.#options;
+    const target = this.#targetOf(message);
+    const verdict = typeof target === "string" ? { ok: false as const, reason: target } : this.#check(message, target);
+    if (verdict.ok) {
       this.#waiting.push(verdict);
       this.#waitingBytes += verdict.bytes.length;
     } else {
       record.counters.verifyFailures++;
-      this.#reject(message.baseSeq, reason ?? (verdict.ok ? "" : verdict.reason));
+      this.#reject(message.baseSeq, verdict.reason);
     }
     this.#pumping ??= this.#pump(files);
     while (this.#isFull && !this.#ended) await this.#pumping;
     // To check one takes a millisecond or two.
     await turn();
+  }
+
+  /** All blocks of a stream are of one epoch: that of the first. */
+  #targetOf({ epoch }: BackfillBlock): BlockTarget | string {
+    const { former } = this.#options.instance;
+    this.#epoch ??= { former: epoch };
+    if (this.#epoch.former?.toHex() === epoch?.toHex()) return former.targetOf(epoch, this.connection);
+    return "The block is of another epoch than those before it on this stream";
+  }
+
+  #check(message: BackfillBlock, { blockEpoch, former }: BlockTarget): BlockVerdict {
+    const { instance: { record }, settings } = this.#options;
+    const verdict = checkBlock(message, { epoch: blockEpoch, maxBlockBytes: settings().maxBlockBytes });
+    const top = former ? former.headSeq : Math.max(record.headSeq, record.receivedThrough);
+    if (!verdict.ok || verdict.seqs.start <= top) return verdict;
+    return { ok: false, reason: `The block begins behind the boat's head, ${top}` };
+  }
+
+  /** Where what waits belongs. @throws {RpcError} nothing of it is taken any more */
+  get #target(): BlockTarget {
+    const target = this.#options.instance.former.targetOf(this.#epoch?.former, this.connection);
+    if (typeof target === "string") throw new RpcError("FAILED_PRECONDITION", target);
+    return target;
   }
 
   get #isFull(): boolean {
@@ -151,28 +171,31 @@ export class BackfillSession implements InstanceSession {
   }
 
   async #store(files: BackfillFiles): Promise<void> {
-    const { instance } = this.#options;
-    const { record } = instance;
-    const { epoch } = record;
+    const { record } = this.#options.instance;
+    if (this.#waiting.length === 0) return;
+    const target = this.#target;
+    const { epoch } = target;
     // What waits was checked for the numbers that were the boat's when it came.
     if (this.#ended) throw this.#ended;
-    const blocks = await this.#withoutConflicts(this.#nextBlocks(), files);
+    const blocks = await this.#withoutConflicts(this.#nextBlocks(target), { files, target });
     // Another machine may have come while we looked.
     if (this.#ended) throw this.#ended;
     if (blocks.length === 0 || epoch === undefined) return;
     const bytes = await files.write(blocks, Uint8Array.fromHex(epoch));
     // A handshake may have begun other numbers meanwhile.
     if (this.#ended) throw this.#ended;
-    for (const block of blocks) this.#count(block);
+    for (const block of blocks) this.#count(block, target);
     record.counters.backfillBytes += bytes;
     this.#blocks += blocks.length;
   }
 
   /** Leaves out blocks with numbers that are here with other frames: to go on would mix two machines' frames. */
-  async #withoutConflicts(blocks: CheckedBlock[], files: BackfillFiles): Promise<CheckedBlock[]> {
+  async #withoutConflicts(
+    blocks: CheckedBlock[],
+    { files, target: { received, blockEpoch, former } }: { files: BackfillFiles; target: BlockTarget },
+  ): Promise<CheckedBlock[]> {
     const { instance } = this.#options;
-    const { received, record } = instance;
-    const { blockEpoch } = record;
+    const { record } = instance;
     // Peers' boats may count anew without telling.
     if (blockEpoch === undefined) return blocks;
     const good: CheckedBlock[] = [];
@@ -186,20 +209,26 @@ export class BackfillSession implements InstanceSession {
         const reason = `Frame ${conflict} is here with other content: two machines may be this boat`;
         instance.note("block_received", `refused: ${reason}`);
         this.#reject(seqs.start, reason);
+        if (!former) instance.contest(reason);
       }
     }
     return good;
   }
 
   /** A block is on disk. */
-  #count(block: CheckedBlock): void {
+  #count({ seqs: { start, end } }: CheckedBlock, { received, former }: BlockTarget): void {
     const { instance } = this.#options;
-    const { seqs: { start, end } } = block;
+    const { counters } = instance.record;
     try {
-      const frames = instance.stored(block);
+      const frames = received.addBlock({ start, end }).reduce((sum, each) => sum + each.end - each.start, 0);
+      received.markDurable({ start, end });
+      instance.stored();
+      counters.backfillBlocks++;
+      counters.backfillFrames += frames;
       this.#frames += frames;
       this.#filled.add(start, end);
-      instance.note("block_received", `frames ${start} to ${end - 1}, ${frames} of them new`);
+      const epoch = former ? ` of epoch ${former.epoch}` : "";
+      instance.note("block_received", `frames ${start} to ${end - 1}${epoch}, ${frames} of them new`);
     } catch (error) {
       if (!(error instanceof RangesFullError)) throw error;
       // Those before it have taken the room.
@@ -208,8 +237,7 @@ export class BackfillSession implements InstanceSession {
   }
 
   /** Blocks that wait and are to be stored, as many as have no number in common. */
-  #nextBlocks(): CheckedBlock[] {
-    const { instance: { received } } = this.#options;
+  #nextBlocks({ received }: BlockTarget): CheckedBlock[] {
     const seqs = new Ranges();
     const blocks: CheckedBlock[] = [];
     let [count, bytes] = [0, 0];
@@ -231,7 +259,7 @@ export class BackfillSession implements InstanceSession {
 
   /** Tells the boat what became of its blocks: at once where none waits, else now and then. */
   async #answer(): Promise<void> {
-    const { instance: { received, record }, stream, clock } = this.#options;
+    const { instance: { record }, stream, clock } = this.#options;
     const nowMs = clock.monoMs();
     if (this.#waiting.length > 0 && nowMs - this.#lastAnswerMs < ANSWER_EVERY_MS) return;
     if (this.#filled.size === 0 && this.#rejected.length === 0) return;
@@ -240,7 +268,11 @@ export class BackfillSession implements InstanceSession {
     this.#filled = new Ranges();
     this.#rejected = [];
     this.#lastAnswerMs = nowMs;
-    const remaining = record.holes.slice(-MAX_RANGES);
-    await stream.send({ continuousThrough: received.cursor, remaining, filled, rejected });
+    const epoch = this.#epoch?.former;
+    const former = epoch && record.former.get(epoch.toHex());
+    const holes = former ? former.received.holes(former.headSeq + 1) : record.holes;
+    const { cursor: continuousThrough } = former?.received ?? record.received;
+    const status = { continuousThrough, remaining: holes.slice(-MAX_RANGES), filled, rejected };
+    await stream.send({ ...status, ...(epoch && { epoch }) });
   }
 }

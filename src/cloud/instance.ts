@@ -1,11 +1,13 @@
 import { errorText, KeptFile } from "../base/mod.ts";
 import { type Message, newStoredFrame } from "../frame/mod.ts";
-import { JournalIndex, MAX_BUSES } from "../journal/mod.ts";
+import { JournalIndex } from "../journal/mod.ts";
 import { type HandshakeRequest, type HandshakeResponse, type LiveFrame, RpcError } from "../replication/mod.ts";
 import type { BackfillFiles } from "./backfill_files.ts";
-import type { CheckedBlock } from "./block_check.ts";
 import { DiagnosticEvents, type DiagnosticEventType } from "./diagnostic_events.ts";
+import { InstanceHandshakes } from "./instance_handshake.ts";
+import { InstanceFormer } from "./instance_former.ts";
 import type { InstanceJournal } from "./instance_journal.ts";
+import { InstanceMachines } from "./instance_machines.ts";
 import { addLive, readLive, unavailable } from "./instance_live.ts";
 import { InstanceRecord, type InstanceSummary } from "./instance_record.ts";
 import { handshakeFirst, type InstanceSession, InstanceSessions, type SessionKind } from "./instance_sessions.ts";
@@ -31,10 +33,13 @@ export class Instance {
   /** What happened lately. */
   readonly events: DiagnosticEvents = new DiagnosticEvents();
   readonly record: InstanceRecord;
+  readonly former: InstanceFormer;
   readonly #options: InstanceStoresOptions;
   readonly #kept: KeptFile;
   readonly #frame: Message = { ...newStoredFrame(), monoMs: 0 };
   readonly #stores: InstanceStores;
+  readonly #machines: InstanceMachines;
+  readonly #handshakes: InstanceHandshakes;
   #rate: LiveRateMeter | undefined;
   readonly #sessions: InstanceSessions;
   #isStopped = false;
@@ -62,8 +67,17 @@ export class Instance {
       },
       onVanished: (frames, reason) => this.#noteVanished(frames, reason),
     }, this.record);
+    const note = (type: DiagnosticEventType, detail: string) => this.note(type, detail);
+    this.#machines = new InstanceMachines({ ...options, record: this.record, note });
+    this.former = new InstanceFormer({ record: this.record, note });
     this.#usedMs = clock.monoMs();
     this.#sessions = new InstanceSessions(this.#usedMs);
+    this.#handshakes = new InstanceHandshakes({
+      ...{ ...options, record: this.record, stores: this.#stores, sessions: this.#sessions },
+      ...{ machines: this.#machines, former: this.former, note },
+      heard: () => this.heard(),
+      changed: () => this.#save(),
+    });
     this.#kept = new KeptFile(stateFile(directory), {
       what: `notes on what is here of "${id}"`,
       content: () => {
@@ -99,6 +113,19 @@ export class Instance {
   /** The replica, where it runs. */
   get runningReplica(): Replica | undefined {
     return this.#stores.replica;
+  }
+
+  /** Why another machine that is this boat was refused within the last hour; undefined: none was. */
+  get refusedMachine(): string | undefined {
+    return this.#machines.refused;
+  }
+
+  /** A stream brought other frames under numbers that are here: nothing more is taken of its machine. */
+  contest(reason: string): void {
+    const error = this.#machines.contest(reason);
+    if (!error) return;
+    this.#sessions.forgetGreetings();
+    this.#sessions.end(error);
   }
 
   /** Whether live frames of it are recorded now. */
@@ -154,26 +181,13 @@ export class Instance {
       if (wasOpen) await this.#stores.files.findMissing();
       const { failure } = this.#stores;
       if (failure !== undefined) throw unavailable(`nothing can be recorded: ${failure}`);
-      const known = this.record.epoch !== undefined;
-      const verdict = this.record.judge(request);
-      if (verdict.kind === "clone") {
-        this.note("live_stop", `refused: ${verdict.reason}`);
-        throw new RpcError("FAILED_PRECONDITION", verdict.reason);
-      }
-      const busesBefore = this.#stores.buses;
-      this.record.nameBuses(request.busNames.slice(0, MAX_BUSES));
-      if (verdict.kind === "new") await this.#beginEpoch(request, { reason: verdict.reason, busesBefore });
-      else if (busesBefore.join("\n") !== this.#stores.buses.join("\n")) await this.#stores.useBuses();
-      const leftOut = this.record.declare(request);
-      if (leftOut > 0) this.#options.log.warn("a boat tells of too many gaps", { id: this.id, leftOut });
-      this.heard();
-      this.#sessions.greet(connection, this.#usedMs);
-      this.#stores.replica?.source.changed();
-      this.#save();
+      const response = await this.#handshakes.answer(request, { connection, journal });
       // A crash from now on leaves more in the files than is written down.
-      if (!wasOpen) await this.#kept.flush();
-      this.#stores.settle();
-      return this.record.answer(request, { known, lastLive: journal.lastLive, settings: this.#options.settings() });
+      if (!wasOpen) {
+        this.#save();
+        await this.#kept.flush();
+      }
+      return response;
     });
   }
 
@@ -184,7 +198,7 @@ export class Instance {
    */
   enterLive(session: InstanceSession): Promise<void> {
     return this.#inTurn(async () => {
-      this.#enter("live", session);
+      await this.#enter("live", session);
       this.rate.reconnected(this.#options.clock.monoMs());
       this.record.counters.liveStreams++;
       // Without it the boat's frames are safe all the same.
@@ -197,9 +211,9 @@ export class Instance {
 
   /** A backfill begins; one that is open has to go. Gives where its blocks go. @throws as {@linkcode enterLive} */
   enterBackfill(session: InstanceSession): Promise<BackfillFiles> {
-    return this.#inTurn(() => {
-      const journal = this.#enter("backfill", session);
-      return Promise.resolve(journal.beginBackfill());
+    return this.#inTurn(async () => {
+      const journal = await this.#enter("backfill", session);
+      return journal.beginBackfill();
     });
   }
 
@@ -252,16 +266,9 @@ export class Instance {
     return this.#rate;
   }
 
-  /** A block is on disk. Gives how many of its frames are new. */
-  stored({ seqs }: CheckedBlock): number {
-    const { received, record: { counters } } = this;
-    let frames = 0;
-    for (const { start, end } of received.addBlock(seqs)) frames += end - start;
-    received.markDurable(seqs);
-    counters.backfillBlocks++;
-    counters.backfillFrames += frames;
+  /** Blocks of the boat are on disk. */
+  stored(): void {
     this.#stores.replica?.source.changed();
-    return frames;
   }
 
   /** What is known to be durable now may be acknowledged. Gives up to where. */
@@ -350,11 +357,14 @@ export class Instance {
   }
 
   /** A stream begins. Gives the files, which its handshake has opened. */
-  #enter(kind: SessionKind, session: InstanceSession): InstanceJournal {
+  async #enter(kind: SessionKind, session: InstanceSession): Promise<InstanceJournal> {
     const { journal } = this.#stores;
     if (this.#isStopped) throw unavailable("the server is stopping");
     if (!journal) throw handshakeFirst();
     this.#sessions.enter(kind, session);
+    const { connection = "" } = session;
+    const request = this.#machines.askedOf(connection);
+    if (request) await this.#handshakes.accept(request, { connection, known: true, verdict: { kind: "same" } });
     return journal;
   }
 
@@ -372,22 +382,6 @@ export class Instance {
     this.note("checkpoint", `${frames} frames are gone from the disk, and missing again: ${reason}`);
     this.#sessions.startOver(unavailable("frames that were here are gone from the disk: a handshake tells which"));
     this.#isNews = true;
-  }
-
-  async #beginEpoch(
-    request: HandshakeRequest,
-    { reason, busesBefore }: { reason: string; busesBefore: readonly string[] },
-  ): Promise<void> {
-    this.#sessions.startOver(new RpcError("ABORTED", "the boat's numbers have begun again"));
-    const { epoch: former } = this.record;
-    const left = this.record.beginEpoch(request, (count) => crypto.getRandomValues(new Uint8Array(count)));
-    const { log } = this.#options;
-    log.info("a boat's numbers begin", { id: this.id, epoch: this.record.epoch, reason });
-    if (left > 0) {
-      log.warn("frames of a boat's former numbers never came", { id: this.id, epoch: former, frames: left });
-      this.note("live_stop", `numbers begin again: ${left} frames of epoch ${former} never came, and stay on the boat`);
-    }
-    await this.#stores.beginEpoch(busesBefore);
   }
 
   async #close(): Promise<void> {

@@ -8,6 +8,7 @@ import {
   type Range,
   Ranges,
 } from "../replication/mod.ts";
+import { FormerEpochs, type FormerSummary } from "./former_epochs.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
 import { Received, type ReceivedRecord } from "./received.ts";
 import { beginEpoch, type EpochHistory, type EpochVerdict, isPeerEpoch, judgeEpoch } from "./received_epochs.ts";
@@ -41,7 +42,7 @@ export interface InstanceCounters {
   vanishedFrames: number;
   /** Blocks that were found damaged when files were checked; each time they are. */
   damagedBlocks: number;
-  /** Frames of runs of numbers that have ended, which never came and are not asked for any more. */
+  /** Frames of epochs that have ended, which never came, and which the boat does not send any more. */
   leftFrames: number;
 }
 
@@ -70,6 +71,8 @@ export interface InstanceSummary {
   vanished: Range[];
   /** When all its files were last read and checked, milliseconds since 1970; undefined: not since the cloud was started. */
   checkedMs: number | undefined;
+  /** Epochs before the current one of which something is missing, newest first. */
+  formerEpochs: FormerSummary[];
   /** Frames from the cursor to the boat's head. */
   lagSeqs: number;
   /** When it was last heard of, milliseconds since 1970; undefined: never. */
@@ -77,6 +80,15 @@ export interface InstanceSummary {
   counters: Readonly<InstanceCounters>;
   /** `idle`: no live frame is being recorded. */
   recording: { kind: "idle" } | { kind: "recording" } | { kind: "failing"; reason: string };
+}
+
+/** What an answer depends on, beside the boat's word. */
+interface AnswerOptions {
+  /** Whether the boat was here before. */
+  known: boolean;
+  /** Live numbers must be above this one. */
+  lastLive: number;
+  settings: InstanceSettings;
 }
 
 const NOTHING_ACCOUNTED: Accounted = { live: 0, backfill: undefined };
@@ -99,6 +111,8 @@ export class InstanceRecord {
     damagedBlocks: 0,
     leftFrames: 0,
   };
+  /** The epochs before the current one. */
+  readonly former: FormerEpochs;
   #epochs: EpochHistory;
   #received: Received;
   #headSeq: number;
@@ -117,6 +131,7 @@ export class InstanceRecord {
   /** Begins with what is known from before. */
   constructor(state: InstanceState) {
     this.#epochs = state.epochs;
+    this.former = new FormerEpochs(state.former);
     this.#received = new Received(state.received);
     this.#headSeq = state.headSeq;
     this.#journalBytes = state.journalBytes;
@@ -152,6 +167,11 @@ export class InstanceRecord {
     return Math.max(this.#received.liveThrough, this.#liveBefore);
   }
 
+  /** When the boat was last heard of, milliseconds since 1970; undefined: never. */
+  get lastSeenMs(): number | undefined {
+    return this.#lastSeenMs;
+  }
+
   /** Names of the boat's buses, by their indexes, as far as the boat has told them. */
   get buses(): readonly string[] {
     return this.#buses;
@@ -178,6 +198,7 @@ export class InstanceRecord {
       accounted: this.#accounted,
       received: this.#received.record(),
       vanished: this.vanished,
+      ...(this.former.states.length > 0 && { former: this.former.states }),
     };
   }
 
@@ -212,11 +233,15 @@ export class InstanceRecord {
   }
 
   /** The boat's numbers begin again: nothing is held of the run. Gives how many of the former run's never came. */
-  beginEpoch({ epoch }: HandshakeRequest, randomBytes: (count: number) => Uint8Array): number {
+  beginEpoch({ epoch, features }: HandshakeRequest, randomBytes: (count: number) => Uint8Array): number {
     const top = Math.max(this.#headSeq, this.receivedThrough);
     const left = this.#received.holes(top + 1).reduce((sum, { start, end }) => sum + end - start, 0);
-    this.counters.leftFrames += left;
+    if (!features.includes("former")) this.counters.leftFrames += left;
+    const { current } = this.#epochs;
+    // What is not on disk yet is asked for again: nobody looks any more whether it was written.
+    if (current !== undefined) this.former.add({ epoch: current, headSeq: top, received: this.#received.record() });
     this.#epochs = beginEpoch(this.#epochs, { epoch, randomBytes });
+    if (this.#epochs.current !== undefined) this.former.remove(this.#epochs.current);
     this.#received = new Received();
     this.#accounted = NOTHING_ACCOUNTED;
     this.#vanished = new Ranges();
@@ -275,13 +300,15 @@ export class InstanceRecord {
    * What a boat that has just declared itself is answered: all that is missing below its head is a hole, and live begins
    * with the head, or behind it where that is here, or cannot come live any more. A boat that has less than is here, as
    * after an old image of it was restored, sees that by it.
-   *
-   * @param options.lastLive live numbers must be above this one
    */
-  answer(
-    { features, headSeq }: HandshakeRequest,
-    { known, lastLive, settings }: { known: boolean; lastLive: number; settings: InstanceSettings },
-  ): HandshakeResponse {
+  answer(request: HandshakeRequest, options: AnswerOptions): HandshakeResponse {
+    const response = this.draft(request, options);
+    this.#liveStartFrom = response.liveStartFrom;
+    return response;
+  }
+
+  /** The same for a boat whose word is not taken yet: nothing is changed. */
+  draft({ features, headSeq }: HandshakeRequest, { known, lastLive, settings }: AnswerOptions): HandshakeResponse {
     const holes = this.#received.holes(headSeq + 1);
     const last = holes.at(-1);
     const highest = Math.max(headSeq, this.#received.last);
@@ -290,12 +317,11 @@ export class InstanceRecord {
       holes.pop();
       if (last.start < headSeq) holes.push({ start: last.start, end: headSeq });
     }
-    this.#liveStartFrom = isHeadLive ? headSeq : highest + 1;
     return {
       cursor: this.#received.cursor,
       // Who has more is told the rest when these are filled.
       holes: holes.slice(-MAX_RANGES),
-      liveStartFrom: this.#liveStartFrom,
+      liveStartFrom: isHeadLive ? headSeq : highest + 1,
       features: commonFeatures(FEATURES, features),
       known,
       durableThrough: this.#received.ack,
@@ -320,6 +346,7 @@ export class InstanceRecord {
       lost,
       vanished: this.vanished,
       checkedMs: this.#checkedMs,
+      formerEpochs: this.former.incomplete,
       lagSeqs: Math.max(0, top - cursor - this.#voidsBetween(cursor, top)),
       lastSeenMs: this.#lastSeenMs,
       counters: { ...this.counters },

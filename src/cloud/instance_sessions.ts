@@ -32,6 +32,11 @@ export class InstanceSessions {
     return kind === undefined ? this.#open.size > 0 : this.#open.has(kind);
   }
 
+  /** Whether a stream of another connection is open. */
+  isOpenElsewhere(connection: string): boolean {
+    return this.#open.values().some((session) => (session.connection ?? "") !== connection);
+  }
+
   /** A connection has made its handshake: streams are taken of it. */
   greet(connection: string, nowMs: number): void {
     this.#hereMs = nowMs;

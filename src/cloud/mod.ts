@@ -20,6 +20,7 @@ export type { IssuedCertificate } from "./certificates_record.ts";
 export * from "./block_check.ts";
 export * from "./client_authorities.ts";
 export * from "./diagnostic_events.ts";
+export { type FormerState, type FormerSummary, MAX_KEPT_FORMER } from "./former_epochs.ts";
 export * from "./identify.ts";
 export * from "./identity.ts";
 export { Instance } from "./instance.ts";

@@ -127,6 +127,18 @@ export class Received {
     return this.#received.has(seq);
   }
 
+  /** Whether the frames of all these numbers were received. */
+  hasAll({ start, end }: Range): boolean {
+    return this.#received.covers(start, end);
+  }
+
+  /** Highest number whose frame was received, of those up to and with `seq`; 0: none. */
+  lastThrough(seq: number): number {
+    if (this.#received.has(seq)) return seq;
+    const hole = this.#received.holes(seq + 1).at(-1);
+    return hole === undefined ? 0 : Math.max(0, hole.start - 1);
+  }
+
   /** What is to be asked for: all that is not held from 1 up to but without `end`. */
   holes(end: number): Range[] {
     return this.#held.holes(end);

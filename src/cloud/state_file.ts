@@ -1,6 +1,7 @@
 import { AtomicFile, type DurableFile, errorText, type Logger, parseTimestamp, readKept } from "../base/mod.ts";
 import { type JournalIndex, MAX_BUSES } from "../journal/mod.ts";
 import { EPOCH_BYTES, type LostRange, MAX_TEXT_BYTES, type Range, Ranges } from "../replication/mod.ts";
+import { type FormerState, MAX_KEPT_FORMER } from "./former_epochs.ts";
 import { Received, type ReceivedRecord } from "./received.ts";
 import { type EpochHistory, MAX_PREVIOUS_EPOCHS } from "./received_epochs.ts";
 import { type Accounted, rebuildState } from "./state_file_rebuild.ts";
@@ -33,6 +34,8 @@ export interface InstanceState {
   vanished?: readonly Range[];
   /** Its files were open when this was written: they may have more. Left out: nobody knows. */
   isOpen?: boolean;
+  /** The same of epochs before the current one, newest first; left out: nothing is known. */
+  former?: readonly FormerState[];
 }
 
 /** How a state is found. */
@@ -71,9 +74,10 @@ export async function loadState(file: DurableFile, { id, journal, log }: LoadSta
  */
 export function keptState(
   id: string,
-  { epochs, headSeq, journalBytes, lastSeenMs, buses, accounted, received, vanished = [], isOpen = false }:
-    InstanceState,
+  state: InstanceState,
 ): unknown {
+  const { epochs, headSeq, journalBytes, lastSeenMs, buses, accounted, received } = state;
+  const { vanished = [], isOpen = false, former = [] } = state;
   const safe = new Received(received);
   return {
     version: VERSION,
@@ -93,6 +97,11 @@ export function keptState(
     lost: received.lost,
     vanished,
     open: isOpen,
+    former: former.length === 0
+      ? undefined
+      : former.map(({ epoch, headSeq, received: { durable: ranges, void: never, lost } }) => {
+        return { epoch, boat_head_seq: headSeq, ranges, void: never, lost };
+      }),
   };
 }
 
@@ -126,7 +135,23 @@ export function parseState(text: string, id: string): InstanceState {
     received,
     ...(found["vanished"] !== undefined && { vanished: readRanges(found, "vanished") }),
     ...(typeof found["open"] === "boolean" && { isOpen: found["open"] }),
+    ...(found["former"] !== undefined && { former: readFormer(found["former"]) }),
   };
+}
+
+function readFormer(value: unknown): FormerState[] {
+  if (!Array.isArray(value) || value.length > MAX_KEPT_FORMER) throw new TypeError(`its "former" is no list of epochs`);
+  return value.map((each) => {
+    const found = record(each);
+    const { epoch } = found;
+    if (typeof epoch !== "string" || !EPOCH.test(epoch)) throw new TypeError("its former epochs are none");
+    const received = {
+      durable: readRanges(found, "ranges"),
+      void: readRanges(found, "void"),
+      lost: readLost(found["lost"]),
+    };
+    return { epoch, headSeq: readCount(found, "boat_head_seq"), received };
+  });
 }
 
 function readRanges(found: Record<string, unknown>, key: string): ReceivedRecord["durable"] {

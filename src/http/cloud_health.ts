@@ -1,4 +1,4 @@
-import type { Instances } from "../cloud/mod.ts";
+import type { Instance, Instances } from "../cloud/mod.ts";
 import type { ComponentHealth, HealthStatus } from "./health.ts";
 
 /** Body of `GET /healthz` of a cloud. */
@@ -21,6 +21,10 @@ export interface CloudHealthSources {
   recordings: RecordingCounts;
   /** Boats of which frames are gone from the disk and have not come again; default 0. */
   damaged?: number;
+  /** Boats of which another machine was refused within the last hour; default 0. */
+  refusedMachines?: number;
+  /** Boats that have frames of former epochs of which none are taken; default 0. */
+  refusedFormer?: number;
   /** How further parts do, by name; an unhealthy one makes the server so. */
   others?: Readonly<Record<string, ComponentHealth>>;
 }
@@ -30,9 +34,15 @@ export interface CloudHealthSources {
  * ask for this, so it names no boat.
  */
 export function judgeCloudHealth(
-  { instances, recordings, damaged = 0, others = {} }: CloudHealthSources,
+  { instances, recordings, damaged = 0, refusedMachines = 0, refusedFormer = 0, others = {} }: CloudHealthSources,
 ): CloudHealth {
-  const components = { recording: judgeRecordings(recordings), storage: judgeStorage(damaged), ...others };
+  const components = {
+    recording: judgeRecordings(recordings),
+    storage: judgeStorage(damaged),
+    ...(refusedMachines > 0 && { identity: judgeIdentity(refusedMachines) }),
+    ...(refusedFormer > 0 && { former_epochs: judgeFormer(refusedFormer) }),
+    ...others,
+  };
   const states = Object.values(components).map(({ status }) => status);
   return {
     status: states.includes("unhealthy") ? "unhealthy" : states.includes("degraded") ? "degraded" : "ok",
@@ -59,6 +69,28 @@ export function countDamaged(instances: Instances): number {
   let count = 0;
   for (const { record } of instances) if (record.vanished.length > 0) count++;
   return count;
+}
+
+function judgeIdentity(boats: number): ComponentHealth {
+  const message = `${boats} boats were refused within the last hour: two machines may have the identity of one`;
+  return { status: "degraded", message };
+}
+
+function judgeFormer(boats: number): ComponentHealth {
+  const message = `${boats} boats have frames of former epochs of which other content is here: they stay on the boats`;
+  return { status: "degraded", message };
+}
+
+/** Counts the boats of which another machine was refused within the last hour, and those with frames that are not taken. */
+export function countRefused(
+  instances: Iterable<Pick<Instance, "refusedMachine" | "former">>,
+): { refusedMachines: number; refusedFormer: number } {
+  const counts = { refusedMachines: 0, refusedFormer: 0 };
+  for (const { refusedMachine, former } of instances) {
+    if (refusedMachine !== undefined) counts.refusedMachines++;
+    if (former.isRefused) counts.refusedFormer++;
+  }
+  return counts;
 }
 
 /** Counts the boats that are recorded and those that cannot be. */

@@ -36,6 +36,13 @@ export const instanceStatusSchema = z.object({
   lost: z.array(z.object({ ...range, reason: z.string() })).openapi({
     description: "Frames that the boat cannot send any more, and why",
   }),
+  former_epochs: z.array(z.object({
+    epoch: z.string(),
+    boat_head_seq: count,
+    holes: z.array(z.object(range)),
+    lost: z.array(z.object({ ...range, reason: z.string() })),
+    refused: z.string().optional().openapi({ description: "Why nothing of it is taken" }),
+  })).openapi({ description: "Epochs before this one of which something is missing, newest first" }),
   recording: z.object({
     state: z.enum(["idle", "recording", "failing"]),
     reason: z.string().optional().openapi({ description: "Why frames cannot be recorded" }),
@@ -78,7 +85,8 @@ export function describeInstance(summary: InstanceSummary): z.output<typeof inst
 
 /** The same with everything else. */
 export function describeStatus(summary: InstanceSummary): z.output<typeof instanceStatusSchema> {
-  const { boatJournalBytes, epoch, ackSeq, receivedThrough, lost, recording, vanished, checkedMs } = summary;
+  const { boatJournalBytes, epoch, ackSeq, receivedThrough, lost, formerEpochs, recording, vanished, checkedMs } =
+    summary;
   return {
     ...describeInstance(summary),
     boat_journal_bytes: boatJournalBytes,
@@ -86,6 +94,9 @@ export function describeStatus(summary: InstanceSummary): z.output<typeof instan
     ack_seq: ackSeq,
     received_through: receivedThrough,
     lost: lost.map(({ start, end, reason }) => ({ start, end, reason })),
+    former_epochs: formerEpochs.map(({ epoch, headSeq, holes, lost, refused }) => {
+      return { epoch, boat_head_seq: headSeq, holes, lost, ...(refused !== undefined && { refused }) };
+    }),
     recording: { state: recording.kind, ...(recording.kind === "failing" && { reason: recording.reason }) },
     storage: {
       state: vanished.length > 0 ? "damaged" : "ok",

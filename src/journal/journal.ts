@@ -2,6 +2,7 @@ import { AtomicFile, type DirectoryLock, lockDirectory } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { epochWordOf } from "./file_layout.ts";
 import { JOURNAL_DIRECTORY_MODE } from "./file_modes.ts";
+import { FormerEpochs, type FormerRecording } from "./former_epochs.ts";
 import { JournalIndex } from "./journal_index.ts";
 import type { KeeperStatus } from "./keeper/directory_keeper.ts";
 import { Keeper } from "./keeper/keeper.ts";
@@ -10,13 +11,15 @@ import { type JournalState, JournalWriter, type JournalWriterOptions } from "./j
 import { recover } from "./recovery.ts";
 import type { SeqRange } from "./sequence_start.ts";
 import { HEAD_FILE, type SequenceState, SequenceStore } from "./sequence_store.ts";
+import type { WindowDigest, WindowDigests } from "./window_digest.ts";
+import { digestsThrough } from "./window_digest_read.ts";
 
 /** A lock of its own: the state directory may be the same one. */
 const LOCK_FILE = ".journal.lock";
 
 /** How a journal is opened. */
 export interface JournalOptions
-  extends Omit<JournalWriterOptions, "epoch" | "gap" | "newestFile" | "onWritten" | "onEnded"> {
+  extends Omit<JournalWriterOptions, "epoch" | "gap" | "newestFile" | "digests" | "onWritten" | "onEnded"> {
   /** Directory of `head.json`, which knows the numbers that were given out. */
   stateDirectory: string;
   /** Which files are kept; left out: all. */
@@ -38,6 +41,8 @@ interface Parts {
   lock: DirectoryLock;
   writer: JournalWriter;
   numbers: SequenceStore;
+  digests: WindowDigests;
+  former: FormerEpochs;
   keeper: Keeper | undefined;
 }
 
@@ -74,6 +79,8 @@ export class Journal {
   readonly #lock: DirectoryLock;
   readonly #writer: JournalWriter;
   readonly #numbers: SequenceStore;
+  readonly #digests: WindowDigests;
+  readonly #former: FormerEpochs;
 
   private constructor(parts: Parts) {
     this.index = parts.index;
@@ -81,6 +88,8 @@ export class Journal {
     this.#lock = parts.lock;
     this.#writer = parts.writer;
     this.#numbers = parts.numbers;
+    this.#digests = parts.digests;
+    this.#former = parts.former;
   }
 
   /**
@@ -97,8 +106,9 @@ export class Journal {
     });
     try {
       const recovered = await recover(options);
+      const pending = recovered.pending.map(({ bytes }) => bytes);
       const late: { writer?: JournalWriter } = {};
-      const index = await JournalIndex.open(directory, { log, unwritten: () => late.writer?.unwritten() ?? [] });
+      const index = await JournalIndex.open(directory, { log, unwritten: () => late.writer?.unwritten() ?? pending });
       const numbers = await SequenceStore.open({
         file: new AtomicFile(stateDirectory, { name: HEAD_FILE }),
         journalEnd: recovered.lastSeq === 0 ? undefined : { epoch: recovered.epoch, seq: recovered.lastSeq },
@@ -111,8 +121,10 @@ export class Journal {
         },
       });
       const { skipped, isUnrecorded = false } = numbers.start.kind === "continued" ? numbers.start : {};
+      const digests = await digestsThrough(recovered.lastSeq, { index, epoch: numbers.epoch });
       const writer = late.writer = new JournalWriter({
         ...options,
+        digests,
         epoch: numbers.epoch,
         gap: skipped && { firstMissing: skipped.from, reason: isUnrecorded ? "disk" : "restart" },
         newestFile: recovered.newestFile,
@@ -122,7 +134,8 @@ export class Journal {
       });
       const keeper = keeperOf(options, { writer, index });
       keeper?.start();
-      return new Journal({ index, lock, writer, numbers, keeper });
+      const former = new FormerEpochs(index, { prefix: options.prefix ?? "nmea2k" });
+      return new Journal({ index, lock, writer, numbers, digests, former, keeper });
     } catch (error) {
       lock.close();
       throw error;
@@ -157,6 +170,16 @@ export class Journal {
   /** Whether the numbers would survive now. */
   get numbers(): SequenceState {
     return this.#numbers.state;
+  }
+
+  /** Digests of the newest frames of this epoch, oldest first; the last one goes on. */
+  get digests(): WindowDigest[] {
+    return this.#digests.list();
+  }
+
+  /** Epochs before this one of which there are frames, newest first. */
+  former(): Promise<FormerRecording[]> {
+    return this.#former.list({ current: this.epoch });
   }
 
   /** Newest frame that a power cut leaves. */

@@ -20,6 +20,8 @@ const RETRY = { firstMs: 500, capMs: 60_000 };
 const DEFAULT_BACKLOG_BYTES = 32 * 1024 * 1024;
 /** Faster ones are packed fast: on a small computer the thread would take more than a hundredth of a core. */
 const DEFAULT_SLOW_BLOCK_MS = 30_000;
+/** A block of the usual size has room for all digests; smaller ones keep fewer of them. */
+const BLOCK_BYTES_A_DIGEST = 4096;
 
 /**
  * Writes frames into journal files. Appending is synchronous and never fails: frames go into the open block and its tail;
@@ -130,6 +132,7 @@ export class JournalWriter {
         this.#seal(result === "full" ? "full" : seq === this.#lastSeq + 1 ? "clock step" : "missing numbers");
         this.#begin(seq, message);
       }
+      this.#options.digests?.add(seq, message);
       this.#lastSeq = seq;
       return true;
     } catch (error) {
@@ -144,6 +147,7 @@ export class JournalWriter {
     this.#epoch = epoch;
     this.#epochWord = epochWordOf(epoch);
     this.#lastSeq = 0;
+    this.#options.digests?.reset();
     // What is missing at the end of the other run has no next block that could tell it.
     this.#gap = undefined;
     this.#isLosing = false;
@@ -223,10 +227,16 @@ export class JournalWriter {
     if (this.#lastSeq > 0 && seq > this.#lastSeq + 1) {
       this.#gap ??= { firstMissing: this.#lastSeq + 1, reason: "source" };
     }
-    const { buses, boot, devices, clock } = this.#options;
+    const { buses, boot, devices, counts, digests, clock } = this.#options;
     const epoch = this.#epoch;
     const known = devices?.() ?? [];
-    const notes: BlockNotes = { buses, epoch, ...(boot && { boot }), ...(this.#gap && { gap: this.#gap }) };
+    const notes: BlockNotes = {
+      ...{ buses, epoch },
+      ...(boot && { boot }),
+      ...(this.#gap && { gap: this.#gap }),
+      ...(digests && { digests: digests.note(Math.floor(this.#builder.blockBytes / BLOCK_BYTES_A_DIGEST)) }),
+      ...(counts && { counts: counts() }),
+    };
     this.#builder.begin({ devices: known, notes });
     if (this.#builder.append(seq, message) !== "added") throw new RangeError("No room in an empty block");
     const { blockBytes } = this.#builder;

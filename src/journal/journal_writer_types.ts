@@ -3,7 +3,8 @@ import type { DeviceProduct } from "./device_table.ts";
 import type { FileHeader } from "./file_layout.ts";
 import type { SealedBlock } from "./journal_file.ts";
 import type { PackThread } from "./pack_thread.ts";
-import type { BlockDevice, BootRecord, Gap } from "./types.ts";
+import type { BlockDevice, BootRecord, BusCounts, Gap } from "./types.ts";
+import type { WindowDigests } from "./window_digest.ts";
 
 /** How the journal does. */
 export type JournalState =
@@ -53,6 +54,10 @@ export interface JournalWriterOptions {
   /** Devices known now, for the block that begins. */
   devices?: () => readonly BlockDevice[];
   productOf?: (bus: number, src: number) => DeviceProduct | undefined;
+  /** Counters of the buses now, in the order of their indexes, for the block that begins. */
+  counts?: () => readonly BusCounts[];
+  /** Kept up to date with each frame that is recorded, and written into each block; default: none are. */
+  digests?: WindowDigests;
   /**
    * Blocks that took at least so long to fill are packed small, in a thread of their own; default 30 s. Till they are in
    * a file their frames are in a tail.

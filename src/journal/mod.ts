@@ -27,6 +27,7 @@ export {
 } from "./file_index.ts";
 export * from "./file_layout.ts";
 export { JOURNAL_DIRECTORY_MODE, JOURNAL_FILE_MODE } from "./file_modes.ts";
+export { type FormerRecording, MAX_FORMER_RECORDINGS } from "./former_epochs.ts";
 export { JOURNAL_EXTENSION, nextFileName, parseFileName } from "./file_name.ts";
 export * from "./journal.ts";
 export { JournalFile, type JournalFileOptions, type SealedBlock } from "./journal_file.ts";
@@ -43,3 +44,6 @@ export type { Tail, TailHeader } from "./tail.ts";
 export { readTails } from "./tail_files.ts";
 export { decodeOpening, type Opening } from "./tail_opening.ts";
 export * from "./types.ts";
+export { INCOMPLETE_REASONS } from "./bus_counts.ts";
+export * from "./window_digest.ts";
+export * from "./window_digest_read.ts";

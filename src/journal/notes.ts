@@ -1,3 +1,5 @@
+import { decodeBusCounts, encodeBusCounts } from "./bus_counts.ts";
+import { decodeDigestNote, encodeDigestNote } from "./window_digest.ts";
 import { type BlockNotes, type BootRecord, type Gap, type GapReason, MAX_BUSES } from "./types.ts";
 
 // Notes are ours. They stand behind the device entries that the table counts, inside the table's region, where readers
@@ -15,6 +17,12 @@ const BOOT_TAG = 3;
 const ENTRY_BUSES_TAG = 4;
 /** Tag 5: first missing sequence number u64, reason u8. */
 const GAP_TAG = 5;
+/** Tag 6: digests of windows of sequence numbers; see `window_digest.ts`. */
+const DIGESTS_TAG = 6;
+/** Tag 7: counters of each bus; see `bus_counts.ts`. */
+const COUNTS_TAG = 7;
+/** Tag 8 is reserved for a chain of hashes over blocks: a reader that does not know its bytes ignores them. */
+export const HASH_CHAIN_TAG = 8;
 
 /** Bytes in front of each note's own. */
 export const NOTE_HEADER_BYTES = 3;
@@ -90,7 +98,7 @@ function gapBytes({ firstMissing, reason }: Gap): Uint8Array {
 }
 
 /** @throws {RangeError} more buses than an identifier has room for, or an id that has not 16 bytes */
-export function encodeNotes({ buses, epoch, boot, gap }: BlockNotes): Uint8Array<ArrayBuffer> {
+export function encodeNotes({ buses, epoch, boot, gap, digests, counts }: BlockNotes): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [];
   if (buses) {
     if (buses.length > MAX_BUSES) throw new RangeError(`Cannot note ${buses.length} buses: ${MAX_BUSES} have room`);
@@ -99,6 +107,8 @@ export function encodeNotes({ buses, epoch, boot, gap }: BlockNotes): Uint8Array
   if (epoch) parts.push(note(EPOCH_TAG, identifier(epoch)));
   if (boot) parts.push(note(BOOT_TAG, bootBytes(boot)));
   if (gap) parts.push(note(GAP_TAG, gapBytes(gap)));
+  if (digests) parts.push(note(DIGESTS_TAG, encodeDigestNote(digests)));
+  if (counts) parts.push(note(COUNTS_TAG, encodeBusCounts(counts)));
   return concat(parts);
 }
 
@@ -139,6 +149,12 @@ function readNote(result: NotesOfTable, { tag, body }: { tag: number; body: Uint
     const firstMissing = Number(view.getBigUint64(0, true));
     const reason = GAP_REASONS[body[8] ?? 0];
     if (reason && Number.isSafeInteger(firstMissing)) notes.gap = { firstMissing, reason };
+  } else if (tag === DIGESTS_TAG) {
+    const digests = decodeDigestNote(body);
+    if (digests) notes.digests = digests;
+  } else if (tag === COUNTS_TAG) {
+    const counts = decodeBusCounts(body);
+    if (counts) notes.counts = counts;
   }
 }
 

@@ -186,7 +186,7 @@ class Files {
 /** Blocks of the frames of a tail behind a number. */
 function blocksOf(tail: Tail, lastSeq: number): SealedBlock[] {
   const skip = Math.max(0, lastSeq + 1 - tail.firstSeq);
-  const { devices, notes: { gap, ...notes } } = decodeOpening(tail.opening);
+  const { devices, notes: { gap, digests, ...notes } } = decodeOpening(tail.opening);
   const { blockBytes, epoch } = tail;
   const epochWord = epochWordOf(epoch);
   const builder = new BlockBuilder({ blockBytes });
@@ -197,7 +197,9 @@ function blocksOf(tail: Tail, lastSeq: number): SealedBlock[] {
       blocks.push({ bytes: builder.finish(), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord });
     }
   };
-  builder.begin({ devices, notes: { ...notes, epoch, ...(skip === 0 && gap && { gap }) } });
+  // Gap and digests are of what lies before the tail's first frame.
+  const before = skip === 0 ? { ...(gap && { gap }), ...(digests && { digests }) } : {};
+  builder.begin({ devices, notes: { ...notes, epoch, ...before } });
   for (const [i, frame] of tail.frames.slice(skip).entries()) {
     const seq = tail.firstSeq + skip + i;
     if (builder.append(seq, frame) === "added") continue;

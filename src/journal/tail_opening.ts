@@ -1,3 +1,5 @@
+import { decodeBusCounts, encodeBusCounts } from "./bus_counts.ts";
+import { decodeDigestNote, encodeDigestNote } from "./window_digest.ts";
 import { type BlockDevice, type BlockNotes, type BootRecord, type Gap, MAX_BUSES } from "./types.ts";
 
 /** What a block begins with. */
@@ -9,12 +11,14 @@ export interface Opening {
 }
 
 /** As the tail keeps it: JSON that has no large numbers and no bytes. The epoch stands in the tail's header. */
-export function encodeOpening({ devices, notes: { buses, boot, gap } }: Opening): unknown {
+export function encodeOpening({ devices, notes: { buses, boot, gap, digests, counts } }: Opening): unknown {
   return {
     devices: devices.map((device) => ({ ...device, name: device.name.toString(16) })),
     buses,
     boot: boot && { ...boot, bootId: boot.bootId.toHex() },
     gap,
+    digests: digests && encodeDigestNote(digests).toHex(),
+    counts: counts && encodeBusCounts(counts).toHex(),
   };
 }
 
@@ -66,6 +70,12 @@ function decodeBoot(value: unknown): BootRecord | undefined {
   return { bootId: Uint8Array.fromHex(value.bootId), monoMs, timeUs, clock: quality };
 }
 
+/** Bytes that stand as hex; undefined where there are none, or more than a record has. */
+function decodeBytes(value: unknown): Uint8Array | undefined {
+  const isBytes = isHex(value, 0xffff) && value.length % 2 === 0;
+  return isBytes ? Uint8Array.fromHex(value) : undefined;
+}
+
 /** Reads an opening as far as it makes sense. Nothing is thrown. */
 export function decodeOpening(opening: unknown): Opening {
   if (!isFields(opening)) return { devices: [], notes: {} };
@@ -73,5 +83,9 @@ export function decodeOpening(opening: unknown): Opening {
   const gap = decodeGap(opening.gap);
   const boot = decodeBoot(opening.boot);
   const buses = Array.isArray(opening.buses) ? opening.buses.slice(0, MAX_BUSES).map(text) : undefined;
-  return { devices, notes: { ...(buses && { buses }), ...(boot && { boot }), ...(gap && { gap }) } };
+  const [digestBytes, countBytes] = [decodeBytes(opening.digests), decodeBytes(opening.counts)];
+  const digests = digestBytes && decodeDigestNote(digestBytes);
+  const counts = countBytes && decodeBusCounts(countBytes);
+  const known = { ...(buses && { buses }), ...(boot && { boot }), ...(gap && { gap }) };
+  return { devices, notes: { ...known, ...(digests && { digests }), ...(counts && { counts }) } };
 }

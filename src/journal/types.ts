@@ -1,3 +1,5 @@
+import type { DigestNote } from "./window_digest.ts";
+
 /** What a block says about a device: enough to know who sent a frame when nothing else is at hand. */
 export interface BlockDevice {
   /** Index of the bus; 0 in files that know only one. */
@@ -43,6 +45,16 @@ export interface BootRecord {
   clock: "synchronized" | "unsynchronized" | "unknown";
 }
 
+/** Frames of one bus since the program started. */
+export interface BusCounts {
+  /** Frames that came from the bus. */
+  received: number;
+  /** Frames that kernel or interface dropped. */
+  dropped: number;
+  /** What never became a message, by reason; see `INCOMPLETE_REASONS`. */
+  incomplete: Readonly<Record<string, number>>;
+}
+
 /** What a block says beside frames and devices; readers that do not know it pass it over. */
 export interface BlockNotes {
   /** Names of the buses by index. */
@@ -53,6 +65,10 @@ export interface BlockNotes {
   boot?: BootRecord;
   /** Frames that are missing in front of the block. */
   gap?: Gap;
+  /** Digests of the frames before the block. */
+  digests?: DigestNote;
+  /** Counters of each bus when the block began, by index. */
+  counts?: readonly BusCounts[];
 }
 
 /** How blocks lie on disk. */

@@ -5,10 +5,12 @@ import {
   BlockReader,
   compress,
   epochWordOf,
+  type FormerRecording,
   type JournalIndex,
   type JournalPlaces,
   type PlacedBlock,
   readBlock,
+  type WindowDigest,
 } from "../journal/mod.ts";
 import { LOST_PRUNED, LOST_UNRECORDED } from "./backfill_plan.ts";
 import { type BlockIndex, BlockList, type BlockSpan } from "./backfill_plan_index.ts";
@@ -26,6 +28,10 @@ export interface ArchivePort {
   readonly index: Pick<JournalIndex, "places">;
   /** Oldest frame of this epoch that is kept. */
   readonly oldestSeq: number | undefined;
+  /** Digests of the newest frames of this epoch, oldest first; left out: none are kept. */
+  readonly digests?: readonly WindowDigest[];
+  /** Epochs before this one of which there are frames, newest first; left out: none are looked for. */
+  former?(): Promise<readonly FormerRecording[]>;
 }
 
 /** Where the bytes of a block are: in a file, or in memory until they are in one. */
@@ -48,7 +54,7 @@ export type ArchivedRead =
 /** How an archive is opened. */
 export interface BoatArchiveOptions {
   /** Undefined: nothing is recorded. */
-  journal: ArchivePort | undefined;
+  journal: Pick<ArchivePort, "index" | "oldestSeq"> | undefined;
   /** 16 bytes that name the run of numbers. */
   epoch: Uint8Array<ArrayBuffer>;
   /** Newest frame that was given to the journal. */

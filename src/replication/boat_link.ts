@@ -10,6 +10,8 @@ import {
 import { LinkSecurity, type LinkTlsPaths } from "./boat_link_security.ts";
 import type { LinkHealth, ReplicationStatus } from "./boat_link_status.ts";
 import { MissingNumbers, NEVER_USED } from "./boat_missing.ts";
+import { FormerEpochs } from "./boat_former.ts";
+import { heldBy } from "./boat_proof.ts";
 import { loadGrpc, RpcError } from "./grpc.ts";
 import {
   DISCONNECTED,
@@ -20,8 +22,7 @@ import {
   type LinkState,
   stepLink,
 } from "./link_state.ts";
-import type { HandshakeResponse } from "./messages.ts";
-import { type Range, Ranges } from "./ranges.ts";
+import type { Range } from "./ranges.ts";
 
 /** The run of numbers that a boat counts in. */
 export interface LinkNumbers {
@@ -79,6 +80,7 @@ export class BoatLink {
   #state: LinkState = DISCONNECTED;
   #connection: BoatConnection | undefined;
   #missing: MissingNumbers;
+  readonly #former = new FormerEpochs();
   #known: Known;
   readonly #closing = new Set<Promise<void>>();
   readonly #counters = { liveFrames: 0, blocks: 0, blockBytes: 0, connects: 0, lagReconnects: 0 };
@@ -156,6 +158,7 @@ export class BoatLink {
       ...(phase.kind === "reconnecting" && { next_try: formatTimeUs(this.#nextTryUs) }),
       cloud_durable_seq: durable,
       lost: this.#missing.lost,
+      former_epochs: this.#former.status(),
       live_frames_sent: liveFrames,
       backfill_blocks_sent: blocks,
       backfill_bytes_sent: blockBytes,
@@ -181,7 +184,8 @@ export class BoatLink {
     const why = this.#reason === undefined ? "" : `: ${this.#reason}`;
     switch (phase.kind) {
       case "connected":
-        return fault === undefined ? { status: "ok" } : { status: "degraded", message: `${fault}; the old ones stay` };
+        if (fault !== undefined) return { status: "degraded", message: `${fault}; the old ones stay` };
+        return healthOf(this.#former.refused);
       case "reconnecting":
         return { status: "degraded", message: `disconnected${why}; next try ${formatTimeUs(this.#nextTryUs)}` };
       case "handshaking": {
@@ -195,9 +199,10 @@ export class BoatLink {
     }
   }
 
-  /** Frames of a run that has ended are not sent any more. */
+  /** Without a journal that knows former epochs, frames of one that has ended are not sent any more. */
   #tellLeft(head: number): void {
-    const { log, target } = this.#options;
+    const { log, target, archive } = this.#options;
+    if (archive?.former) return;
     const { cloud_durable_seq: acknowledged, backfill_remaining_seqs: missing } = this.status();
     if (acknowledged >= head) return;
     const figures = { head, acknowledged, sentThrough: this.#known.sentThrough, missing };
@@ -269,8 +274,16 @@ export class BoatLink {
       const welcome = await connection.open(await this.#security.read());
       if (connection === this.#connection) this.#welcomed(connection, welcome);
     } catch (error) {
-      this.#failed(connection, error);
+      if (connection === this.#connection && this.#isToRenew(error)) this.#options.numbers.renew(error.message);
+      else this.#failed(connection, error);
     }
+  }
+
+  /** The cloud has other frames under these numbers, of a machine that is gone. */
+  #isToRenew(error: unknown): error is RpcError {
+    if (!(error instanceof RpcError) || error.code !== "ALREADY_EXISTS" || this.#renewals > 0) return false;
+    this.#renewals++;
+    return true;
   }
 
   #newConnection(): BoatConnection {
@@ -282,6 +295,8 @@ export class BoatLink {
       ...this.#options,
       epoch: numbers.epoch,
       missing: this.#missing,
+      former: this.#former,
+      ownThrough: this.#ownThrough,
       events: {
         heard: () => ours(() => this.#on({ kind: "heard" })),
         holds: ({ cursor, durable }) =>
@@ -310,7 +325,7 @@ export class BoatLink {
   #welcomed(connection: BoatConnection, { response, isPeer, missingFrames }: Welcome): void {
     const { numbers, log, target } = this.#options;
     const { cursor, features } = response;
-    const highest = highestHeld(response, this.#missing.all);
+    const highest = heldBy(response, this.#missing.all).last ?? 0;
     // A peer counts in one run for ever, whatever the boat says.
     if (!isPeer && highest > this.#ownThrough) {
       if (this.#renewals > 0) throw new Error(`the cloud has ${highest} in a run of numbers that was just begun`);
@@ -361,9 +376,9 @@ export class BoatLink {
   }
 }
 
-/** The highest number that a cloud has a frame of, by what it asks for. @param missing what it was told it cannot have */
-function highestHeld({ cursor, durableThrough, liveStartFrom, holes }: HandshakeResponse, missing: Ranges): number {
-  const held = new Ranges();
-  held.add(1, Math.max(cursor + 1, durableThrough + 1, liveStartFrom));
-  return held.subtract(new Ranges(holes)).subtract(missing).last ?? 0;
+/** What the cloud takes none of stays on this boat, and somebody has to know. */
+function healthOf(refused: FormerEpochs["refused"]): LinkHealth {
+  if (!refused) return { status: "ok" };
+  const { frames, reason } = refused;
+  return { status: "degraded", message: `the cloud takes none of ${frames} frames of former epochs: ${reason}` };
 }

@@ -30,6 +30,8 @@ export interface BackfillSenderOptions {
   clock: Clock;
   log: Logger;
   events: BackfillEvents;
+  /** 16 bytes that name the former epoch the blocks are of; left out: they are of the current one. */
+  epoch?: Uint8Array<ArrayBuffer>;
 }
 
 /** Sends blocks of the journal for what the cloud misses, with what live leaves of the link. */
@@ -138,7 +140,8 @@ export class BackfillSender {
     const stream = this.#stream ??= this.#open();
     this.#underWay.push(block);
     this.#pacer.sent(clock.monoMs(), bytes);
-    await stream.send({ block: message });
+    const { epoch } = this.#options;
+    await stream.send({ block: { ...message, ...(epoch && { epoch }) } });
     events.sent(bytes);
   }
 

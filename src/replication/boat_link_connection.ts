@@ -1,13 +1,16 @@
 import type { Clock, Logger } from "../base/mod.ts";
+import { readDigest, type WindowDigest } from "../journal/mod.ts";
 import type { FrameSource } from "../stream/mod.ts";
 import { LOST_UNRECORDED } from "./backfill_plan.ts";
 import { type ArchivePort, BoatArchive } from "./boat_archive.ts";
+import type { FormerEpochs } from "./boat_former.ts";
+import { heldBy, toProve } from "./boat_proof.ts";
 import { BackfillSender } from "./boat_link_backfill.ts";
 import { LiveSender } from "./boat_link_live.ts";
 import type { MissingNumbers } from "./boat_missing.ts";
 import { type ClientSecurity, ReplicationClient } from "./grpc_client.ts";
 import { SERVICE_NAMES } from "./grpc.ts";
-import { FEATURES, type HandshakeResponse, type LiveFrame } from "./messages.ts";
+import { type Feature, FEATURES, type HandshakeResponse, type LiveFrame } from "./messages.ts";
 import { CATCH_UP_FRAMES, type LiveRate } from "./pacer.ts";
 import { Ranges } from "./ranges.ts";
 
@@ -37,6 +40,10 @@ export interface ConnectionOptions extends BoatPorts, ConnectionTarget {
   epoch: Uint8Array<ArrayBuffer>;
   /** What is known to be missing; what is found is noted here. */
   missing: MissingNumbers;
+  /** The epochs before this one. */
+  former: FormerEpochs;
+  /** What the cloud has of this epoch can come from here up to this number. */
+  ownThrough: number;
   statusEveryMs?: number | undefined;
   clock: Clock;
   log: Logger;
@@ -78,6 +85,9 @@ export interface Welcome {
   missingFrames: number;
 }
 
+/** What the cloud has answered. */
+type Answer = Pick<Welcome, "response" | "isPeer">;
+
 /** Longest wait for the answer to a handshake. */
 const HANDSHAKE_TIMEOUT_MS = 20_000;
 /** Longest wait for streams to end in good order, and for what is still to go out before. */
@@ -94,8 +104,12 @@ export class BoatConnection {
   #fromSeq = 0;
   /** Holes that were looked for, so that none is looked for twice. */
   #holes = new Ranges();
+  /** Digests of what the cloud has of former epochs, by epoch: each handshake tells them. */
+  #proofs: ReadonlyMap<string, WindowDigest> = new Map();
   #live: LiveSender | undefined;
   #backfill: BackfillSender | undefined;
+  /** Sends blocks of a former epoch, when those of the current one are out. */
+  #formerBackfill: BackfillSender | undefined;
   readonly #running: Promise<void>[] = [];
 
   constructor(options: ConnectionOptions) {
@@ -118,11 +132,11 @@ export class BoatConnection {
    * @throws {RpcError} no connection, no answer, or refused
    */
   async open(security: ClientSecurity): Promise<Welcome> {
-    const { target, instanceId, source, missing } = this.#options;
+    const { target, instanceId, source, missing, former } = this.#options;
     const client = await ReplicationClient.create({ target, instanceId, security });
     if (this.#abort.signal.aborted) client.close();
     this.#client = client;
-    const { response, isPeer } = await this.#shakeHands(client);
+    const { response, isPeer } = await this.#introduce(client);
     const { liveStartFrom } = response;
     const next = source.head + 1;
     // What is kept no longer can only be told, and a peer may ask for it.
@@ -130,7 +144,7 @@ export class BoatConnection {
     this.#fromSeq = Math.min(next, Math.max(wanted, source.oldestSeq));
     this.#holes = new Ranges(response.holes).subtract(missing.all);
     this.#holes.remove(this.#fromSeq, Number.MAX_SAFE_INTEGER);
-    return this.#welcome = { response, isPeer, missingFrames: this.#holes.count };
+    return this.#welcome = { response, isPeer, missingFrames: this.#holes.count + former.wantedFrames };
   }
 
   /** Begins to send frames as they come. */
@@ -168,23 +182,39 @@ export class BoatConnection {
 
   /** Begins to send blocks for what is missing. */
   startBackfill(): void {
+    const { events } = this.#options;
+    const backfill = this.#backfill = this.#newBackfill((continuousThrough, missingFrames) => {
+      events.holds({ cursor: continuousThrough, durable: 0 });
+      if (missingFrames > 0) events.toBackfill(missingFrames);
+    });
+    this.#run(async () => {
+      await this.#fill(backfill);
+      await backfill.end();
+      await this.#fillFormer();
+      events.toBackfill(0);
+    });
+  }
+
+  #newBackfill(
+    answered: (continuousThrough: number, missingFrames: number) => void,
+    epoch?: Uint8Array<ArrayBuffer>,
+  ): BackfillSender {
     const { client } = this.#opened();
     const { clock, log, events } = this.#options;
-    const backfill = this.#backfill = new BackfillSender({
+    return new BackfillSender({
       open: () => client.backfill(this.#abort.signal),
       liveWaitMs: (nowMs) => this.#live?.waitMs(nowMs) ?? 0,
       clock,
       log,
+      ...(epoch && { epoch }),
       events: {
         answered: ({ continuousThrough }, missingFrames) => {
           events.heard();
-          events.holds({ cursor: continuousThrough, durable: 0 });
-          if (missingFrames > 0) events.toBackfill(missingFrames);
+          answered(continuousThrough, missingFrames);
         },
         sent: events.blockSent,
       },
     });
-    this.#run(() => this.#fill(backfill));
   }
 
   /** Ends the stream of blocks in good order. */
@@ -197,9 +227,12 @@ export class BoatConnection {
   async close(parting: Parting): Promise<void> {
     if (parting === "finish") this.#live?.finish();
     else this.#live?.stop();
-    this.#backfill?.stop(new Error("the connection is closed"));
+    const closed = new Error("the connection is closed");
+    this.#backfill?.stop(closed);
+    this.#formerBackfill?.stop(closed);
     if (parting !== "cut") {
       void this.#backfill?.end();
+      void this.#formerBackfill?.end();
       const grace = Promise.withResolvers<void>();
       const timer = setTimeout(grace.resolve, GRACE_MS);
       await Promise.race([Promise.allSettled(this.#running), grace.promise]);
@@ -216,7 +249,7 @@ export class BoatConnection {
 
   /** Sends what is missing, and tells what is not to be had, until the cloud asks for nothing more that is here. */
   async #fill(backfill: BackfillSender): Promise<void> {
-    const { archive: journal, epoch, missing, source, events } = this.#options;
+    const { archive: journal, epoch, missing, source } = this.#options;
     let holes = this.#holes;
     while (holes.count > 0) {
       using archive = await BoatArchive.open({ journal, epoch, head: source.head, holes });
@@ -226,7 +259,26 @@ export class BoatConnection {
         holes = backfill.putOff;
       } else holes = isNews ? await this.#tellMissing() : new Ranges();
     }
-    events.toBackfill(0);
+  }
+
+  /** Sends what is missing of former epochs, one after the other, each on a stream of its own. */
+  async #fillFormer(): Promise<void> {
+    const { archive, former } = this.#options;
+    let isNews = false;
+    for (const { epoch, head, oldest, holes } of former.wanted()) {
+      if (!archive) return;
+      const backfill = this.#formerBackfill = this.#newBackfill(() => {}, epoch);
+      using blocks = await BoatArchive.open({
+        journal: { index: archive.index, oldestSeq: oldest },
+        epoch,
+        head,
+        holes,
+      });
+      const lost = await backfill.run(holes, blocks);
+      await backfill.end();
+      if (former.sent(epoch, { holes: backfill.holes, lost })) isNews = true;
+    }
+    if (isNews) await this.#shakeHands(this.#opened().client);
   }
 
   /** Gives the holes that are new. */
@@ -240,19 +292,48 @@ export class BoatConnection {
     return found;
   }
 
-  async #shakeHands(client: ReplicationClient): Promise<{ response: HandshakeResponse; isPeer: boolean }> {
-    const { instanceId, source, archive, epoch, missing, busNames, journalBytes, events } = this.#options;
+  /** Shakes hands, once more where the cloud has part of a window: it has to see that its frames are this boat's. */
+  async #introduce(client: ReplicationClient): Promise<Answer> {
+    const { archive, former, missing, ownThrough } = this.#options;
+    if (archive) await former.look(archive);
+    const answer = await this.#shakeHands(client, { digests: archive?.digests ?? [] });
+    if (!archive?.digests || !answer.response.features.includes("digest")) return answer;
+    const held = heldBy(answer.response, missing.all);
+    // Others are known by their number alone.
+    if ((held.last ?? 0) > ownThrough) return answer;
+    const proof = await this.#proofFor(held, archive);
+    this.#proofs = await former.proofs(archive);
+    if (!proof && this.#proofs.size === 0) return answer;
+    return await this.#shakeHands(client, { digests: proof ? [proof] : [] });
+  }
+
+  async #proofFor(held: Ranges, archive: ArchivePort): Promise<WindowDigest | undefined> {
+    const { epoch, source } = this.#options;
+    const { digests: sent = [], oldestSeq = Infinity, index } = archive;
+    const seqs = toProve(held, { sent, oldest: oldestSeq, head: source.head });
+    return seqs && await readDigest(seqs, { index, epoch });
+  }
+
+  async #shakeHands(
+    client: ReplicationClient,
+    { digests = [] }: { digests?: readonly WindowDigest[] } = {},
+  ): Promise<Answer> {
+    const { instanceId, source, archive, epoch, missing, busNames, journalBytes, former, events } = this.#options;
+    const formerEpochs = former.told(this.#proofs);
     const { response, service } = await client.handshake({
       instanceId,
       headSeq: source.head,
       journalBytes: journalBytes(),
       epoch,
-      features: FEATURES,
+      features: featuresWith(archive),
       void: missing.void,
       lost: missing.lost,
       oldestSeq: archive?.oldestSeq ?? 0,
       busNames,
+      ...(formerEpochs.length > 0 && { former: formerEpochs }),
+      ...(digests.length > 0 && { digests }),
     }, { timeoutMs: HANDSHAKE_TIMEOUT_MS, signal: this.#abort.signal });
+    if (response.features.includes("former")) former.answered(response.formerHoles ?? []);
     events.heard();
     events.holds({ cursor: response.cursor, durable: response.durableThrough });
     return { response, isPeer: service !== SERVICE_NAMES[0] };
@@ -262,4 +343,11 @@ export class BoatConnection {
     if (!this.#client || !this.#welcome) throw new Error("the connection is not open");
     return { ...this.#welcome, client: this.#client };
   }
+}
+
+/** What of the features this boat has: some need a journal that knows digests and epochs. */
+function featuresWith(archive: ArchivePort | undefined): Feature[] {
+  return FEATURES.filter((feature) => {
+    return (feature !== "digest" || archive?.digests) && (feature !== "former" || archive?.former);
+  });
 }

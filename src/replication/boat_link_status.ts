@@ -1,3 +1,4 @@
+import type { FormerEpochStatus } from "./boat_former.ts";
 import type { LostRange } from "./messages.ts";
 import type { LinkPhase } from "./link_state.ts";
 import type { Range } from "./ranges.ts";
@@ -27,6 +28,8 @@ export interface ReplicationStatus {
   cloud_durable_seq: number;
   /** Frames that the boat cannot send any more. */
   lost: readonly LostRange[];
+  /** Epochs before this one of which something is not in the cloud, newest first; older boats leave it out. */
+  former_epochs?: readonly FormerEpochStatus[];
   live_frames_sent: number;
   backfill_blocks_sent: number;
   backfill_bytes_sent: number;

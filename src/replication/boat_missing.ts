@@ -12,9 +12,15 @@ const MAX_TOLD_RANGES = 16_384;
  * each handshake tells it. Pure.
  */
 export class MissingNumbers {
+  readonly #maxRanges: number;
   readonly #all: Ranges = new Ranges();
   readonly #void: Ranges = new Ranges();
   #lost: LostRange[] = [];
+
+  /** @param options.maxRanges most ranges of each kind */
+  constructor({ maxRanges = MAX_TOLD_RANGES }: { maxRanges?: number } = {}) {
+    this.#maxRanges = maxRanges;
+  }
 
   /** All of them. */
   get all(): Ranges {
@@ -45,7 +51,7 @@ export class MissingNumbers {
     let isNews = false;
     for (const { start, end, reason } of found) {
       for (const part of this.#all.holes(end, start)) {
-        const isFull = Math.max(this.#void.size, this.#lost.length) >= MAX_TOLD_RANGES;
+        const isFull = Math.max(this.#void.size, this.#lost.length) >= this.#maxRanges;
         if (isFull) return isNews;
         this.#all.add(part.start, part.end);
         if (reason === NEVER_USED) this.#void.add(part.start, part.end);

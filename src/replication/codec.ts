@@ -1,10 +1,20 @@
+import {
+  readDigest,
+  readFormer,
+  readFormerHoles,
+  writeDigests,
+  writeFormer,
+  writeFormerHoles,
+} from "./codec_epochs.ts";
+import { readEpoch, readLost, readPair, readRange, writeEpoch, writeLost, writeRanges } from "./codec_ranges.ts";
 import { WireError, WireReader, WireWriter } from "./codec_wire.ts";
 import {
   type BackfillBlock,
   type BackfillStatus,
   type BackfillUpstream,
   type BoatStatus,
-  EPOCH_BYTES,
+  type FormerEpoch,
+  type FormerHoles,
   type HandshakeRequest,
   type HandshakeResponse,
   type LiveFrame,
@@ -20,6 +30,7 @@ import {
   type RejectedBlock,
 } from "./messages.ts";
 import type { Range } from "./ranges.ts";
+import type { WindowDigest } from "../journal/mod.ts";
 
 /**
  * One kind of message, to bytes and back. Fields have the numbers of `replication.proto`.
@@ -72,15 +83,14 @@ export const backfillUpstreamCodec: Codec<BackfillUpstream> = codec(writeBackfil
 export const backfillStatusCodec: Codec<BackfillStatus> = codec(writeBackfillStatus, readBackfillStatus);
 
 function writeHandshakeRequest(w: WireWriter, message: HandshakeRequest): void {
-  w.list(105, message.lost, { max: MAX_RANGES, write: (range) => writeLost(w, range) });
+  writeDigests(w, 107, message.digests ?? []);
+  writeFormer(w, 106, message.former ?? []);
+  writeLost(w, 105, message.lost);
   w.texts(104, message.busNames, TEXTS);
   w.uint64(103, message.oldestSeq);
   writeRanges(w, 102, message.void);
   w.texts(101, message.features, TEXTS);
-  if (message.epoch) {
-    checkEpoch(message.epoch);
-    w.bytes(100, message.epoch, { max: EPOCH_BYTES });
-  }
+  writeEpoch(w, 100, message.epoch);
   w.uint64(3, message.journalBytes);
   w.uint64(2, message.headSeq);
   w.text(1, message.instanceId, TEXT);
@@ -88,6 +98,7 @@ function writeHandshakeRequest(w: WireWriter, message: HandshakeRequest): void {
 
 function readHandshakeRequest(r: WireReader): HandshakeRequest {
   const [features, voids, busNames, lost]: [string[], Range[], string[], LostRange[]] = [[], [], [], []];
+  const [former, digests]: [FormerEpoch[], WindowDigest[]] = [[], []];
   let [instanceId, headSeq, journalBytes, oldestSeq] = ["", 0, 0, 0];
   let epoch: Uint8Array<ArrayBuffer> | undefined;
   for (let field = r.next(); field !== 0; field = r.next()) {
@@ -99,13 +110,17 @@ function readHandshakeRequest(r: WireReader): HandshakeRequest {
     else if (field === 102) readRange(r, voids);
     else if (field === 103) oldestSeq = r.uint64();
     else if (field === 104) readText(r, busNames);
-    else if (field === 105) r.push(lost, { max: MAX_RANGES, read: () => r.message(lostOf) });
+    else if (field === 105) readLost(r, lost);
+    else if (field === 106) readFormer(r, former);
+    else if (field === 107) readDigest(r, digests);
     else r.skip();
   }
-  return { instanceId, headSeq, journalBytes, epoch, features, void: voids, oldestSeq, busNames, lost };
+  const ours = { ...(former.length > 0 && { former }), ...(digests.length > 0 && { digests }) };
+  return { instanceId, headSeq, journalBytes, epoch, features, void: voids, oldestSeq, busNames, lost, ...ours };
 }
 
 function writeHandshakeResponse(w: WireWriter, message: HandshakeResponse): void {
+  writeFormerHoles(w, 105, message.formerHoles ?? []);
   w.uint32(104, message.rateBurst);
   w.uint32(103, message.rateLimit);
   w.uint64(102, message.durableThrough);
@@ -117,7 +132,7 @@ function writeHandshakeResponse(w: WireWriter, message: HandshakeResponse): void
 }
 
 function readHandshakeResponse(r: WireReader): HandshakeResponse {
-  const [holes, features]: [Range[], string[]] = [[], []];
+  const [holes, features, formerHoles]: [Range[], string[], FormerHoles[]] = [[], [], []];
   const numbers = { cursor: 0, liveStartFrom: 0, durableThrough: 0, rateLimit: 0, rateBurst: 0 };
   let known = false;
   for (let field = r.next(); field !== 0; field = r.next()) {
@@ -129,9 +144,10 @@ function readHandshakeResponse(r: WireReader): HandshakeResponse {
     else if (field === 102) numbers.durableThrough = r.uint64();
     else if (field === 103) numbers.rateLimit = r.uint32();
     else if (field === 104) numbers.rateBurst = r.uint32();
+    else if (field === 105) readFormerHoles(r, formerHoles);
     else r.skip();
   }
-  return { ...numbers, holes, features, known };
+  return { ...numbers, holes, features, known, ...(formerHoles.length > 0 && { formerHoles }) };
 }
 
 function writeLiveUpstream(w: WireWriter, message: LiveUpstream): void {
@@ -216,6 +232,7 @@ function readLiveStatus(r: WireReader): LiveStatus {
 
 function writeBackfillUpstream(w: WireWriter, { block }: BackfillUpstream): void {
   if (!block) return;
+  writeEpoch(w, 102, block.epoch);
   w.uint32(101, block.length);
   w.uint64(100, block.fileOffset);
   w.uint32(6, block.blockSize);
@@ -239,6 +256,7 @@ function readBackfillUpstream(r: WireReader): BackfillUpstream {
 function blockOf(r: WireReader): BackfillBlock {
   const numbers = { baseSeq: 0, baseTimeUs: 0, frameCount: 0, blockSize: 0, fileOffset: 0, length: 0 };
   let [data, compressed] = [NO_BYTES, false];
+  let epoch: Uint8Array<ArrayBuffer> | undefined;
   for (let field = r.next(); field !== 0; field = r.next()) {
     if (field === 1) numbers.baseSeq = r.uint64();
     else if (field === 2) numbers.baseTimeUs = r.uint64();
@@ -248,12 +266,14 @@ function blockOf(r: WireReader): BackfillBlock {
     else if (field === 6) numbers.blockSize = r.uint32();
     else if (field === 100) numbers.fileOffset = r.uint64();
     else if (field === 101) numbers.length = r.uint32();
+    else if (field === 102) epoch = readEpoch(r);
     else r.skip();
   }
-  return { ...numbers, data, compressed };
+  return { ...numbers, data, compressed, ...(epoch && { epoch }) };
 }
 
 function writeBackfillStatus(w: WireWriter, message: BackfillStatus): void {
+  writeEpoch(w, 102, message.epoch);
   w.list(101, message.rejected, {
     max: MAX_RANGES,
     write: ({ baseSeq, reason }) => {
@@ -271,14 +291,16 @@ function writeBackfillStatus(w: WireWriter, message: BackfillStatus): void {
 function readBackfillStatus(r: WireReader): BackfillStatus {
   const [remaining, filled, rejected]: [Range[], Range[], RejectedBlock[]] = [[], [], []];
   let continuousThrough = 0;
+  let epoch: Uint8Array<ArrayBuffer> | undefined;
   for (let field = r.next(); field !== 0; field = r.next()) {
     if (field === 1) continuousThrough = r.uint64();
     else if (field === 2) readRange(r, remaining);
     else if (field === 100) readRange(r, filled);
     else if (field === 101) r.push(rejected, { max: MAX_RANGES, read: () => r.message(rejectedOf) });
+    else if (field === 102) epoch = readEpoch(r);
     else r.skip();
   }
-  return { continuousThrough, remaining, filled, rejected };
+  return { continuousThrough, remaining, filled, rejected, ...(epoch && { epoch }) };
 }
 
 function rejectedOf(r: WireReader): RejectedBlock {
@@ -293,77 +315,6 @@ function rejectedOf(r: WireReader): RejectedBlock {
 
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 
-function checkEpoch(bytes: Uint8Array): void {
-  if (bytes.length !== EPOCH_BYTES) throw new WireError(`epoch has ${bytes.length} bytes instead of ${EPOCH_BYTES}`);
-}
-
-function readEpoch(r: WireReader): Uint8Array<ArrayBuffer> {
-  const bytes = r.bytes(MAX_MESSAGE_BYTES);
-  checkEpoch(bytes);
-  return new Uint8Array(bytes);
-}
-
 function readText(r: WireReader, into: string[]): void {
   r.push(into, { max: MAX_TEXTS, read: () => r.text(MAX_TEXT_BYTES) });
-}
-
-function writeRanges(w: WireWriter, field: number, ranges: readonly Range[]): void {
-  w.list(field, ranges, {
-    max: MAX_RANGES,
-    write: (range) => {
-      const end = w.length;
-      writeRange(w, range);
-      w.message(field, end);
-    },
-  });
-}
-
-function writeLost(w: WireWriter, range: LostRange): void {
-  const end = w.length;
-  w.text(3, range.reason, TEXT);
-  writeRange(w, range);
-  w.message(105, end);
-}
-
-function writeRange(w: WireWriter, range: Range): void {
-  checkOrder(range);
-  w.uint64(2, range.end);
-  w.uint64(1, range.start);
-}
-
-function readRange(r: WireReader, into: Range[]): void {
-  r.push(into, { max: MAX_RANGES, read: () => r.message(rangeOf) });
-}
-
-function rangeOf(r: WireReader): Range {
-  const [start, end] = readPair(r);
-  checkOrder({ start, end });
-  return { start, end };
-}
-
-function lostOf(r: WireReader): LostRange {
-  let [start, end, reason] = [0, 0, ""];
-  for (let field = r.next(); field !== 0; field = r.next()) {
-    if (field === 1) start = r.uint64();
-    else if (field === 2) end = r.uint64();
-    else if (field === 3) reason = r.text(MAX_TEXT_BYTES);
-    else r.skip();
-  }
-  checkOrder({ start, end });
-  return { start, end, reason };
-}
-
-function checkOrder({ start, end }: Range): void {
-  if (end < start) throw new WireError(`range ends before it starts: ${start} to ${end}`);
-}
-
-/** The numbers of fields 1 and 2. */
-function readPair(r: WireReader): [first: number, second: number] {
-  let [first, second] = [0, 0];
-  for (let field = r.next(); field !== 0; field = r.next()) {
-    if (field === 1) first = r.uint64();
-    else if (field === 2) second = r.uint64();
-    else r.skip();
-  }
-  return [first, second];
 }

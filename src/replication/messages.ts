@@ -1,3 +1,4 @@
+import { MAX_WINDOW_DIGESTS, type WindowDigest } from "../journal/mod.ts";
 import type { Range } from "./ranges.ts";
 
 /** Most bytes of a message on the wire; what peers take when nobody says otherwise. */
@@ -17,8 +18,13 @@ export const EPOCH_BYTES = 16;
 /** Most letters of an instance id. */
 export const MAX_INSTANCE_ID_LENGTH = 64;
 
+/** Most digests in one list of a message: what a recording keeps, twice over. */
+export const MAX_DIGESTS: number = 2 * MAX_WINDOW_DIGESTS;
+/** Most former epochs in one list of a message. */
+export const MAX_FORMER_EPOCHS = 64;
+
 /** What two sides may have in common, explained in `replication.proto`. */
-export const FEATURES = ["batch", "void", "bus", "quiet-status"] as const;
+export const FEATURES = ["batch", "void", "bus", "quiet-status", "digest", "former"] as const;
 /** One of them. */
 export type Feature = typeof FEATURES[number];
 
@@ -39,6 +45,36 @@ export interface HandshakeRequest {
   busNames: readonly string[];
   /** Frames that the boat had and cannot send any more. */
   lost: readonly LostRange[];
+  /** Epochs before this one of which the boat still has frames, newest first; default none. */
+  former?: readonly FormerEpoch[];
+  /** Digests of what the boat has recorded, oldest first; default none. */
+  digests?: readonly WindowDigest[];
+}
+
+/** What a boat has of an epoch that has ended. */
+export interface FormerEpoch {
+  /** 16 bytes. */
+  epoch: Uint8Array<ArrayBuffer>;
+  /** Its last number that the boat knows of. */
+  head: number;
+  /** Oldest number that the boat can still send. */
+  oldest: number;
+  /** Numbers that never had a frame. */
+  void: readonly Range[];
+  /** Frames that the boat had and cannot send any more. */
+  lost: readonly LostRange[];
+  /** Of what the cloud has, so it said before: it takes nothing before it has compared them. Default none. */
+  digests?: readonly WindowDigest[];
+}
+
+/** What the cloud wants of a former epoch. */
+export interface FormerHoles {
+  /** 16 bytes. */
+  epoch: Uint8Array<ArrayBuffer>;
+  /** What is missing; none: everything is there, or nothing is taken. */
+  holes: readonly Range[];
+  /** Why nothing of it is taken, for people; left out: it is. */
+  refused?: string;
 }
 
 /** Frames that are gone for ever, and why. */
@@ -64,6 +100,8 @@ export interface HandshakeResponse {
   rateLimit: number;
   /** Live frames at once. */
   rateBurst: number;
+  /** What is wanted of the boat's former epochs; default nothing. */
+  formerHoles?: readonly FormerHoles[];
 }
 
 /** A frame on its way to the cloud. */
@@ -115,6 +153,8 @@ export interface BackfillBlock {
   fileOffset: number;
   /** … and bytes there. */
   length: number;
+  /** 16 bytes that name the former epoch it is of; left out: the current one. */
+  epoch?: Uint8Array<ArrayBuffer>;
 }
 
 /** What the boat says on the backfill stream. */
@@ -132,6 +172,8 @@ export interface BackfillStatus {
   /** What the blocks since the last status have brought. */
   filled: readonly Range[];
   rejected: readonly RejectedBlock[];
+  /** 16 bytes that name the former epoch that all of this is about; left out: the current one. */
+  epoch?: Uint8Array<ArrayBuffer>;
 }
 
 /** A block that the cloud did not take. */

@@ -19,6 +19,7 @@ export * from "./messages.ts";
 export * from "./pacer.ts";
 export * from "./ranges.ts";
 export { type ArchivePort, LOST_DAMAGED, LOST_TOO_LARGE } from "./boat_archive.ts";
+export type { FormerEpochStatus } from "./boat_former.ts";
 export { BoatLink, type BoatLinkOptions, type LinkNumbers } from "./boat_link.ts";
 export type { BoatPorts, ConnectionTarget } from "./boat_link_connection.ts";
 export type { LinkTlsPaths } from "./boat_link_security.ts";

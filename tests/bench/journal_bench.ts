@@ -1,6 +1,14 @@
 import { silentLogger, systemClock } from "../../src/base/mod.ts";
 import { newStoredFrame } from "../../src/frame/mod.ts";
-import { BlockBuilder, type BlockFrame, compress, crc32c, decompress, readBlock } from "../../src/journal/mod.ts";
+import {
+  BlockBuilder,
+  type BlockFrame,
+  compress,
+  crc32c,
+  decompress,
+  readBlock,
+  WindowDigests,
+} from "../../src/journal/mod.ts";
 import { JournalWriter } from "../../src/journal/journal_writer.ts";
 import { Random } from "../support/random.ts";
 import { rate, report } from "./figure.ts";
@@ -27,7 +35,11 @@ function makeFrames(): BlockFrame[] {
 }
 
 /** Appends a million frames whose times go on; each full block is given to `sealed`. */
-function appendAll(frames: readonly BlockFrame[], sealed: (builder: BlockBuilder) => void): void {
+function appendAll(
+  frames: readonly BlockFrame[],
+  sealed: (builder: BlockBuilder) => void,
+  digests?: WindowDigests,
+): void {
   const builder = new BlockBuilder({ blockBytes: BLOCK_BYTES });
   builder.begin();
   const message: BlockFrame = { id: 0, bus: 0, timeUs: 0, data: new Uint8Array(0), offset: 0, length: 0 };
@@ -38,6 +50,7 @@ function appendAll(frames: readonly BlockFrame[], sealed: (builder: BlockBuilder
     message.timeUs = 1.7e15 + round * 10_000_000 + frame.timeUs;
     message.data = frame.data;
     message.length = frame.length;
+    digests?.add(i + 1, message);
     if (builder.append(i + 1, message) === "added") continue;
     sealed(builder);
     builder.begin();
@@ -91,6 +104,9 @@ export async function journalBench(): Promise<void> {
   const frames = makeFrames();
   const append = rate(COUNT, () => appendAll(frames, () => {}));
   report({ name: "journal append", value: append, unit: "frames/s", bar: ">= 3000000" });
+
+  const digested = rate(COUNT, () => appendAll(frames, () => {}, new WindowDigests()));
+  report({ name: "journal append with digests", value: digested, unit: "frames/s", bar: ">= 3000000" });
 
   let packed: Uint8Array<ArrayBuffer>[] = [];
   const write = rate(COUNT, () => {

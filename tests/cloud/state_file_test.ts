@@ -6,6 +6,7 @@ import {
   keptState,
   loadState,
   MAX_HELD_RANGES,
+  MAX_KEPT_FORMER,
   MAX_LOST_RANGES,
   MAX_STATE_BYTES,
   MAX_VOID_RANGES,
@@ -19,6 +20,7 @@ import {
 import { epochWordOf, JournalFile, JournalIndex } from "../../src/journal/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { FormerEpochs } from "../../src/cloud/former_epochs.ts";
 import { Random } from "../support/random.ts";
 import { EPOCH, wireBlock } from "./block_check_fixture.ts";
 
@@ -27,6 +29,16 @@ const DISK = needs({ permissions: ["read", "write"] });
 const OTHER_EPOCH = new Uint8Array(16).fill(0xb2);
 
 function randomState(random: Random): InstanceState {
+  const state = randomCurrent(random);
+  if (random.chance(0.5)) return state;
+  const former = Array.from({ length: random.between(1, 16) }, () => {
+    const { headSeq, received } = randomCurrent(random);
+    return { epoch: random.bytes(16).toHex(), headSeq, received };
+  });
+  return { ...state, former };
+}
+
+function randomCurrent(random: Random): InstanceState {
   const range = () => {
     const start = random.between(1, 5000);
     return { start, end: start + random.between(1, 200) };
@@ -176,7 +188,10 @@ Deno.test("a state with as much as is kept of a boat is below the size that is r
     lost: ranges(MAX_LOST_RANGES, 6).map((range) => ({ ...range, reason })),
   };
   const epochs = { current: EPOCH.toHex(), previous: [] };
-  const text = textOf({ epochs, headSeq: 2 ** 53 - 2, journalBytes: 0, lastSeenMs: 0, buses: [], received });
+  const each = { epoch: EPOCH.toHex(), headSeq: 2 ** 53 - 2, received };
+  // As much as is said of them: what is kept of it is less.
+  const former = new FormerEpochs(Array.from({ length: MAX_KEPT_FORMER + 1 }, () => each)).states;
+  const text = textOf({ epochs, headSeq: 2 ** 53 - 2, journalBytes: 0, lastSeenMs: 0, buses: [], received, former });
   assert.ok(text.length < MAX_STATE_BYTES, `${text.length}`);
 });
 

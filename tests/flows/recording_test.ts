@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Frame } from "../../src/frame/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
+import { readJournal } from "../support/journal_run.ts";
 import { type LpjFrame, readLpj } from "../support/minimal_lpj_reader.ts";
 import { needs } from "../support/needs.ts";
 
@@ -57,6 +58,24 @@ Deno.test(
     assert.ok(models.has("GPS 24xd"));
   },
 );
+
+Deno.test("each block says what every bus had received and dropped when it began", FILES, async () => {
+  await using places = await directories();
+  const journal = { directory: places.journal, stateDirectory: places.state, blockBytes: 4096 };
+  const boat = await TestBoat.start({ journal, names: ["can0", "can1"] });
+  for (let count = 0; count < 1200; count++) boat.say({ bus: count % 3 === 0 ? 1 : 0 });
+  await eventually("all frames", () => boat.boat.broker.head === 1200);
+  await boat.boat.stop();
+  const { blocks, frames } = readJournal(places.journal);
+  assert.ok(blocks.length > 3);
+  for (const { firstSeq, notes } of blocks) {
+    const came = frames.filter(({ seq }) => seq <= firstSeq);
+    const counts = [0, 1].map((each) => {
+      return { received: came.filter(({ bus }) => bus === each).length, dropped: 0, incomplete: {} };
+    });
+    assert.deepEqual(notes.counts, counts);
+  }
+});
 
 Deno.test("without its state a boat does not take up numbers that it cannot know", FILES, async () => {
   await using places = await directories();

@@ -9,6 +9,8 @@ export async function fill(instance: Instance, firstSeq: number, lastSeq: number
   const session = { end: () => {} };
   const files = await instance.enterBackfill(session);
   await files.write([checked], EPOCH);
-  instance.stored(checked);
+  instance.received.addBlock(checked.seqs);
+  instance.received.markDurable(checked.seqs);
+  instance.stored();
   await instance.leaveBackfill(session, files);
 }

@@ -1,5 +1,17 @@
 import assert from "node:assert/strict";
-import { BlockBuilder, type BlockDevice, type BlockNotes, crc32c, readBlock } from "../../src/journal/mod.ts";
+import {
+  BlockBuilder,
+  type BlockDevice,
+  type BlockNotes,
+  type BusCounts,
+  crc32c,
+  DIGEST_WINDOW,
+  type DigestNote,
+  INCOMPLETE_REASONS,
+  readBlock,
+  type WindowDigest,
+} from "../../src/journal/mod.ts";
+import { newDrops } from "../../src/can/assembler_drops.ts";
 import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
 
@@ -25,6 +37,29 @@ function randomDevice(random: Random, { buses }: { buses: number }): BlockDevice
   };
 }
 
+/** Digests, each within its window, with gaps between some of them. */
+function randomDigests(random: Random): DigestNote {
+  const all: WindowDigest[] = [];
+  let window = random.int(2 ** 20);
+  for (let count = random.between(1, 20); count > 0; count--, window += random.pick([1, 1, 1, 5])) {
+    const first = random.chance(0.5) ? 0 : random.int(1000);
+    const last = random.chance(0.5) ? DIGEST_WINDOW - 1 : random.between(1000, 60_000);
+    const firstSeq = Math.max(1, window * DIGEST_WINDOW + first);
+    all.push({ firstSeq, lastSeq: window * DIGEST_WINDOW + last, hash: random.bytes(8) });
+  }
+  const open = random.chance(0.5) ? all.pop() : undefined;
+  return { finished: all, ...(open && { open }) };
+}
+
+function randomCounts(random: Random): BusCounts {
+  const reasons = INCOMPLETE_REASONS.filter(() => random.chance(0.3));
+  return {
+    received: random.int(2 ** 31) * 1000,
+    dropped: random.pick([0, random.int(2 ** 20)]),
+    incomplete: Object.fromEntries(reasons.map((reason) => [reason, random.between(1, 2 ** 30)])),
+  };
+}
+
 function randomNotes(random: Random): BlockNotes {
   const notes: BlockNotes = {};
   if (random.chance(0.5)) notes.buses = Array.from({ length: random.between(1, 4) }, () => randomText(random));
@@ -37,6 +72,8 @@ function randomNotes(random: Random): BlockNotes {
     const reason = random.pick(["restart", "disk", "source"] as const);
     notes.gap = { firstMissing: random.int(2 ** 32) * 1000, reason };
   }
+  if (random.chance(0.5)) notes.digests = randomDigests(random);
+  if (random.chance(0.5)) notes.counts = Array.from({ length: random.between(1, 4) }, () => randomCounts(random));
   return notes;
 }
 
@@ -106,4 +143,58 @@ Deno.test("journal: notes that are not known, longer than known or no notes at a
     assert.deepEqual(block.devices, devices);
     assert.equal(block.frameCount, 1);
   }
+});
+
+Deno.test("journal: a block says why frames never became a message by every reason that an assembler has", () => {
+  assert.deepEqual([...INCOMPLETE_REASONS], Object.keys(newDrops()));
+});
+
+Deno.test("journal: what is told with tag 8, a chain of hashes, and with later tags costs a reader nothing", () => {
+  const notes: BlockNotes = { buses: ["can0"], counts: [{ received: 3, dropped: 1, incomplete: { timeout: 2 } }] };
+  const plain = build([], notes);
+  const chained = withExtra(plain, [8, 3, 0, 1, 2, 3, 9, 0, 0, 200, 1, 0, 7]);
+  const block = readBlock(chained, { version: 2, blockBytes: BLOCK_BYTES });
+  assert.deepEqual(block.notes, notes);
+  assert.equal(block.frameCount, 1);
+});
+
+Deno.test("journal: bytes of digests and counters that make no sense are left out, and nothing else with them", () => {
+  const random = new Random(4);
+  for (let round = 0; round < 2000; round++) {
+    const tag = random.pick([6, 7]);
+    const body = random.bytes(random.int(60));
+    const block = readBlock(withExtra(build([], { buses: ["a"] }), [tag, body.length, 0, ...body]), {
+      version: 2,
+      blockBytes: BLOCK_BYTES,
+    });
+    const { buses, digests, counts = [] } = block.notes;
+    assert.deepEqual(buses, ["a"]);
+    for (const { firstSeq, lastSeq } of [...digests?.finished ?? [], ...digests?.open ? [digests.open] : []]) {
+      assert.ok(firstSeq >= 1 && lastSeq >= firstSeq && lastSeq - firstSeq < DIGEST_WINDOW, `${firstSeq} ${lastSeq}`);
+    }
+    assert.ok(counts.length <= 4);
+  }
+});
+
+Deno.test("journal: the smallest block has room for the longest message beside all metadata of four buses", () => {
+  const random = new Random(5);
+  const most = Number.MAX_SAFE_INTEGER;
+  const incomplete = Object.fromEntries(INCOMPLETE_REASONS.map((reason) => [reason, most]));
+  const digest = (firstSeq: number) => ({ firstSeq, lastSeq: firstSeq + 9, hash: random.bytes(8) });
+  const notes: BlockNotes = {
+    buses: Array.from({ length: 4 }, () => "x".repeat(255)),
+    epoch: random.bytes(16),
+    boot: { bootId: random.bytes(16), monoMs: 1, timeUs: 1, clock: "unknown" },
+    gap: { firstMissing: most, reason: "disk" },
+    digests: { finished: [digest(2 ** 52)], open: digest(2 ** 52 + DIGEST_WINDOW) },
+    counts: Array.from({ length: 4 }, () => ({ received: most, dropped: most, incomplete })),
+  };
+  const devices = Array.from({ length: 200 }, () => randomDevice(random, { buses: 4 }));
+  const builder = new BlockBuilder({ blockBytes: 4096 });
+  builder.begin({ devices, notes });
+  const data = random.bytes(1785);
+  assert.equal(builder.append(1, message({ data })), "added");
+  const block = readBlock(builder.finish(), { version: 2, blockBytes: 4096 });
+  assert.deepEqual(block.notes, notes);
+  assert.equal(block.frameCount, 1);
 });

@@ -9,6 +9,8 @@ import {
   liveStatusCodec,
   liveUpstreamCodec,
   MAX_BATCH_FRAMES,
+  MAX_DIGESTS,
+  MAX_FORMER_EPOCHS,
   MAX_FRAME_DATA_BYTES,
   MAX_MESSAGE_BYTES,
   MAX_RANGES,
@@ -98,6 +100,64 @@ Deno.test("a block has the peer's bytes, and ours behind them", () => {
   const hex = "0a19 0801 1002 1803 2204 28b52ffd 2801 30808010 a00610 a806ac02".replaceAll(" ", "");
   assert.equal(backfillUpstreamCodec.encode({ block }).toHex(), hex);
   assert.deepEqual(backfillUpstreamCodec.decode(fromHex(hex)), { block });
+});
+
+Deno.test("former epochs and digests have our bytes, in both directions", () => {
+  const epoch = fromHex("00112233445566778899aabbccddeeff");
+  const digests = [
+    { firstSeq: 1, lastSeq: 65_535, hash: fromHex("0102030405060708") },
+    { firstSeq: 65_536, lastSeq: 65_540, hash: fromHex("1112131415161718") },
+  ];
+  const former = [{
+    ...{ epoch, head: 300, oldest: 2, void: [{ start: 5, end: 9 }] },
+    ...{
+      lost: [{ start: 9, end: 11, reason: "old" }],
+      digests: [{ firstSeq: 3, lastSeq: 4, hash: new Uint8Array(8) }],
+    },
+  }];
+  const bytes = {
+    former: "d206 38 0a1000112233445566778899aabbccddeeff 10ac02 1802 2204 0805 1009 2a09 0809 100b 1a03 6f6c64" +
+      "320e 0803 1208 0000000000000000 1804",
+    digests: "da06 0c 0801 1208 0102030405060708 da06 12 08808004 1208 1112131415161718 18848004",
+  };
+  const wire = fromHex("0a08626f61742d303031" + "10d086031880808019" + bytes.former + bytes.digests);
+  const message = { ...REQUEST, former, digests };
+  assert.equal(handshakeRequestCodec.encode(message).toHex(), wire.toHex());
+  assert.deepEqual(handshakeRequestCodec.decode(wire), message);
+
+  const formerHoles = [{ epoch, holes: [{ start: 7, end: 8 }], refused: "no" }, { epoch, holes: [] }];
+  const asked = "ca06 1c 0a1000112233445566778899aabbccddeeff 1204 0807 1008 1a02 6e6f" +
+    "ca06 12 0a1000112233445566778899aabbccddeeff";
+  const plain = handshakeResponseCodec.encode(RESPONSE).toHex();
+  const answer = { ...RESPONSE, formerHoles };
+  assert.equal(handshakeResponseCodec.encode(answer).toHex(), plain + asked.replaceAll(" ", ""));
+  assert.deepEqual(handshakeResponseCodec.decode(fromHex(plain + asked)), answer);
+
+  const status = { continuousThrough: 0, remaining: [], filled: [], rejected: [], epoch };
+  const named = "b206 10 00112233445566778899aabbccddeeff";
+  assert.equal(backfillStatusCodec.encode(status).toHex(), named.replaceAll(" ", ""));
+  assert.deepEqual(backfillStatusCodec.decode(fromHex(named)), status);
+});
+
+Deno.test("digests that leave their window, or have no 8 bytes, and epochs without a name are refused", () => {
+  const hash = new Uint8Array(8);
+  const request = (digest: { firstSeq: number; lastSeq: number; hash: Uint8Array<ArrayBuffer> }) =>
+    handshakeRequestCodec.encode({ ...REQUEST, digests: [digest] });
+  assert.throws(() => request({ firstSeq: 0, lastSeq: 5, hash }), /digest of 0 to 5 is not within one window/);
+  assert.throws(() => request({ firstSeq: 65_535, lastSeq: 65_536, hash }), /not within one window/);
+  assert.throws(() => request({ firstSeq: 9, lastSeq: 8, hash }), /not within one window/);
+  assert.throws(() => request({ firstSeq: 1, lastSeq: 8, hash: hash.slice(1) }), /digest has 7 bytes instead of 8/);
+  for (const hex of ["da060a 12080000000000000000", "da060c 0801 1201 00 18", "d206021005", "ca060412021005"]) {
+    const decode = hex.startsWith("ca") ? handshakeResponseCodec.decode : handshakeRequestCodec.decode;
+    assert.throws(() => decode(fromHex(hex)), WireError, hex);
+  }
+  const many = (count: number, field: string) => fromHex(field.repeat(count));
+  const digest = "da060c 0801 1208 0000000000000000".replaceAll(" ", "");
+  assert.equal(handshakeRequestCodec.decode(many(MAX_DIGESTS, digest)).digests?.length, MAX_DIGESTS);
+  assert.throws(() => handshakeRequestCodec.decode(many(MAX_DIGESTS + 1, digest)), /more than 128 times/);
+  const former = "d206 12 0a10 00112233445566778899aabbccddeeff".replaceAll(" ", "");
+  assert.equal(handshakeRequestCodec.decode(many(MAX_FORMER_EPOCHS, former)).former?.length, MAX_FORMER_EPOCHS);
+  assert.throws(() => handshakeRequestCodec.decode(many(MAX_FORMER_EPOCHS + 1, former)), /more than 64 times/);
 });
 
 Deno.test("fields from newer sides are passed over, whatever their type", () => {

@@ -1,6 +1,7 @@
 import type {
   BackfillStatus,
   BackfillUpstream,
+  FormerEpoch,
   HandshakeRequest,
   HandshakeResponse,
   LiveFrame,
@@ -8,6 +9,7 @@ import type {
   LiveUpstream,
   Range,
 } from "../../src/replication/mod.ts";
+import type { WindowDigest } from "../../src/journal/mod.ts";
 import type { Random } from "../support/random.ts";
 
 /** A number of any size that the protocol has, zero and the highest among them. */
@@ -41,7 +43,31 @@ function frame(random: Random): LiveFrame {
   };
 }
 
+/** Within one window, and not to its end: there the last number is not sent. */
+function digest(random: Random): WindowDigest {
+  const window = Math.floor(number(random) / 2 / 65_536) * 65_536;
+  const first = random.int(60_000);
+  return {
+    firstSeq: Math.max(1, window + first),
+    lastSeq: window + random.between(first + 1, 65_534),
+    hash: random.bytes(8),
+  };
+}
+
+function former(random: Random): FormerEpoch {
+  const digests = list(random, () => digest(random));
+  return {
+    epoch: random.bytes(16),
+    head: number(random),
+    oldest: number(random),
+    void: list(random, () => range(random)),
+    lost: list(random, () => ({ ...range(random), reason: text(random) })),
+    ...(digests.length > 0 && { digests }),
+  };
+}
+
 export function randomRequest(random: Random): HandshakeRequest {
+  const [formers, digests] = [list(random, () => former(random)), list(random, () => digest(random))];
   return {
     instanceId: text(random),
     headSeq: number(random),
@@ -52,10 +78,17 @@ export function randomRequest(random: Random): HandshakeRequest {
     oldestSeq: number(random),
     busNames: list(random, () => text(random)),
     lost: list(random, () => ({ ...range(random), reason: text(random) })),
+    ...(formers.length > 0 && { former: formers }),
+    ...(digests.length > 0 && { digests }),
   };
 }
 
 export function randomResponse(random: Random): HandshakeResponse {
+  const formerHoles = list(random, () => ({
+    epoch: random.bytes(16),
+    holes: list(random, () => range(random)),
+    ...(random.chance(0.5) && { refused: `x${text(random)}` }),
+  }));
   return {
     cursor: number(random),
     holes: list(random, () => range(random)),
@@ -65,6 +98,7 @@ export function randomResponse(random: Random): HandshakeResponse {
     durableThrough: number(random),
     rateLimit: number32(random),
     rateBurst: number32(random),
+    ...(formerHoles.length > 0 && { formerHoles }),
   };
 }
 
@@ -94,6 +128,7 @@ export function randomBackfillUpstream(random: Random): BackfillUpstream {
       blockSize: number32(random),
       fileOffset: number(random),
       length: number32(random),
+      ...(random.chance(0.5) && { epoch: random.bytes(16) }),
     },
   };
 }
@@ -104,5 +139,6 @@ export function randomBackfillStatus(random: Random): BackfillStatus {
     remaining: list(random, () => range(random)),
     filled: list(random, () => range(random)),
     rejected: list(random, () => ({ baseSeq: number(random), reason: text(random) })),
+    ...(random.chance(0.5) && { epoch: random.bytes(16) }),
   };
 }
