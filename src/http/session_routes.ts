@@ -120,10 +120,10 @@ const readingRows: RouteTable<SessionApi> = [
   routeWithBody({
     method: "PUT",
     path: "/clients/{clientId}/ack",
-    summary: "Acknowledges every frame up to a number",
+    summary: "Acknowledges every frame up to a number. 503: the frames are not synced to disk, the cursor has not moved",
     parts: idPart,
     body: ackBody,
-    replies: { 204: null, 404: PROBLEM },
+    replies: { 204: null, 404: PROBLEM, 503: PROBLEM },
     answer: ({ seq }, { clientId }, about) =>
       asProblem(async () => {
         await sessionsOf(about).ack(clientId, seq);
@@ -150,7 +150,13 @@ function headOf(id: string, about: About<SessionApi>) {
   return { ...head, ...(epoch !== "" && { epoch }) };
 }
 
-const STATUS: Record<SessionErrorReason, number> = { missing: 404, full: 503, "owner-full": 429, ahead: 400 };
+const STATUS: Record<SessionErrorReason, number> = {
+  missing: 404,
+  full: 503,
+  "owner-full": 429,
+  ahead: 400,
+  not_durable: 503,
+};
 
 /** What cannot be done with a session, as a problem. */
 async function asProblem(work: () => Response | Promise<Response>): Promise<Response> {
@@ -166,7 +172,7 @@ async function asProblem(work: () => Response | Promise<Response>): Promise<Resp
     const { message, reason } = error;
     throw new ApiError(STATUS[reason], message, {
       ...(reason === "ahead" && { members: { field: "seq" } }),
-      ...((reason === "full" || reason === "owner-full") && { headers: { "Retry-After": String(RETRY_AFTER_S) } }),
+      ...([429, 503].includes(STATUS[reason]) && { headers: { "Retry-After": String(RETRY_AFTER_S) } }),
     });
   }
 }

@@ -164,6 +164,16 @@ export class Journal {
     return this.#writer.durableSeq;
   }
 
+  /** How long the oldest frame has been in memory alone, milliseconds; 0 while every frame taken is synced. */
+  get unsyncedMs(): number {
+    return this.#writer.unsyncedMs;
+  }
+
+  /** Longest time that a frame should be in memory alone, milliseconds. */
+  get syncIntervalMs(): number {
+    return this.#writer.syncIntervalMs;
+  }
+
   /** Frames that could not be kept. */
   get lost(): number {
     return this.#writer.lost;
@@ -199,9 +209,9 @@ export class Journal {
     return this.#writer.ready();
   }
 
-  /** Resolves when every frame taken so far is safe from a power cut. */
-  sync(): Promise<void> {
-    return this.#writer.sync();
+  /** Resolves when every frame taken so far, or up to `through`, is safe from a power cut. */
+  sync(through?: number): Promise<void> {
+    return this.#writer.sync(through);
   }
 
   /** Writes everything, ends the open file, writes down the last number, and lets the directory go. */

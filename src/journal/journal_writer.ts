@@ -38,7 +38,7 @@ export class JournalWriter {
   readonly #backlog: Backlog;
   #epoch: Uint8Array<ArrayBuffer>;
   #epochWord: number;
-  readonly #durable = new Durability();
+  readonly #durable: Durability;
   /** Undefined where times are another machine's. */
   readonly #clockSteps: ClockSteps | undefined;
   readonly #files: FileSequence;
@@ -77,7 +77,8 @@ export class JournalWriter {
     const { packThread: thread = new PackWorker(), log } = options;
     this.#clockSteps = options.hasForeignTimes ? undefined : new ClockSteps();
     this.#packer = new BlockPacker({ thread, log, onDone: () => this.#onPacked() });
-    this.#tails = new TailFiles(directory);
+    this.#durable = new Durability(() => options.clock.monoMs());
+    this.#tails = new TailFiles(directory, (seq) => this.#durable.take(this.#epochWord, seq));
     this.#backlog = new Backlog(options.pending ?? [], { blockBytes, maxBytes: maxBacklogBytes });
     this.#epoch = options.epoch;
     this.#epochWord = epochWordOf(options.epoch);
@@ -92,6 +93,17 @@ export class JournalWriter {
   /** Newest frame that a power cut leaves; 0 before there is one. */
   get durableSeq(): number {
     return this.#durable.seqOf(this.#epochWord);
+  }
+
+  /** How long the oldest frame has been in memory alone, milliseconds; 0 while every frame taken is synced. */
+  get unsyncedMs(): number {
+    const sinceMs = this.#durable.unsyncedSinceMs;
+    return sinceMs === undefined ? 0 : Math.max(0, this.#options.clock.monoMs() - sinceMs);
+  }
+
+  /** Longest time that a frame should be in memory alone, milliseconds. */
+  get syncIntervalMs(): number {
+    return this.#options.syncIntervalMs;
   }
 
   /** Frames that could not be kept. */
@@ -160,9 +172,13 @@ export class JournalWriter {
     return this.#backlog.ready();
   }
 
-  /** Resolves when every frame taken so far is safe from a power cut. Rejects when the journal is closed before. */
-  sync(): Promise<void> {
-    const last = { epochWord: this.#epochWord, seq: this.#lastSeq };
+  /**
+   * Resolves when every frame taken so far is safe from a power cut. Rejects when the journal is closed before.
+   *
+   * @param through newest frame that has to be; default all
+   */
+  sync(through = Infinity): Promise<void> {
+    const last = { epochWord: this.#epochWord, seq: Math.min(through, this.#lastSeq) };
     if (this.#durable.has(last)) return Promise.resolve();
     if (this.#state.kind === "closed") return Promise.reject(notDurable());
     const done = this.#durable.wait(last);
@@ -276,6 +292,7 @@ export class JournalWriter {
     try {
       while (this.#again) {
         this.#again = false;
+        this.#durable.startSpan();
         await this.#writeAll();
         this.#durable.tell();
       }

@@ -19,8 +19,8 @@ export interface SessionsOptions {
   epoch?: string | undefined;
   /** Directory where they survive a restart; none: they do not. */
   directory?: string | undefined;
-  /** Acknowledgements wait for it. */
-  journal?: { sync(): Promise<void> } | undefined;
+  /** Acknowledgements wait for it: its frames up to a number have to be safe from a power cut. */
+  journal?: { sync(through: number): Promise<void> } | undefined;
 }
 
 /** How a stream is opened. */

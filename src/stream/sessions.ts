@@ -19,7 +19,7 @@ import {
 
 /** Who uses sessions where nobody says. */
 const NOBODY: SessionClient = { token: undefined, isAdmin: true, network: "" };
-/** An acknowledgement is answered after so long even when the disk does not take anything: health says so. */
+/** An acknowledgement is refused when its frames are not synced after so long: the disk hangs, or fails. */
 const SYNC_PATIENCE_MS = 5000;
 
 /** Named cursors: each client reads on where it stopped, and what it has not acknowledged is sent again. */
@@ -115,10 +115,10 @@ export class Sessions {
   }
 
   /**
-   * Moves the cursor behind `seq`; when this is done a power cut does not take the frames up to there. A number below
-   * the cursor has no effect.
+   * Moves the cursor to the number after `seq` once the frames up to there are safe from a power cut. A number below the
+   * cursor has no effect.
    *
-   * @throws {SessionError} `missing`, `ahead`
+   * @throws {SessionError} `missing`, `ahead`; `not_durable`: the frames could not be synced, and the cursor is as before
    */
   async ack(id: string, seq: number): Promise<void> {
     const session = this.#find(id);
@@ -129,12 +129,14 @@ export class Sessions {
     if (seq > source.head) {
       throw new SessionError("ahead", `No frame has number ${seq} yet: the newest is ${source.head}`);
     }
-    if (seq >= session.cursor || !session.wasRead) {
-      session.cursor = Math.max(session.cursor, seq + 1);
-      session.wasRead = true;
-      this.#store?.moved(session);
-    }
-    await this.#sync();
+    const epoch = this.#epoch;
+    await this.#sync(seq);
+    // Meanwhile it may have gone, or numbers may have begun again.
+    if (epoch !== this.#epoch || this.#sessions.get(id) !== session) return;
+    if (seq < session.cursor && session.wasRead) return;
+    session.cursor = Math.max(session.cursor, seq + 1);
+    session.wasRead = true;
+    this.#store?.moved(session);
   }
 
   /**
@@ -363,12 +365,15 @@ export class Sessions {
     if (state.kind === "streaming") state.stream.end(how);
   }
 
-  async #sync(): Promise<void> {
-    const synced = this.#options.journal?.sync();
+  async #sync(seq: number): Promise<void> {
+    const synced = this.#options.journal?.sync(seq);
     if (!synced) return;
-    const patience = Promise.withResolvers<void>();
-    const timer = setTimeout(patience.resolve, SYNC_PATIENCE_MS);
-    await Promise.race([synced, patience.promise]).finally(() => clearTimeout(timer));
+    const patience = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => patience.resolve(false), SYNC_PATIENCE_MS);
+    const isSynced = await Promise.race([synced.then(() => true, () => false), patience.promise]);
+    clearTimeout(timer);
+    if (isSynced) return;
+    throw new SessionError("not_durable", `The frames up to ${seq} are not synced to disk: see journal in /healthz`);
   }
 
   #stored({ id, number }: SessionKey): StoredSession | undefined {
