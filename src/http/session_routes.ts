@@ -16,7 +16,7 @@ import { ApiError, json } from "./reply.ts";
 import { RETRY_AFTER_S, roomForStream, type StreamRoom } from "./room.ts";
 import { type About, isHead, type RouteTable, routeWithBody, routeWithParts } from "./routes.ts";
 import { networkOf } from "./network.ts";
-import { deviceSchema, frameSchema, PROBLEM } from "./schemas.ts";
+import { deviceSchema, PROBLEM, streamSchema } from "./schemas.ts";
 import { SessionEvents } from "./session_events.ts";
 import { STREAM_HEADERS } from "./sse.ts";
 
@@ -103,7 +103,7 @@ const readingRows: RouteTable<SessionApi> = [
     summary: "Frames from the session's cursor on, then live, as server-sent events",
     query: streamQuery.pick({ decode: true }),
     parts: idPart,
-    replies: { 200: ["text/event-stream", frameSchema], 404: PROBLEM, 410: PROBLEM, 503: PROBLEM },
+    replies: { 200: ["text/event-stream", streamSchema], 404: PROBLEM, 410: PROBLEM, 503: PROBLEM },
     answer: (request, { decode }, { clientId }, about) =>
       asProblem(() => {
         const { subject } = about;
@@ -120,7 +120,8 @@ const readingRows: RouteTable<SessionApi> = [
   routeWithBody({
     method: "PUT",
     path: "/clients/{clientId}/ack",
-    summary: "Acknowledges every frame up to a number. 503: the frames are not synced to disk, the cursor has not moved",
+    summary:
+      "Acknowledges every frame up to a number. 503: the frames are not synced to disk, the cursor has not moved",
     parts: idPart,
     body: ackBody,
     replies: { 204: null, 404: PROBLEM, 503: PROBLEM },

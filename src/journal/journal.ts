@@ -144,6 +144,11 @@ export class Journal {
     return this.#numbers.skipped;
   }
 
+  /** Numbers after the last recorded one that a run without an orderly end may have given out; see the sequence store. */
+  get uncleanRange(): SeqRange | undefined {
+    return this.#numbers.uncleanRange;
+  }
+
   /** How recording does. */
   get state(): JournalState {
     return this.#writer.state;

@@ -27,7 +27,7 @@ export interface SessionsOptions {
 export interface SessionStreamOptions {
   /** Called once when the stream has ended. */
   ended: (how: StreamEnd) => void;
-  /** Told of frames that were lost on their way into the journal. */
+  /** Told of frames that were lost on their way into the journal, or may have been with an unclean stop. */
   missing?: (frames: MissingFrames) => void;
   /** Name of the token that reads. */
   reader?: string | undefined;

@@ -165,15 +165,18 @@ export class Sessions {
     this.#endStream(session, { code: "superseded" });
     const { source, compile, log } = this.#options;
     const compiled = compile(session.filter);
+    const { uncleanRange: range } = source.archive ?? {};
+    // Its client may have had frames of these numbers, which are gone, whatever it has acknowledged of them since.
+    const isInside = range !== undefined && range.from <= session.cursor && session.cursor <= range.to;
     const cursor = new FrameCursor({
       source,
-      fromSeq: session.cursor,
+      fromSeq: isInside ? range.to + 1 : session.cursor,
       // Who has an address now need not be who had it then.
       archiveOnly: compiled.usesDevices && source.archive?.isComplete === true,
       // A filter that is replaced counts from the next frame on.
       accept: (bus, src, pgn) => session.live.accept(bus, src, pgn),
       archived: archiveFilter(compiled),
-      ...(missing && { missing }),
+      ...(missing && { missing, unclean: missing }),
     });
     const stream: SessionStream = new SessionStream(id, {
       cursor,
@@ -191,7 +194,10 @@ export class Sessions {
     else if (session.epoch === "older") {
       session.epoch = "told";
       stream.end({ code: "new_epoch" });
-    } else session.epoch = "current";
+    } else {
+      session.epoch = "current";
+      if (isInside) missing?.({ fromSeq: range.from, toSeq: range.to, reason: "restart" });
+    }
     return stream;
   }
 

@@ -15,8 +15,8 @@ const SYNC_INTERVAL_MS = 50;
 const AGE = "vbg_journal_unsynced_age_seconds";
 
 /** A receiver of alerts, and what it got. */
-function receiver(): { url: string; alerts: { severity: string; subject: string }[] } & AsyncDisposable {
-  const alerts: { severity: string; subject: string }[] = [];
+function receiver(): { url: string; alerts: { type: string }[] } & AsyncDisposable {
+  const alerts: { type: string }[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
     alerts.push(await request.json());
     return new Response();
@@ -42,7 +42,12 @@ Deno.test(
       const directory = `${folder}/journal`;
       await using told = receiver();
       const options = { directory, stateDirectory, syncIntervalMs: SYNC_INTERVAL_MS };
-      await using boat = await TestBoat.start({ clock, stateDirectory, journal: options, alerts: { urls: [told.url] } });
+      await using boat = await TestBoat.start({
+        clock,
+        stateDirectory,
+        journal: options,
+        alerts: { urls: [told.url] },
+      });
       const disk = HungTails.make(directory);
       try {
         const client = new SessionClient(boat.url);
@@ -58,6 +63,7 @@ Deno.test(
         const slow = await journalOf(boat);
         assert.deepEqual([slow.code, slow.status], [200, "degraded"]);
         assert.equal(await boat.metric(AGE), 5 * SYNC_INTERVAL_MS / 1000);
+        await eventually("the warning", () => told.alerts.some(({ type }) => type === "journal_degraded"));
         // Frames that come meanwhile are not the oldest.
         boat.say();
         clock.advance(30_000 - 5 * SYNC_INTERVAL_MS);
@@ -65,7 +71,7 @@ Deno.test(
         assert.deepEqual([hung.code, hung.status], [503, "unhealthy"]);
         assert.equal(hung.message, "the disk hangs or is too slow: frames of the last 30 s are not synced");
         assert.equal(await boat.metric(AGE), 30);
-        await eventually("the alert", () => told.alerts.some(({ subject }) => subject === "component:journal"));
+        await eventually("the alert", () => told.alerts.some(({ type }) => type === "journal_unhealthy"));
 
         const refused = await acknowledged;
         assert.equal(refused.status, 503);
