@@ -6,6 +6,9 @@ import type { RetentionSettings } from "./retention.ts";
 /** How often the directory is looked through when nothing else is said. */
 export const SCAN_MS = 5 * 60_000;
 
+/** How often it is looked for room while recording is paused. */
+const ROOM_EVERY_MS = 2000;
+
 /** How a keeper is made. */
 export interface KeeperOptions {
   /** Where the journal files are; of one boat. */
@@ -99,8 +102,14 @@ export class Keeper {
 
   /** Looks once and does what is to be done. Not to be called while the keeper runs by itself. */
   async look(): Promise<void> {
-    const hasMore = await this.#keeper.look({ archiveMs: SCAN_MS });
-    this.#isDue ||= hasMore;
+    // The command may take long, and there may be room before it has ended.
+    const timer = setInterval(() => void this.#keeper.lookForRoom(), Math.min(this.#lookEveryMs, ROOM_EVERY_MS));
+    try {
+      const hasMore = await this.#keeper.look({ archiveMs: SCAN_MS });
+      this.#isDue ||= hasMore;
+    } finally {
+      clearInterval(timer);
+    }
   }
 
   async #run(): Promise<void> {
@@ -114,7 +123,8 @@ export class Keeper {
   async #sleep(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const untilRetryMs = this.#keeper.retryAtMs - this.#clock.monoMs();
-    const timer = setTimeout(resolve, untilRetryMs > 0 ? Math.min(this.#lookEveryMs, untilRetryMs) : this.#lookEveryMs);
+    const everyMs = this.#keeper.status.isPaused ? Math.min(this.#lookEveryMs, ROOM_EVERY_MS) : this.#lookEveryMs;
+    const timer = setTimeout(resolve, untilRetryMs > 0 ? Math.min(everyMs, untilRetryMs) : everyMs);
     this.#wakeUp = resolve;
     if (this.#stop.signal.aborted) resolve();
     await promise;
