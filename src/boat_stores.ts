@@ -119,7 +119,8 @@ function archiveOf(journal: Journal): FrameArchive {
       return journal.oldestSeq;
     },
     get isTaking(): boolean {
-      return journal.state.kind === "recording";
+      // What a file system that is away does not give, it may have all the same.
+      return journal.state.kind === "recording" || journal.isAway;
     },
     get uncleanRange(): SeqRange | undefined {
       return journal.uncleanRange;

@@ -16,7 +16,7 @@ import { type BlockNotes, DEFAULT_BLOCK_BYTES, type Gap } from "./types.ts";
 
 export type { JournalState, JournalWriterOptions, WrittenBlock } from "./journal_writer_types.ts";
 
-const RETRY = { firstMs: 500, capMs: 60_000 };
+const RETRY = { firstMs: 500, capMs: 15_000 };
 const DEFAULT_BACKLOG_BYTES = 32 * 1024 * 1024;
 /** Faster ones are packed fast: on a small computer the thread would take more than a hundredth of a core. */
 const DEFAULT_SLOW_BLOCK_MS = 30_000;
@@ -213,7 +213,9 @@ export class JournalWriter {
     this.#packer.close();
     this.#tails.close();
     if (this.#backlog.length === 0) {
-      await removeTails(this.#options.directory).catch(() => {});
+      // Not those of another journal, whose card is in the place of ours.
+      const check = this.#options.checkDirectory?.() ?? Promise.resolve();
+      await check.then(() => removeTails(this.#options.directory)).catch(() => {});
     } else {
       const { frames } = this.#backlog;
       this.#lost += frames;
@@ -293,6 +295,7 @@ export class JournalWriter {
       while (this.#again) {
         this.#again = false;
         this.#durable.startSpan();
+        await this.#options.checkDirectory?.();
         await this.#writeAll();
         this.#durable.tell();
       }

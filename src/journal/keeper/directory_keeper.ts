@@ -55,6 +55,8 @@ export interface KeeperSurroundings {
   settings: RetentionSettings;
   /** Program that archives; without it nothing is archived. */
   command?: string | undefined;
+  /** Whether another file system is in the directory's place now: nothing is done there. Default never. */
+  isAway?: () => Promise<boolean>;
   /** Whether a file, by its name, is still written. Must be true before the file is created. */
   isOpen: (id: string, name: string) => boolean;
   /** Whether a file, by its name, can be read as a journal; default: all. Of those that cannot, others warn. */
@@ -140,6 +142,9 @@ export class DirectoryKeeper {
       }
     };
     await attempt(async () => {
+      if (await this.#around.isAway?.()) {
+        throw new Error(`"${directory}" is not there: another file system is in its place`);
+      }
       const listing = await listJournalFiles(directory);
       const plan = this.#plan(listing);
       this.#note(plan, listing);
@@ -160,6 +165,7 @@ export class DirectoryKeeper {
   async lookForRoom(): Promise<void> {
     if (!this.#status.isPaused) return;
     try {
+      if (await this.#around.isAway?.()) return;
       const listing = await listJournalFiles(this.place.directory);
       const plan = this.#plan(listing);
       if (!plan.isPaused) this.#note(plan, listing);

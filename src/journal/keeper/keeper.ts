@@ -19,6 +19,8 @@ export interface KeeperOptions {
   command?: string | undefined;
   /** Whose files these are, for the command. */
   instanceId: string;
+  /** Whether another file system is in the directory's place now: nothing is done there. Default never. */
+  isAway?: () => Promise<boolean>;
   /** Whether a file, by its name, is still written. Must be true before the file is created. */
   isOpen: (name: string) => boolean;
   /** Whether a file, by its name, can be read as a journal; default: all. Of those that cannot, others warn. */
@@ -63,6 +65,7 @@ export class Keeper {
     this.#keeper = new DirectoryKeeper({ id: instanceId, directory }, {
       settings: options.settings,
       command: options.command,
+      ...(options.isAway && { isAway: options.isAway }),
       isOpen: (_id, name) => isOpen(name),
       isReadable: (_id, name) => isReadable?.(name) ?? true,
       onPause: (_id, isPaused) => onPause?.(isPaused),
