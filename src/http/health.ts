@@ -3,17 +3,10 @@ import type { AssemblerDrops, CanBus } from "../can/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
 import type { SequenceState } from "../journal/mod.ts";
 import type { LinkHealth, ReplicationStatus } from "../replication/mod.ts";
+import type { ComponentHealth, HealthStatus } from "./component_health.ts";
 import { type JournalSource, judgeJournal } from "./journal_health.ts";
 
-/** How a part of the server does. */
-export type HealthStatus = "ok" | "degraded" | "unhealthy";
-
-/** One part of the server. */
-export interface ComponentHealth {
-  status: HealthStatus;
-  /** What is wrong, for a person. */
-  message?: string;
-}
+export type { ComponentHealth, HealthStatus } from "./component_health.ts";
 
 /** Body of `GET /healthz`. */
 export interface Health {

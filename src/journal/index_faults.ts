@@ -1,7 +1,7 @@
 import { errorText, type Logger } from "../base/mod.ts";
 import type { Block } from "./block.ts";
 import { BlockError } from "./errors.ts";
-import { nameOf } from "./file_name.ts";
+import { nameOf, parseFileName } from "./file_name.ts";
 import type { FileEntry } from "./file_order.ts";
 import type { TableFaults } from "./read_table.ts";
 
@@ -64,7 +64,8 @@ export class IndexFaults {
       this.#unread.add(path);
       this.#refusals++;
     }
-    if (error instanceof BlockError) this.#noteDamage(fileWords(nameOf(path)), error);
+    // One with another name is somebody else's.
+    if (error instanceof BlockError && parseFileName(nameOf(path))) this.#noteDamage(fileWords(nameOf(path)), error);
     this.#tellOf(path, "journal file passed over", error);
   }
 
