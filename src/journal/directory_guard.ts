@@ -116,7 +116,7 @@ export class DirectoryGuard {
     if (there.dev === this.#identity.dev) return undefined;
     const path = `journal directory "${this.path}"`;
     return found
-      ? `${path} is on another file system than at the start: is its card unmounted?`
+      ? `${path} is on another file system than at the start: is its card unmounted? A restart records on this one`
       : `${path} is not there, and what is above it is another file system than at the start: is its card unmounted?`;
   }
 
