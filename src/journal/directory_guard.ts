@@ -113,19 +113,21 @@ export class DirectoryGuard {
   /** Why nothing may be written at the path; undefined: there is no reason. */
   async #obstacle(found: Identity | undefined): Promise<string | undefined> {
     const there = found ?? await this.#nearest();
-    if (there.dev === this.#identity.dev) return undefined;
+    if (there?.dev === this.#identity.dev) return undefined;
     const path = `journal directory "${this.path}"`;
     return found
       ? `${path} is on another file system than at the start: is its card unmounted? A restart records on this one`
       : `${path} is not there, and what is above it is another file system than at the start: is its card unmounted?`;
   }
 
-  /** The nearest directory above that is there. */
-  async #nearest(): Promise<Identity> {
-    for (let path = dirname(this.#realPath);; path = dirname(path)) {
+  /** The nearest directory above that is there; undefined: its drive is gone. */
+  async #nearest(): Promise<Identity | undefined> {
+    for (let path = this.#realPath; path !== dirname(path);) {
+      path = dirname(path);
       const found = await identityOf(path);
       if (found) return found;
     }
+    return undefined;
   }
 }
 
