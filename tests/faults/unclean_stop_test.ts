@@ -28,7 +28,12 @@ async function copyFiles(from: string, to: string): Promise<void> {
   await Deno.mkdir(to);
   for await (const { name, isFile, isDirectory } of Deno.readDir(from)) {
     if (isDirectory) await copyFiles(`${from}/${name}`, `${to}/${name}`);
-    else if (isFile) await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
+    else if (isFile) {
+      await Deno.copyFile(`${from}/${name}`, `${to}/${name}`).catch((error) => {
+        // A temporary file that has got its real name meanwhile.
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      });
+    }
   }
 }
 
