@@ -5,9 +5,9 @@ import type { ComponentHealth } from "./component_health.ts";
 export type JournalSource = Pick<Journal, "state" | "lost" | "files" | "unsyncedMs" | "syncIntervalMs" | "damage">;
 
 /** A frame that is in memory alone for so many sync intervals degrades health: the disk is too slow, or hangs. */
-const DEGRADED_SYNC_INTERVALS = 5;
+export const DEGRADED_SYNC_INTERVALS = 5;
 /** After so long the server is unhealthy; with a sync interval above 6 s after as many intervals as above. */
-const UNHEALTHY_MS = 30_000;
+export const UNHEALTHY_MS = 30_000;
 
 /** Frames that were lost are lost for good: they stay a matter of the metrics once recording goes on. */
 export function judgeJournal(

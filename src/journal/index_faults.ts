@@ -9,7 +9,7 @@ import type { TableFaults } from "./read_table.ts";
 const MAX_TOLD_FAULTS = 10_000;
 
 /** Faults that health can name; older ones go. */
-const MAX_NAMED_FAULTS = 1000;
+export const MAX_NAMED_FAULTS = 1000;
 
 /** What is wrong with the files of a journal. Each fault is told once. */
 export class IndexFaults {

@@ -20,7 +20,7 @@ import {
 /** Who uses sessions where nobody says. */
 const NOBODY: SessionClient = { token: undefined, isAdmin: true, network: "" };
 /** An acknowledgement is refused when its frames are not synced after so long: the disk hangs, or fails. */
-const SYNC_PATIENCE_MS = 5000;
+export const SYNC_PATIENCE_MS = 5000;
 
 /** Named cursors: each client reads on where it stopped, and what it has not acknowledged is sent again. */
 export class Sessions {
