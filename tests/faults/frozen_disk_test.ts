@@ -94,7 +94,7 @@ Deno.test(
         disk.thaw();
         await eventually("a disk that works", async () => await boat.journal() === "ok");
         assert.equal(await client.ack(800), 204);
-        const kept = () => Deno.readTextFileSync(`${disk.path}/state/sessions.json`).includes(`"cursor":801`);
+        const kept = () => Deno.readTextFileSync(`${disk.path}/state/session_positions.log`).includes("801");
         await eventually("the cursor on disk", kept);
 
         disk.freeze();
