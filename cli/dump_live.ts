@@ -159,6 +159,9 @@ function missedText({ fromSeq, toSeq, why }: Extract<StreamEvent, { type: "misse
 
 /** @param event.count null: how many of the frames the filter wants is not known */
 function droppedText({ fromSeq, toSeq, count, backfill, reason }: Extract<StreamEvent, { type: "dropped" }>): string {
+  if (reason === "restart") {
+    return `frames between ${fromSeq} and ${toSeq} may be missing: the server was not stopped in order and has lost its newest`;
+  }
   const [frames, are] = count === null
     ? ["frames", "are"]
     : count === 1

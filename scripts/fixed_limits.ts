@@ -27,9 +27,11 @@ import { MAX_LIST_ENTRIES } from "../src/http/bounded_list.ts";
 import { DEFAULT_IDLE_MS as HISTORY_IDLE_MS, MAX_WAITING_HISTORIES } from "../src/http/history_turns.ts";
 import { TRANSPORT_BYTES } from "../src/http/stream_memory.ts";
 import { MAX_EVENTS } from "../src/http/cloud_routes.ts";
+import { DEGRADED_SYNC_INTERVALS, UNHEALTHY_MS } from "../src/http/journal_health.ts";
 import { MAX_MESSAGES } from "../src/http/send_body.ts";
 import { WAITING_FRAMES } from "../src/http/stream_hub.ts";
 import { MAX_INBOUND_BYTES, MAX_UNREAD as MAX_UNREAD_ANSWERS } from "../src/http/websocket.ts";
+import { MAX_NAMED_FAULTS } from "../src/journal/index_faults.ts";
 import { DEFAULT_TIMEOUT_MS as ARCHIVE_TIMEOUT_MS } from "../src/journal/keeper/archive_command.ts";
 import { MAX_LINE_BYTES } from "../src/journal/keeper/archive_protocol.ts";
 import { MAX_BLOCK_BYTES, MAX_BUSES, MAX_DICTIONARY_BYTES, MAX_FORMER_RECORDINGS } from "../src/journal/mod.ts";
@@ -51,6 +53,7 @@ import {
   MAX_TEXTS,
   MAX_UNANSWERED_BLOCKS,
 } from "../src/replication/mod.ts";
+import { SYNC_PATIENCE_MS } from "../src/stream/sessions.ts";
 
 /** A limit that no setting changes. */
 export interface FixedLimit {
@@ -353,8 +356,27 @@ const REPLICATION: readonly FixedLimit[] = [
   },
 ];
 
+/** What the boat's disk can bring about. */
+const DISK: readonly FixedLimit[] = [
+  {
+    what: "Age of the oldest frame of a boat that is not synced to disk",
+    limit: `${DEGRADED_SYNC_INTERVALS} times \`-journal-sync-interval\`, then ${ms(UNHEALTHY_MS)}`,
+    beyond: "Health is degraded, then unhealthy, each with an alert; syncing goes on.",
+  },
+  {
+    what: "Time that an acknowledgement of a session waits for its frames to be synced to disk",
+    limit: ms(SYNC_PATIENCE_MS),
+    beyond: "503 with Retry-After; the cursor does not move.",
+  },
+  {
+    what: "Damaged journal files and blocks that health remembers",
+    limit: count(MAX_NAMED_FAULTS),
+    beyond: "The oldest is forgotten; it is in the log.",
+  },
+];
+
 /** Limits of both servers that are constants. */
-export const FIXED_LIMITS: readonly FixedLimit[] = [...CLIENTS, ...BUSES, ...OUTSIDE, ...REPLICATION];
+export const FIXED_LIMITS: readonly FixedLimit[] = [...CLIENTS, ...BUSES, ...DISK, ...OUTSIDE, ...REPLICATION];
 
 function count(value: number): string {
   return String(value);

@@ -3,7 +3,7 @@ import { Broker, type Decode, Decoder } from "./broker/mod.ts";
 import type { Message } from "./frame/mod.ts";
 import { NumberRun, StoredNumbers, VolatileNumbers } from "./boat_numbers.ts";
 import { compileFor } from "./http/mod.ts";
-import { type BusCounts, epochWordOf, type Journal, type SequenceState } from "./journal/mod.ts";
+import { type BusCounts, epochWordOf, type Journal, type SeqRange, type SequenceState } from "./journal/mod.ts";
 import { Recorder, type RecordingOptions } from "./recorder.ts";
 import { type FrameArchive, FrameSource, type SessionLimits, Sessions, type Slot } from "./stream/mod.ts";
 
@@ -122,7 +122,11 @@ function archiveOf(journal: Journal): FrameArchive {
       return journal.oldestSeq;
     },
     get isTaking(): boolean {
-      return journal.state.kind === "recording";
+      // What a file system that is away does not give, it may have all the same.
+      return journal.state.kind === "recording" || journal.isAway;
+    },
+    get uncleanRange(): SeqRange | undefined {
+      return journal.uncleanRange;
     },
     blocks: ({ fromSeq }) => index.blocks({ fromSeq, epochWord: epochWordOf(journal.epoch) }),
   };

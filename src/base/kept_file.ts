@@ -23,6 +23,9 @@ export class KeptFile {
   readonly #options: KeptFileOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #writing: Promise<void> = Promise.resolve();
+  #isWriting = false;
+  /** Something has changed while a write was under way, which may hang. */
+  #isDue = false;
   #error: string | undefined;
   #isClosed = false;
 
@@ -58,7 +61,21 @@ export class KeptFile {
   #begin(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#writing = Promise.all([this.#writing, this.#write()]).then(() => {});
+    this.#isDue = true;
+    if (!this.#isWriting) this.#writing = this.#writeDue();
+  }
+
+  /** One write after another: while one hangs, not all that changes meanwhile waits in memory, each as a whole. */
+  async #writeDue(): Promise<void> {
+    this.#isWriting = true;
+    try {
+      while (this.#isDue) {
+        this.#isDue = false;
+        await this.#write();
+      }
+    } finally {
+      this.#isWriting = false;
+    }
   }
 
   async #write(): Promise<void> {

@@ -42,7 +42,8 @@ export class Session implements AsyncIterable<ClientFrame> {
   /**
    * Every frame up to and with `seq` is done with.
    *
-   * @throws {ApiError} 404: it is not there; 400: nothing has that number yet
+   * @throws {ApiError} 404: it is not there; 400: nothing has that number yet; 503: the server could not sync the frames
+   *   to its disk, and the session has not moved
    */
   async ack(seq: number): Promise<void> {
     await this.#calls.ack(seq, this.#end);

@@ -198,6 +198,8 @@ export interface Problem {
  * - `device`: the device table has changed; only where it was asked for
  * - `dropped`: frames with these numbers do not come on this stream. With `backfill` a cloud does not have them yet and
  *   gets them from its boat: history and new sessions have them later. With `reason` nobody can send them any more.
+ *   The reason `restart`: the server stopped without an orderly end, what it had not synced to disk is gone, frames that
+ *   we got among it, and `count` is null.
  *   Otherwise the server has lost them: we were too slow, or its disk was. `count` of the numbers had a frame that is
  *   missing; null: the stream has a filter, and nobody knows how many frames pass it. Of a session all numbers count
  * - `missed`: frames with these numbers may have passed while we were away: between two connections (`away`), because the

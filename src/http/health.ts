@@ -1,18 +1,12 @@
 import type { Broker } from "../broker/mod.ts";
 import type { AssemblerDrops, CanBus } from "../can/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
-import type { Journal, SequenceState } from "../journal/mod.ts";
+import type { SequenceState } from "../journal/mod.ts";
 import type { LinkHealth, ReplicationStatus } from "../replication/mod.ts";
+import type { ComponentHealth, HealthStatus } from "./component_health.ts";
+import { type JournalSource, judgeJournal } from "./journal_health.ts";
 
-/** How a part of the server does. */
-export type HealthStatus = "ok" | "degraded" | "unhealthy";
-
-/** One part of the server. */
-export interface ComponentHealth {
-  status: HealthStatus;
-  /** What is wrong, for a person. */
-  message?: string;
-}
+export type { ComponentHealth, HealthStatus } from "./component_health.ts";
 
 /** Body of `GET /healthz`. */
 export interface Health {
@@ -47,9 +41,6 @@ export interface BusLine {
     message: string;
   };
 }
-
-/** What of a journal tells how it does. */
-type JournalSource = Pick<Journal, "state" | "lost" | "files">;
 
 /** What of the link to a cloud tells how it does. */
 export interface ReplicationSource {
@@ -121,21 +112,6 @@ export function judgeHealth(sources: HealthSources): Health {
 function summaryOf(replication: ReplicationSource): NonNullable<Health["replication"]> {
   const { connected, live_lag, backfill_remaining_seqs, last_ack } = replication.status();
   return { status: replication.health().status, connected, live_lag, backfill_remaining_seqs, last_ack };
-}
-
-/** Frames that were lost are lost for good: they stay a matter of the metrics once recording goes on. */
-function judgeJournal({ state, lost, files }: JournalSource): ComponentHealth {
-  const cost = lost > 0 ? `; ${lost} frames are lost` : "";
-  if (state.kind === "failing") return { status: "unhealthy", message: `cannot be written: ${state.reason}${cost}` };
-  if (files?.isPaused) {
-    const room = `its files take up ${files.bytes} bytes, and ${files.failed} of them could not be archived`;
-    return { status: "unhealthy", message: `recording is paused: ${room}${cost}` };
-  }
-  if (files?.error !== undefined) {
-    return { status: "degraded", message: `files cannot be looked after: ${files.error}` };
-  }
-  if (files && files.failed > 0) return { status: "degraded", message: `${files.failed} files could not be archived` };
-  return { status: "ok" };
 }
 
 function judgeBus({ bus: { state }, index, fault }: BusLine, sources: HealthSources): ComponentHealth {

@@ -11,7 +11,7 @@ import { sessionCounters } from "./session_figures.ts";
 import type { StreamHub } from "./stream_hub.ts";
 
 /** What of a journal is counted. */
-type JournalFigures = Pick<Journal, "durableSeq" | "lost" | "blocks" | "state" | "files">;
+type JournalFigures = Pick<Journal, "durableSeq" | "unsyncedMs" | "lost" | "blocks" | "state" | "files">;
 
 /** Where the figures come from; read when somebody asks. */
 export interface MetricSources extends ServerSources {
@@ -85,6 +85,11 @@ export class Metrics {
       },
     );
     this.#gauge("vbg_journal_durable_seq", "Newest frame that a power cut leaves", () => [[journal.durableSeq, {}]]);
+    this.#gauge(
+      "vbg_journal_unsynced_age_seconds",
+      "How long the oldest frame has been in memory alone; 0: all frames are synced",
+      () => [[journal.unsyncedMs / 1000, {}]],
+    );
     this.#counter("vbg_journal_blocks_total", "Blocks written", () => [[journal.blocks, {}]]);
     this.#counter("vbg_journal_lost_frames_total", "Frames that could not be recorded", () => [[journal.lost, {}]]);
   }

@@ -7,7 +7,7 @@ import { listDevices, listValues } from "./reads.ts";
 import { json, jsonList } from "./reply.ts";
 import { roomForStream, type StreamRoom } from "./room.ts";
 import { route, type RouteTable } from "./routes.ts";
-import { decodedValuesSchema, deviceSchema, frameSchema, PROBLEM, valuesSchema } from "./schemas.ts";
+import { decodedValuesSchema, deviceSchema, PROBLEM, streamSchema, valuesSchema } from "./schemas.ts";
 import { SEND_DISABLED, type SendApi, sendFromSocket } from "./send_routes.ts";
 import { EventStream } from "./sse.ts";
 import { checkUpgrade, upgradeToStream } from "./websocket.ts";
@@ -24,7 +24,7 @@ export const readRows: RouteTable<ReadApi> = [
     path: "/events",
     summary: "Live frames as server-sent events, from the current head",
     query: eventsQuery,
-    replies: { 200: ["text/event-stream", frameSchema], 503: PROBLEM },
+    replies: { 200: ["text/event-stream", streamSchema], 503: PROBLEM },
     answer: (_request, query, _parts, { subject }) => openEvents(subject, query),
   }),
   route({

@@ -112,6 +112,26 @@ const matchSchema = z.object({
   label: z.string().optional(),
 });
 
+/** Data of `event: dropped`: frames that a stream does not bring. */
+const droppedSchema = z.object({
+  from_seq: count,
+  to_seq: count,
+  count: count.nullable().openapi({
+    description: "How many frames of these numbers are missing; null with the reason restart: nobody knows",
+  }),
+  backfill: z.boolean().optional().openapi({
+    description: "The cloud does not have them yet: its boat sends them later",
+  }),
+  reason: z.string().optional().openapi({
+    description:
+      "Why nobody can send them. In the stream of a session, restart: the server stopped without an orderly end, and " +
+      "frames of these numbers, also those that this client had received, were not synced to disk and are gone",
+  }),
+}).openapi("DroppedFrames");
+
+/** Data of the events of a stream: frames, and `event: dropped`. */
+export const streamSchema = z.union([frameSchema, droppedSchema]);
+
 /** All that is known about a PGN. */
 export const pgnSchema = z.object({
   ...pgnHead,

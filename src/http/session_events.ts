@@ -112,7 +112,7 @@ export class SessionEvents implements StreamMember {
     this.#tell("dropped", {
       from_seq: fromSeq,
       to_seq: toSeq,
-      count: toSeq - fromSeq + 1,
+      count: reason === "restart" ? null : toSeq - fromSeq + 1,
       ...(backfill && { backfill }),
       ...(reason !== undefined && { reason }),
     });

@@ -16,7 +16,7 @@ import { ApiError, json } from "./reply.ts";
 import { RETRY_AFTER_S, roomForStream, type StreamRoom } from "./room.ts";
 import { type About, isHead, type RouteTable, routeWithBody, routeWithParts } from "./routes.ts";
 import { networkOf } from "./network.ts";
-import { deviceSchema, frameSchema, PROBLEM } from "./schemas.ts";
+import { deviceSchema, PROBLEM, streamSchema } from "./schemas.ts";
 import { SessionEvents } from "./session_events.ts";
 import { STREAM_HEADERS } from "./sse.ts";
 
@@ -103,7 +103,7 @@ const readingRows: RouteTable<SessionApi> = [
     summary: "Frames from the session's cursor on, then live, as server-sent events",
     query: streamQuery.pick({ decode: true }),
     parts: idPart,
-    replies: { 200: ["text/event-stream", frameSchema], 404: PROBLEM, 410: PROBLEM, 503: PROBLEM },
+    replies: { 200: ["text/event-stream", streamSchema], 404: PROBLEM, 410: PROBLEM, 503: PROBLEM },
     answer: (request, { decode }, { clientId }, about) =>
       asProblem(() => {
         const { subject } = about;
@@ -120,10 +120,11 @@ const readingRows: RouteTable<SessionApi> = [
   routeWithBody({
     method: "PUT",
     path: "/clients/{clientId}/ack",
-    summary: "Acknowledges every frame up to a number",
+    summary:
+      "Acknowledges every frame up to a number. 503: the frames are not synced to disk, the cursor has not moved",
     parts: idPart,
     body: ackBody,
-    replies: { 204: null, 404: PROBLEM },
+    replies: { 204: null, 404: PROBLEM, 503: PROBLEM },
     answer: ({ seq }, { clientId }, about) =>
       asProblem(async () => {
         await sessionsOf(about).ack(clientId, seq);
@@ -150,7 +151,13 @@ function headOf(id: string, about: About<SessionApi>) {
   return { ...head, ...(epoch !== "" && { epoch }) };
 }
 
-const STATUS: Record<SessionErrorReason, number> = { missing: 404, full: 503, "owner-full": 429, ahead: 400 };
+const STATUS: Record<SessionErrorReason, number> = {
+  missing: 404,
+  full: 503,
+  "owner-full": 429,
+  ahead: 400,
+  not_durable: 503,
+};
 
 /** What cannot be done with a session, as a problem. */
 async function asProblem(work: () => Response | Promise<Response>): Promise<Response> {
@@ -166,7 +173,7 @@ async function asProblem(work: () => Response | Promise<Response>): Promise<Resp
     const { message, reason } = error;
     throw new ApiError(STATUS[reason], message, {
       ...(reason === "ahead" && { members: { field: "seq" } }),
-      ...((reason === "full" || reason === "owner-full") && { headers: { "Retry-After": String(RETRY_AFTER_S) } }),
+      ...([429, 503].includes(STATUS[reason]) && { headers: { "Retry-After": String(RETRY_AFTER_S) } }),
     });
   }
 }

@@ -9,6 +9,8 @@ import { readTable } from "./read_table.ts";
 export interface BlockTablesOptions {
   /** Told of what cannot be read. */
   faults: IndexFaults;
+  /** Whether another file system is in the directory's place now: a file that is not there is not gone. */
+  isAway: () => Promise<boolean>;
   /** Told of a file that is not there any more. */
   onGone: (file: FileEntry) => void;
 }
@@ -71,7 +73,7 @@ export class BlockTables {
   }
 
   async #load(file: FileEntry, written: readonly WrittenBlock[]): Promise<BlockTable> {
-    const { faults, onGone } = this.#options;
+    const { faults, isAway, onGone } = this.#options;
     try {
       using opened = await Deno.open(file.path, { read: true });
       const read = (offset: number, length: number) => readFileAt(opened, { offset, length });
@@ -88,7 +90,7 @@ export class BlockTables {
       if (!file.isGone) this.#keep(file, table);
       return table;
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) onGone(file);
+      if (error instanceof Deno.errors.NotFound && !await isAway()) onGone(file);
       else faults.noteUnread(file.path, error);
       return new BlockTable();
     }

@@ -1,7 +1,7 @@
-import { AtomicFile, type DirectoryLock, lockDirectory } from "../base/mod.ts";
+import { AtomicFile } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
+import { DirectoryGuard } from "./directory_guard.ts";
 import { epochWordOf } from "./file_layout.ts";
-import { JOURNAL_DIRECTORY_MODE } from "./file_modes.ts";
 import { FormerEpochs, type FormerRecording } from "./former_epochs.ts";
 import { JournalIndex } from "./journal_index.ts";
 import type { KeeperStatus } from "./keeper/directory_keeper.ts";
@@ -14,12 +14,12 @@ import { HEAD_FILE, type SequenceState, SequenceStore } from "./sequence_store.t
 import type { WindowDigest, WindowDigests } from "./window_digest.ts";
 import { digestsThrough } from "./window_digest_read.ts";
 
-/** A lock of its own: the state directory may be the same one. */
-const LOCK_FILE = ".journal.lock";
-
 /** How a journal is opened. */
-export interface JournalOptions
-  extends Omit<JournalWriterOptions, "epoch" | "gap" | "newestFile" | "digests" | "onWritten" | "onEnded"> {
+export interface JournalOptions extends
+  Omit<
+    JournalWriterOptions,
+    "epoch" | "gap" | "newestFile" | "digests" | "checkDirectory" | "onWritten" | "onEnded"
+  > {
   /** Directory of `head.json`, which knows the numbers that were given out. */
   stateDirectory: string;
   /** Which files are kept; left out: all. */
@@ -38,7 +38,7 @@ export interface JournalOptions
 
 interface Parts {
   index: JournalIndex;
-  lock: DirectoryLock;
+  guard: DirectoryGuard;
   writer: JournalWriter;
   numbers: SequenceStore;
   digests: WindowDigests;
@@ -49,7 +49,7 @@ interface Parts {
 /** A keeper of the directory, where files are to be deleted or archived. */
 function keeperOf(
   options: JournalOptions,
-  { writer, index }: { writer: JournalWriter; index: JournalIndex },
+  { writer, index, guard }: { writer: JournalWriter; index: JournalIndex; guard: DirectoryGuard },
 ): Keeper | undefined {
   const { directory, retention, archiveCommand, instanceId, lookEveryMs, prefix = "nmea2k", log, clock } = options;
   if (retention === undefined) return undefined;
@@ -59,6 +59,7 @@ function keeperOf(
     command: archiveCommand,
     instanceId: instanceId ?? prefix,
     lookEveryMs,
+    isAway: () => guard.looksAway(),
     isOpen: (name) => name === writer.openName,
     isReadable: (name) => index.has(name),
     onPause: (isPaused) => writer.pause(isPaused),
@@ -76,7 +77,7 @@ export class Journal {
   /** What is on disk, and what is about to be. */
   readonly index: JournalIndex;
   readonly #keeper: Keeper | undefined;
-  readonly #lock: DirectoryLock;
+  readonly #guard: DirectoryGuard;
   readonly #writer: JournalWriter;
   readonly #numbers: SequenceStore;
   readonly #digests: WindowDigests;
@@ -85,7 +86,7 @@ export class Journal {
   private constructor(parts: Parts) {
     this.index = parts.index;
     this.#keeper = parts.keeper;
-    this.#lock = parts.lock;
+    this.#guard = parts.guard;
     this.#writer = parts.writer;
     this.#numbers = parts.numbers;
     this.#digests = parts.digests;
@@ -99,16 +100,16 @@ export class Journal {
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const { directory, stateDirectory, log, clock, reserve } = options;
-    const lock = await lockDirectory(directory, {
-      what: "journal directory",
-      mode: JOURNAL_DIRECTORY_MODE,
-      file: LOCK_FILE,
-    });
+    const late: { index?: JournalIndex; writer?: JournalWriter } = {};
+    const guard = await DirectoryGuard.take(directory, { log, onReturn: async () => await late.index?.rescan() });
     try {
       const recovered = await recover(options);
       const pending = recovered.pending.map(({ bytes }) => bytes);
-      const late: { writer?: JournalWriter } = {};
-      const index = await JournalIndex.open(directory, { log, unwritten: () => late.writer?.unwritten() ?? pending });
+      const index = late.index = await JournalIndex.open(directory, {
+        log,
+        unwritten: () => late.writer?.unwritten() ?? pending,
+        isAway: () => guard.looksAway(),
+      });
       const numbers = await SequenceStore.open({
         file: new AtomicFile(stateDirectory, { name: HEAD_FILE }),
         journalEnd: recovered.lastSeq === 0 ? undefined : { epoch: recovered.epoch, seq: recovered.lastSeq },
@@ -129,15 +130,16 @@ export class Journal {
         gap: skipped && { firstMissing: skipped.from, reason: isUnrecorded ? "disk" : "restart" },
         newestFile: recovered.newestFile,
         pending: recovered.pending,
+        checkDirectory: () => guard.check(),
         onWritten: (block) => index.noteWritten(block),
         onEnded: () => keeper?.wake(),
       });
-      const keeper = keeperOf(options, { writer, index });
+      const keeper = keeperOf(options, { writer, index, guard });
       keeper?.start();
       const former = new FormerEpochs(index, { prefix: options.prefix ?? "nmea2k" });
-      return new Journal({ index, lock, writer, numbers, digests, former, keeper });
+      return new Journal({ index, guard, writer, numbers, digests, former, keeper });
     } catch (error) {
-      lock.close();
+      guard.close();
       throw error;
     }
   }
@@ -155,6 +157,24 @@ export class Journal {
   /** Numbers of this epoch that the start has skipped, and that never had a frame. */
   get skipped(): SeqRange | undefined {
     return this.#numbers.skipped;
+  }
+
+  /** Numbers after the last recorded one that a run without an orderly end may have given out; see the sequence store. */
+  get uncleanRange(): SeqRange | undefined {
+    return this.#numbers.uncleanRange;
+  }
+
+  /** What is missing of the recording, or cannot be read, in words; each names its file or directory. */
+  get damage(): readonly string[] {
+    const { path, removals } = this.#guard;
+    if (removals === 0) return this.index.damage;
+    const removed = `journal directory "${path}" was removed and made again: the files that were in it are gone`;
+    return [removed, ...this.index.damage];
+  }
+
+  /** True while the directory's file system is not there: files in it are not gone for good. */
+  get isAway(): boolean {
+    return this.#guard.isAway;
   }
 
   /** How recording does. */
@@ -185,6 +205,16 @@ export class Journal {
   /** Newest frame that a power cut leaves. */
   get durableSeq(): number {
     return this.#writer.durableSeq;
+  }
+
+  /** How long the oldest frame has been in memory alone, milliseconds; 0 while every frame taken is synced. */
+  get unsyncedMs(): number {
+    return this.#writer.unsyncedMs;
+  }
+
+  /** Longest time that a frame should be in memory alone, milliseconds. */
+  get syncIntervalMs(): number {
+    return this.#writer.syncIntervalMs;
   }
 
   /** Frames that could not be kept. */
@@ -222,9 +252,9 @@ export class Journal {
     return this.#writer.ready();
   }
 
-  /** Resolves when every frame taken so far is safe from a power cut. */
-  sync(): Promise<void> {
-    return this.#writer.sync();
+  /** Resolves when every frame taken so far, or up to `through`, is safe from a power cut. */
+  sync(through?: number): Promise<void> {
+    return this.#writer.sync(through);
   }
 
   /** Writes everything, ends the open file, writes down the last number, and lets the directory go. */
@@ -232,6 +262,6 @@ export class Journal {
     await this.#keeper?.stop();
     await this.#writer.close();
     await this.#numbers.close();
-    this.#lock.close();
+    this.#guard.close();
   }
 }

@@ -42,7 +42,9 @@ const PLACES_A_TURN = 2048;
  * blocks are is read when first needed. What the writer writes meanwhile is noted without opening a file again.
  */
 export class JournalIndex {
+  readonly #directory: string;
   readonly #unwritten: () => Uint8Array<ArrayBuffer>[];
+  readonly #isAway: () => Promise<boolean>;
   readonly #files = new Map<string, FileEntry>();
   readonly #faults: IndexFaults;
   readonly #tables: BlockTables;
@@ -50,21 +52,36 @@ export class JournalIndex {
   readonly #readers = new Set<WrittenBlock[]>();
   #order: { runs: FileEntry[][]; byTime: FileEntry[] } | undefined;
 
-  private constructor({ log, unwritten = () => [] }: JournalIndexOptions) {
+  private constructor(
+    directory: string,
+    { log, unwritten = () => [], isAway = () => Promise.resolve(false) }: JournalIndexOptions,
+  ) {
+    this.#directory = directory;
+    this.#isAway = isAway;
     const faults = this.#faults = new IndexFaults(log);
-    this.#tables = new BlockTables({ faults, onGone: (file) => this.#noteGone(file) });
+    this.#tables = new BlockTables({ faults, isAway, onGone: (file) => this.#noteGone(file) });
     this.#unwritten = unwritten;
   }
 
   /** Looks at the files of a directory. What is no journal, or has no whole block, is warned of and passed over. */
   static async open(directory: string, options: JournalIndexOptions): Promise<JournalIndex> {
-    const index = new JournalIndex(options);
-    const names: string[] = [];
-    for await (const { name, isFile } of Deno.readDir(directory)) {
-      if (isFile && name.endsWith(JOURNAL_EXTENSION)) names.push(name);
-    }
-    for (const name of names.sort()) await index.#addFile(`${directory}/${name}`);
+    const index = new JournalIndex(directory, options);
+    await index.rescan();
     return index;
+  }
+
+  /** Looks at the files of the directory again: forgets those that are gone, and adds those that are new. */
+  async rescan(): Promise<void> {
+    const names = new Set<string>();
+    for await (const { name, isFile } of Deno.readDir(this.#directory)) {
+      if (isFile && name.endsWith(JOURNAL_EXTENSION)) names.add(name);
+    }
+    for (const file of [...this.#files.values()]) if (!names.has(file.name)) this.noteRemoved(file.path);
+    for (const name of [...names].sort()) {
+      const path = `${this.#directory}/${name}`;
+      if (this.#files.has(name)) this.#faults.noteRead(path);
+      else await this.#addFile(path);
+    }
   }
 
   /** Files by the time of their first block. */
@@ -105,6 +122,16 @@ export class JournalIndex {
     return oldest === Infinity ? undefined : oldest;
   }
 
+  /** What is damaged or cannot be read, in words; each names its file. */
+  get damage(): readonly string[] {
+    return this.#faults.damage;
+  }
+
+  /** Whether another file system is in the directory's place now: files that are not there are not gone. */
+  isAway(): Promise<boolean> {
+    return this.#isAway();
+  }
+
   /** Blocks that were found damaged. */
   get damagedBlocks(): number {
     return this.#faults.damagedBlocks;
@@ -133,7 +160,7 @@ export class JournalIndex {
 
   /** A file was deleted. */
   noteRemoved(path: string): void {
-    this.#faults.noteRead(path);
+    this.#faults.noteRemoved(path);
     const file = this.#files.get(nameOf(path));
     if (file) this.#forget(file);
   }
@@ -254,8 +281,10 @@ export class JournalIndex {
       const block = await reader.read(file.path, place);
       return isWanted(block, { epochWord, range }) ? seen.fresh(block, epochWord) : [];
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) this.#noteGone(file);
-      else this.#faults.noteBlock(file, place.offset, error);
+      if (error instanceof Deno.errors.NotFound) {
+        if (await this.#isAway()) this.#faults.noteUnread(file.path, error);
+        else this.#noteGone(file);
+      } else this.#faults.noteBlock(file, place.offset, error);
       return [];
     }
   }
@@ -278,7 +307,8 @@ export class JournalIndex {
       }
       this.#faults.notePassedOver(path, new BlockError("size", "it has no whole block"));
     } catch (error) {
-      this.#faults.notePassedOver(path, error);
+      if (error instanceof Deno.errors.NotFound && await this.#isAway()) this.#faults.noteUnread(path, error);
+      else this.#faults.notePassedOver(path, error);
     }
   }
 

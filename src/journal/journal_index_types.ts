@@ -16,6 +16,8 @@ export interface JournalIndexOptions {
   log: Logger;
   /** Blocks that are not on disk yet, oldest first; default none. */
   unwritten?: () => Uint8Array<ArrayBuffer>[];
+  /** Whether another file system is in the directory's place now: files that are not there are not gone. Default never. */
+  isAway?: () => Promise<boolean>;
 }
 
 /** A block that was not read yet, by its file. */

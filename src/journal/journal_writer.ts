@@ -16,7 +16,7 @@ import { type BlockNotes, DEFAULT_BLOCK_BYTES, type Gap } from "./types.ts";
 
 export type { JournalState, JournalWriterOptions, WrittenBlock } from "./journal_writer_types.ts";
 
-const RETRY = { firstMs: 500, capMs: 60_000 };
+const RETRY = { firstMs: 500, capMs: 15_000 };
 const DEFAULT_BACKLOG_BYTES = 32 * 1024 * 1024;
 /** Faster ones are packed fast: on a small computer the thread would take more than a hundredth of a core. */
 const DEFAULT_SLOW_BLOCK_MS = 30_000;
@@ -40,7 +40,7 @@ export class JournalWriter {
   readonly #backlog: Backlog;
   #epoch: Uint8Array<ArrayBuffer>;
   #epochWord: number;
-  readonly #durable = new Durability();
+  readonly #durable: Durability;
   /** Undefined where times are another machine's. */
   readonly #clockSteps: ClockSteps | undefined;
   readonly #files: FileSequence;
@@ -79,7 +79,8 @@ export class JournalWriter {
     const { packThread: thread = new PackWorker(), log } = options;
     this.#clockSteps = options.hasForeignTimes ? undefined : new ClockSteps();
     this.#packer = new BlockPacker({ thread, log, onDone: () => this.#onPacked() });
-    this.#tails = new TailFiles(directory);
+    this.#durable = new Durability(() => options.clock.monoMs());
+    this.#tails = new TailFiles(directory, (seq) => this.#durable.take(this.#epochWord, seq));
     this.#backlog = new Backlog(options.pending ?? [], { blockBytes, maxBytes: maxBacklogBytes });
     this.#epoch = options.epoch;
     this.#epochWord = epochWordOf(options.epoch);
@@ -94,6 +95,17 @@ export class JournalWriter {
   /** Newest frame that a power cut leaves; 0 before there is one. */
   get durableSeq(): number {
     return this.#durable.seqOf(this.#epochWord);
+  }
+
+  /** How long the oldest frame has been in memory alone, milliseconds; 0 while every frame taken is synced. */
+  get unsyncedMs(): number {
+    const sinceMs = this.#durable.unsyncedSinceMs;
+    return sinceMs === undefined ? 0 : Math.max(0, this.#options.clock.monoMs() - sinceMs);
+  }
+
+  /** Longest time that a frame should be in memory alone, milliseconds. */
+  get syncIntervalMs(): number {
+    return this.#options.syncIntervalMs;
   }
 
   /** Frames that could not be kept. */
@@ -164,9 +176,13 @@ export class JournalWriter {
     return this.#backlog.ready();
   }
 
-  /** Resolves when every frame taken so far is safe from a power cut. Rejects when the journal is closed before. */
-  sync(): Promise<void> {
-    const last = { epochWord: this.#epochWord, seq: this.#lastSeq };
+  /**
+   * Resolves when every frame taken so far is safe from a power cut. Rejects when the journal is closed before.
+   *
+   * @param through newest frame that has to be; default all
+   */
+  sync(through = Infinity): Promise<void> {
+    const last = { epochWord: this.#epochWord, seq: Math.min(through, this.#lastSeq) };
     if (this.#durable.has(last)) return Promise.resolve();
     if (this.#state.kind === "closed") return Promise.reject(notDurable());
     const done = this.#durable.wait(last);
@@ -201,7 +217,9 @@ export class JournalWriter {
     this.#packer.close();
     this.#tails.close();
     if (this.#backlog.length === 0) {
-      await removeTails(this.#options.directory).catch(() => {});
+      // Not those of another journal, whose card is in the place of ours.
+      const check = this.#options.checkDirectory?.() ?? Promise.resolve();
+      await check.then(() => removeTails(this.#options.directory)).catch(() => {});
     } else {
       const { frames } = this.#backlog;
       this.#lost += frames;
@@ -286,6 +304,8 @@ export class JournalWriter {
     try {
       while (this.#again) {
         this.#again = false;
+        this.#durable.startSpan();
+        await this.#options.checkDirectory?.();
         await this.#writeAll();
         this.#durable.tell();
       }

@@ -72,6 +72,8 @@ export interface JournalWriterOptions {
   packThread?: PackThread;
   clock: Clock;
   log: Logger;
+  /** Called before anything is written; rejects while nothing may be, which is tried again. */
+  checkDirectory?: () => Promise<void>;
   /** Told of every block that is on disk … */
   onWritten?: (block: WrittenBlock) => void;
   /** … and of every file that is ended. */

@@ -78,6 +78,7 @@ export class SequenceStore {
   /** What the start goes on with. */
   #found: StoredHead | undefined;
   #skipped: SeqRange | undefined;
+  #uncleanRange: SeqRange | undefined;
   #epoch = "";
   #previous: readonly string[] = [];
   #isUsed = false;
@@ -116,6 +117,14 @@ export class SequenceStore {
   /** Numbers of this epoch that the start has skipped, and that never had a frame. */
   get skipped(): SeqRange | undefined {
     return this.#skipped;
+  }
+
+  /**
+   * Numbers of this epoch after the last recorded one that a run without an orderly end may have given out; the start has
+   * skipped the rest of them. Undefined after an orderly end.
+   */
+  get uncleanRange(): SeqRange | undefined {
+    return this.#uncleanRange;
   }
 
   /** 16 bytes that name the run of numbers. */
@@ -190,6 +199,7 @@ export class SequenceStore {
     ({ epoch: this.#epoch, previous: this.#previous, isUsed: this.#isUsed = false } = found.head);
     this.#head = this.#limit = this.#start.first - 1;
     if (!this.#start.isUnrecorded) this.#skipped = this.#start.skipped;
+    if (found.head.cleanHead === undefined) this.#uncleanRange = this.#start.skipped;
     // Before the first number: what is on disk still says that none was given out since the orderly end.
     await this.#persist();
     if (this.#reserved !== undefined) return;
@@ -221,6 +231,7 @@ export class SequenceStore {
     this.#previous = this.#previous.slice(0, MAX_PREVIOUS);
     this.#epoch = this.#randomBytes(ID_BYTES).toHex();
     this.#skipped = undefined;
+    this.#uncleanRange = undefined;
     this.#isUsed = false;
     this.#head = 0;
     this.#limit = Infinity;

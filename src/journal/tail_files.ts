@@ -90,9 +90,12 @@ export class TailFile {
  */
 export class TailFiles {
   readonly #files: readonly [TailFile, TailFile];
+  readonly #onFrame: (seq: number) => void;
   #current = 0;
 
-  constructor(directory: string) {
+  /** @param onFrame told of each frame that is taken */
+  constructor(directory: string, onFrame: (seq: number) => void) {
+    this.#onFrame = onFrame;
     const [first, second] = TAIL_NAMES;
     this.#files = [new TailFile(directory, first), new TailFile(directory, second)];
   }
@@ -111,6 +114,7 @@ export class TailFiles {
   /** Takes a frame of the open block; it is safe after the next flush. */
   add(seq: number, message: Message): void {
     this.current.add(seq, message);
+    this.#onFrame(seq);
   }
 
   /**

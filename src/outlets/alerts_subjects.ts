@@ -1,4 +1,4 @@
-import type { AlertDraft, AlertWords } from "./alerts_types.ts";
+import type { AlertDraft, AlertSeverity, AlertWords } from "./alerts_types.ts";
 
 /** Key of a subject that is as it should be. */
 export const WELL = "ok";
@@ -21,13 +21,15 @@ export interface ToldSubject {
 interface Entry {
   told: string;
   toldMs: number;
+  /** Undefined before anything was sent in this run. */
+  toldSeverity?: AlertSeverity;
   /** Undefined after a restart, until it is known. */
   now: Condition | undefined;
 }
 
 /**
- * What was told of each subject, and what there is to tell: its first change at once, then nothing for a while, then how
- * it is if that is not what was told last. What is well and has not changed takes no memory. Pure.
+ * What was told of each subject, and what there is to tell: its first change at once, then nothing for a while but that a
+ * warning has become critical, then how it is if that is not what was told last. What is well and has not changed takes no memory. Pure.
  */
 export class Subjects {
   readonly #entries = new Map<string, Entry>();
@@ -72,11 +74,13 @@ export class Subjects {
   due(nowMs: number, windowMs: number): AlertDraft[] {
     const drafts: AlertDraft[] = [];
     for (const [subject, entry] of this.#entries) {
-      if (nowMs < entry.toldMs + windowMs) continue;
+      const isWorse = entry.toldSeverity === "warning" && entry.now?.alert.severity === "critical";
+      if (nowMs < entry.toldMs + windowMs && !isWorse) continue;
       if (entry.now !== undefined && entry.now.key !== entry.told) {
         drafts.push({ ...entry.now.alert, subject });
         entry.told = entry.now.key;
         entry.toldMs = nowMs;
+        entry.toldSeverity = entry.now.alert.severity;
       } else if (entry.told === WELL) {
         this.#entries.delete(subject);
       }

@@ -25,7 +25,7 @@ export const LOST_TOO_LARGE = "in a block too large to send";
 
 /** What of a journal is needed to send its blocks. */
 export interface ArchivePort {
-  readonly index: Pick<JournalIndex, "places">;
+  readonly index: Pick<JournalIndex, "places" | "isAway">;
   /** Oldest frame of this epoch that is kept. */
   readonly oldestSeq: number | undefined;
   /** Digests of the newest frames of this epoch, oldest first; left out: none are kept. */
@@ -76,12 +76,16 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
   readonly isComplete: boolean;
   readonly #blocks: BlockList<ArchivedBlock>;
   readonly #epoch: string;
+  readonly #isAway: () => Promise<boolean>;
   readonly #reader = new BlockReader();
 
   private constructor(
     blocks: BlockList<ArchivedBlock>,
-    { oldestSeq, isComplete, epoch }: { oldestSeq: number | undefined; isComplete: boolean; epoch: string },
+    { oldestSeq, isComplete, epoch, isAway }:
+      & Pick<BoatArchive, "oldestSeq" | "isComplete">
+      & { epoch: string; isAway: () => Promise<boolean> },
   ) {
+    this.#isAway = isAway;
     this.#blocks = blocks;
     this.oldestSeq = oldestSeq;
     this.isComplete = isComplete;
@@ -105,7 +109,8 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
       }
     }
     const list = new BlockList(spans, { recordedThrough: head });
-    return new BoatArchive(list, { oldestSeq: journal?.oldestSeq, isComplete, epoch: epoch.toHex() });
+    const isAway = () => journal?.index.isAway() ?? Promise.resolve(false);
+    return new BoatArchive(list, { oldestSeq: journal?.oldestSeq, isComplete, epoch: epoch.toHex(), isAway });
   }
 
   get recordedThrough(): number {
@@ -148,7 +153,7 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
         if (found.message.data.length + MESSAGE_ROOM_BYTES <= MAX_MESSAGE_BYTES) return found;
         reason = LOST_TOO_LARGE;
       } catch (error) {
-        if (error instanceof Deno.errors.NotFound) reason = LOST_PRUNED;
+        if (error instanceof Deno.errors.NotFound && !await this.#isAway()) reason = LOST_PRUNED;
         else if (!(error instanceof BlockError)) throw error;
       }
     }

@@ -30,7 +30,7 @@ export interface MissingFrames {
   mayBeThere?: boolean;
   /** They may come later; whoever reads on does not get them. */
   backfill?: boolean;
-  /** Why they cannot be had, where that is known. */
+  /** Why they cannot be had, where that is known; `restart`: an unclean stop, and how many had a frame is not known. */
   reason?: string;
 }
 
@@ -47,6 +47,8 @@ export interface CursorOptions {
   archiveOnly?: boolean;
   /** Told of frames that the archive does not give: they never came there, are damaged, or cannot be read. */
   missing?: (frames: MissingFrames) => void;
+  /** Told of numbers that an unclean stop took, and that the start after it skipped. */
+  unclean?: (frames: MissingFrames) => void;
 }
 
 /** How much is read at once. */
@@ -195,6 +197,8 @@ export class FrameCursor {
   /** The archive has nothing from here on. What had left the ring before it was asked, it never got: recording fails. */
   #passMissing({ stopSeq }: Budget): void {
     const { archive, broker: { ring: { base } } } = this.#source;
+    const { uncleanRange: range } = archive ?? {};
+    if (range) this.#tellUnclean({ fromSeq: Math.max(this.#next, range.from), toSeq: Math.min(base, range.to) });
     // Below the base are numbers that a start has skipped, unless the archive knows of those.
     const fromSeq = archive?.absentFrom ? this.#next : Math.max(this.#next, base + 1);
     const toSeq = Math.min(this.#goneWhenAsked, stopSeq - 1);
@@ -248,16 +252,24 @@ export class FrameCursor {
     };
   }
 
-  /** What is missing before a block; of numbers that a start has skipped there is nothing to tell. */
+  /** What is missing before a block. */
   #tellBefore(baseSeq: number, gap: Gap | undefined): void {
     const gapSeq = Math.min(baseSeq, Math.max(this.#next, gap?.firstMissing ?? baseSeq));
     // What no gap tells was there once.
     this.#tell({ fromSeq: this.#next, toSeq: gapSeq - 1, mayBeThere: true });
-    if (gap?.reason !== "restart") this.#tell({ fromSeq: gapSeq, toSeq: baseSeq - 1 });
+    const range = { fromSeq: gapSeq, toSeq: baseSeq - 1 };
+    if (gap?.reason === "restart") this.#tellUnclean(range);
+    else this.#tell(range);
+  }
+
+  #tellUnclean(range: MissingFrames): void {
+    // An archive that knows more than its blocks may have them from elsewhere.
+    if (!this.#source.archive?.absentFrom) this.#tell({ ...range, reason: "restart" });
   }
 
   #tell(frames: MissingFrames): void {
-    if (frames.fromSeq <= frames.toSeq) this.#options.missing?.(frames);
+    const told = frames.reason === "restart" ? this.#options.unclean : this.#options.missing;
+    if (frames.fromSeq <= frames.toSeq) told?.(frames);
   }
 
   #readBlock(block: OpenBlock, { take, budget }: { take: (frame: StoredFrame) => void; budget: Budget }): void {

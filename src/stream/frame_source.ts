@@ -1,5 +1,5 @@
 import type { Broker } from "../broker/mod.ts";
-import type { Block } from "../journal/mod.ts";
+import type { Block, SeqRange } from "../journal/mod.ts";
 
 /**
  * Numbers without a frame in the archive; `end` is exclusive.
@@ -26,6 +26,8 @@ export interface FrameArchive {
    * than its blocks say. What it does not name should be there. Default: nothing is known.
    */
   absentFrom?(fromSeq: number, throughSeq: number): AbsentFrames | undefined;
+  /** Numbers that an unclean stop may have taken with it, and those that the start after it skipped; default none. */
+  readonly uncleanRange?: SeqRange | undefined;
   /** Blocks with frames from `fromSeq` on, in order; the first may begin before it, the last hold what is not on disk. */
   blocks(range: { fromSeq: number }): AsyncGenerator<Block>;
 }
@@ -69,10 +71,13 @@ export class FrameSource {
   }
 
   /** True when who reads from `seq` on misses frames that were there. */
-  isGone(seq: number): boolean {
+  isGone(fromSeq: number): boolean {
+    const { uncleanRange: range, oldestSeq = Infinity } = this.archive ?? {};
+    // What an unclean stop took is reported in the stream, which goes on after it.
+    const seq = range && range.from <= fromSeq && fromSeq <= range.to ? range.to + 1 : fromSeq;
     const absent = this.absentFrom(seq);
     if (absent && absent.start <= seq) return false;
-    return seq <= this.broker.ring.goneThrough && seq < (this.archive?.oldestSeq ?? Infinity);
+    return seq <= this.broker.ring.goneThrough && seq < oldestSeq;
   }
 
   /** The archive has changed: readers that wait look again. */

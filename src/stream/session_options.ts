@@ -19,15 +19,15 @@ export interface SessionsOptions {
   epoch?: string | undefined;
   /** Directory where they survive a restart; none: they do not. */
   directory?: string | undefined;
-  /** Acknowledgements wait for it. */
-  journal?: { sync(): Promise<void> } | undefined;
+  /** Acknowledgements wait for it: its frames up to a number have to be safe from a power cut. */
+  journal?: { sync(through: number): Promise<void> } | undefined;
 }
 
 /** How a stream is opened. */
 export interface SessionStreamOptions {
   /** Called once when the stream has ended. */
   ended: (how: StreamEnd) => void;
-  /** Told of frames that were lost on their way into the journal. */
+  /** Told of frames that were lost on their way into the journal, or may have been with an unclean stop. */
   missing?: (frames: MissingFrames) => void;
   /** Name of the token that reads. */
   reader?: string | undefined;

@@ -51,8 +51,9 @@ export interface SessionView {
  * - `missing`: there is no such session, or it is another one's
  * - `full`: no more are kept; `owner-full`: no more of this client
  * - `ahead`: nothing has that number yet
+ * - `not_durable`: the frames could not be synced to disk
  */
-export type SessionErrorReason = "missing" | "full" | "owner-full" | "ahead";
+export type SessionErrorReason = "missing" | "full" | "owner-full" | "ahead" | "not_durable";
 
 /** What a client asked of its session cannot be done. */
 export class SessionError extends Error {

@@ -19,8 +19,8 @@ import {
 
 /** Who uses sessions where nobody says. */
 const NOBODY: SessionClient = { token: undefined, isAdmin: true, network: "" };
-/** An acknowledgement is answered after so long even when the disk does not take anything: health says so. */
-const SYNC_PATIENCE_MS = 5000;
+/** An acknowledgement is refused when its frames are not synced after so long: the disk hangs, or fails. */
+export const SYNC_PATIENCE_MS = 5000;
 
 /** Named cursors: each client reads on where it stopped, and what it has not acknowledged is sent again. */
 export class Sessions {
@@ -115,10 +115,10 @@ export class Sessions {
   }
 
   /**
-   * Moves the cursor behind `seq`; when this is done a power cut does not take the frames up to there. A number below
-   * the cursor has no effect.
+   * Moves the cursor to the number after `seq` once the frames up to there are safe from a power cut. A number below the
+   * cursor has no effect.
    *
-   * @throws {SessionError} `missing`, `ahead`
+   * @throws {SessionError} `missing`, `ahead`; `not_durable`: the frames could not be synced, and the cursor is as before
    */
   async ack(id: string, seq: number): Promise<void> {
     const session = this.#find(id);
@@ -129,12 +129,14 @@ export class Sessions {
     if (seq > source.head) {
       throw new SessionError("ahead", `No frame has number ${seq} yet: the newest is ${source.head}`);
     }
-    if (seq >= session.cursor || !session.wasRead) {
-      session.cursor = Math.max(session.cursor, seq + 1);
-      session.wasRead = true;
-      this.#store?.moved(session);
-    }
-    await this.#sync();
+    const epoch = this.#epoch;
+    await this.#sync(seq);
+    // Meanwhile it may have gone, or numbers may have begun again.
+    if (epoch !== this.#epoch || this.#sessions.get(id) !== session) return;
+    if (seq < session.cursor && session.wasRead) return;
+    session.cursor = Math.max(session.cursor, seq + 1);
+    session.wasRead = true;
+    this.#store?.moved(session);
   }
 
   /**
@@ -163,15 +165,18 @@ export class Sessions {
     this.#endStream(session, { code: "superseded" });
     const { source, compile, log } = this.#options;
     const compiled = compile(session.filter);
+    const { uncleanRange: range } = source.archive ?? {};
+    // Its client may have had frames of these numbers, which are gone, whatever it has acknowledged of them since.
+    const isInside = range !== undefined && range.from <= session.cursor && session.cursor <= range.to;
     const cursor = new FrameCursor({
       source,
-      fromSeq: session.cursor,
+      fromSeq: isInside ? range.to + 1 : session.cursor,
       // Who has an address now need not be who had it then.
       archiveOnly: compiled.usesDevices && source.archive?.isComplete === true,
       // A filter that is replaced counts from the next frame on.
       accept: (bus, src, pgn) => session.live.accept(bus, src, pgn),
       archived: archiveFilter(compiled),
-      ...(missing && { missing }),
+      ...(missing && { missing, unclean: missing }),
     });
     const stream: SessionStream = new SessionStream(id, {
       cursor,
@@ -189,7 +194,10 @@ export class Sessions {
     else if (session.epoch === "older") {
       session.epoch = "told";
       stream.end({ code: "new_epoch" });
-    } else session.epoch = "current";
+    } else {
+      session.epoch = "current";
+      if (isInside) missing?.({ fromSeq: range.from, toSeq: range.to, reason: "restart" });
+    }
     return stream;
   }
 
@@ -363,12 +371,15 @@ export class Sessions {
     if (state.kind === "streaming") state.stream.end(how);
   }
 
-  async #sync(): Promise<void> {
-    const synced = this.#options.journal?.sync();
+  async #sync(seq: number): Promise<void> {
+    const synced = this.#options.journal?.sync(seq);
     if (!synced) return;
-    const patience = Promise.withResolvers<void>();
-    const timer = setTimeout(patience.resolve, SYNC_PATIENCE_MS);
-    await Promise.race([synced, patience.promise]).finally(() => clearTimeout(timer));
+    const patience = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => patience.resolve(false), SYNC_PATIENCE_MS);
+    const isSynced = await Promise.race([synced.then(() => true, () => false), patience.promise]);
+    clearTimeout(timer);
+    if (isSynced) return;
+    throw new SessionError("not_durable", `The frames up to ${seq} are not synced to disk: see journal in /healthz`);
   }
 
   #stored({ id, number }: SessionKey): StoredSession | undefined {

@@ -64,7 +64,7 @@ function isThere(path: string): boolean {
 for (const retention of [undefined, { softPercent: 80, overflow: "delete-unarchived", archive: "off" } as const]) {
   const how = retention ? "with" : "without";
   Deno.test(
-    `strangers in the journal directory cost a warning each and nothing else, ${how} retention`,
+    `strangers in the journal directory cost a warning each, and health where their names are a journal's, ${how} retention`,
     FILES,
     () =>
       inFolder(async (directory) => {
@@ -90,7 +90,12 @@ for (const retention of [undefined, { softPercent: 80, overflow: "delete-unarchi
           await using events = await session.events();
           assert.deepEqual(seqs(await events.atLeast(500)), range(said - 499, said));
           const health = await (await boat.raw("/healthz")).text();
-          assert.match(health, /"journal":\{"status":"ok"\}/);
+          const { journal: component } = JSON.parse(health).components;
+          assert.equal(component.status, "degraded");
+          assert.match(
+            component.message,
+            /^journal file "(nmea2k|backfill)-\S+" is damaged: .*; and \d more, see the log$/,
+          );
           for (const name of Object.keys(files).filter((each) => each.endsWith(".lpj"))) {
             // What looked like the torn end of a recording is gone, and told to be.
             const times = run === 1 && !isThere(`${directory}/${name}`) ? 0 : 1;

@@ -107,7 +107,11 @@ Deno.test("a journal that cannot be written is told by health and metrics, and t
   await using boat = await TestBoat.start({ journal });
   const health = async () => await (await boat.raw("/healthz")).text();
   assert.match(await health(), /"journal":\{"status":"ok"\}/);
-  await Deno.remove(places.journal, { recursive: true });
+  const file = `${places.state}/file`;
+  await Deno.writeTextFile(file, "");
+  // In one turn: a directory that is not there is made again.
+  Deno.removeSync(places.journal, { recursive: true });
+  Deno.renameSync(file, places.journal);
   boat.say();
   await eventually(
     "health that tells",
@@ -118,8 +122,9 @@ Deno.test("a journal that cannot be written is told by health and metrics, and t
   boat.say({ src: 77 });
   await eventually("the frame", () => events.frames.some(({ src }) => src === 77));
   assert.match(await (await boat.raw("/metrics")).text(), /vbg_journal_lost_frames_total \d/);
-  await Deno.mkdir(places.journal);
-  await eventually("recording again", async () => /"journal":\{"status":"ok"\}/.test(await health()));
+  await Deno.remove(places.journal);
+  await eventually("recording again", async () => /"journal":\{"status":"degraded".* made again/.test(await health()));
+  assert.equal(await boat.metric("vbg_journal_recording"), 1);
 });
 
 Deno.test(

@@ -15,7 +15,7 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
   "/clients/{clientId}": { query: [], codes: ["200", "400", "404"] },
   "DELETE /clients/{clientId}": { query: [], codes: ["204", "400", "404"] },
   "/clients/{clientId}/events": { query: ["decode"], codes: ["200", "400", "404", "410", "503"] },
-  "PUT /clients/{clientId}/ack": { query: [], codes: ["204", "400", "404", "408", "413"] },
+  "PUT /clients/{clientId}/ack": { query: [], codes: ["204", "400", "404", "408", "413", "503"] },
   "/events": { query: [...FILTER, "decode", "devices"], codes: ["200", "400", "503"] },
   "/ws": { query: [...FILTER, "decode"], codes: ["101", "400", "426", "503"] },
   "/devices": { query: [], codes: ["200"] },

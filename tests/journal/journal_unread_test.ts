@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";
+import { BoatArchive } from "../../src/replication/boat_archive.ts";
+import { Ranges } from "../../src/replication/ranges.ts";
 import { inFolder } from "../support/folder.ts";
 import { TestJournal } from "../support/history.ts";
 import { message } from "../support/messages.ts";
@@ -35,5 +37,53 @@ Deno.test(
       await Deno.remove(path);
       await Deno.rename(`${path}.away`, path);
       assert.equal(await isComplete(1), true);
+    }),
+);
+
+Deno.test(
+  "files that are not there while their file system is away are not forgotten",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const directory = `${folder}/journal`;
+      await Deno.mkdir(directory);
+      {
+        await using journal = await TestJournal.open(directory);
+        journal.append(1, Array.from({ length: 100 }, (_, i) => message({ monoMs: i })));
+      }
+      let isAway = false;
+      const isAwayNow = () => Promise.resolve(isAway);
+      const index = await JournalIndex.open(directory, { log: silentLogger, isAway: isAwayNow });
+      const count = async () => {
+        let frames = 0;
+        for await (const block of index.blocks({})) frames += block.frameCount;
+        return frames;
+      };
+      const range = { fromSeq: 1, epochWord: EPOCH_WORD };
+      const { places } = await index.places(range);
+      const epoch = Uint8Array.from({ length: 16 }, () => 7);
+      const holes = new Ranges([{ start: 1, end: 101 }]);
+      using archive = await BoatArchive.open({ journal: { index, oldestSeq: 1 }, epoch, head: 100, holes });
+      const block = archive.find({ start: 1, end: 101 })!;
+
+      isAway = true;
+      await Deno.rename(directory, `${directory}.away`);
+      await Deno.mkdir(directory);
+      assert.equal(await count(), 0);
+      assert.deepEqual([index.oldestSeq, index.files.length], [1, 1]);
+      assert.match(index.damage.join(), /^journal file "\S+" cannot be read$/);
+      await assert.rejects(archive.read(block), Deno.errors.NotFound, "the cloud is not told that it is gone");
+
+      isAway = false;
+      await Deno.remove(directory);
+      await Deno.rename(`${directory}.away`, directory);
+      await index.rescan();
+      assert.deepEqual([index.damage, await count()], [[], 100]);
+      assert.deepEqual((await index.places(range)).places, places);
+      assert.equal((await archive.read(block)).kind, "block");
+
+      await Deno.remove(directory, { recursive: true });
+      assert.equal(await count(), 0);
+      assert.equal(index.files.length, 0, "now it is gone");
     }),
 );

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { type Condition, Subjects, WELL } from "../../src/outlets/alerts_subjects.ts";
+import type { AlertSeverity } from "../../src/outlets/alerts_types.ts";
 import { Random } from "../support/random.ts";
 
 const WINDOW_MS = 300_000;
 
-function condition(key: string): Condition {
-  return { key, alert: { type: key, severity: key === WELL ? "info" : "warning", summary: key, details: {} } };
+function condition(key: string, severity: AlertSeverity = key === WELL ? "info" : "warning"): Condition {
+  return { key, alert: { type: key, severity, summary: key, details: {} } };
 }
 
 /** Types of what is due. */
@@ -27,6 +28,20 @@ Deno.test("flapping gives the first alert, and the state at the end of the windo
   subjects.note("a", condition("bad"));
   assert.deepEqual(due(subjects, WINDOW_MS + 2), [], "a recovery has a window, too");
   assert.deepEqual(due(subjects, 2 * WINDOW_MS + 1), ["a bad"]);
+});
+
+Deno.test("a warning that becomes critical is sent within the window, once", () => {
+  const subjects = new Subjects();
+  subjects.note("a", condition("degraded"));
+  assert.deepEqual(due(subjects, 0), ["a degraded"]);
+  subjects.note("a", condition("unhealthy", "critical"));
+  assert.deepEqual(due(subjects, 1000), ["a unhealthy"]);
+  for (const key of ["degraded", WELL]) {
+    subjects.note("a", condition(key));
+    assert.deepEqual(due(subjects, 2000), []);
+    subjects.note("a", condition("unhealthy", "critical"));
+    assert.deepEqual(due(subjects, 3000), []);
+  }
 });
 
 Deno.test("another subject in the window is told at once", () => {

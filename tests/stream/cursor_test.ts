@@ -190,7 +190,7 @@ Deno.test("what an archive does not give is not there where it takes no frames, 
   assert.deepEqual(told, [{ fromSeq: 11, toSeq: 24, mayBeThere: false }]);
 });
 
-Deno.test("frames that were lost on their way to the disk are told, numbers skipped at a start are not", async () => {
+Deno.test("frames that were lost on their way to the disk are told, numbers skipped at a start apart from them", async () => {
   const boat = new Boat();
   boat.publish(10);
   boat.publish(10, { recorded: false });
@@ -199,9 +199,16 @@ Deno.test("frames that were lost on their way to the disk are told, numbers skip
   boat.restart(5);
   boat.publish(40, { notes: { gap: { firstMissing: 22, reason: "restart" } } });
   const told: unknown[] = [];
-  const cursor = new FrameCursor({ source: boat.source, fromSeq: 1, missing: (frames) => told.push(frames) });
+  const unclean: unknown[] = [];
+  const cursor = new FrameCursor({
+    source: boat.source,
+    fromSeq: 1,
+    missing: (frames) => told.push(frames),
+    unclean: (frames) => unclean.push(frames),
+  });
   assert.deepEqual(await readAll(cursor, boat.broker.head), [...range(1, 10), 21, ...range(27, 66)]);
   assert.deepEqual(told, [{ fromSeq: 11, toSeq: 20 }]);
+  assert.deepEqual(unclean, [{ fromSeq: 22, toSeq: 26, reason: "restart" }]);
 });
 
 Deno.test("a block that cannot be read to its end is told, and what follows is read", async () => {

@@ -126,6 +126,29 @@ Deno.test("an acknowledgement waits until the journal is safe", async () => {
   await boat.sessions.stop();
 });
 
+Deno.test("an acknowledgement that cannot be synced is refused, and the cursor stays", async () => {
+  const asked: number[] = [];
+  let isSafe = false;
+  const sync = (through: number) => {
+    asked.push(through);
+    return isSafe ? Promise.resolve() : Promise.reject(new Error("closed"));
+  };
+  const boat = await harbour({ journal: { sync } });
+  boat.sessions.put("a", ALL);
+  boat.publish(5);
+  await assert.rejects(boat.sessions.ack("a", 3), { reason: "not_durable" });
+  assert.equal(boat.sessions.get("a").cursor, 1);
+  isSafe = true;
+  await boat.sessions.ack("a", 3);
+  assert.equal(boat.sessions.get("a").cursor, 4);
+  assert.deepEqual(asked, [3, 3], "frames after it need not be on disk");
+  const late = boat.sessions.ack("a", 5);
+  boat.sessions.newEpoch("e2");
+  await late;
+  assert.equal(boat.sessions.get("a").cursor, 1, "it counted in the numbers before");
+  await boat.sessions.stop();
+});
+
 Deno.test("a session goes when its client is away for its timeout, and not while it is connected", async () => {
   const boat = await harbour();
   const { sessions, clock } = boat;

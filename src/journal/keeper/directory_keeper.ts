@@ -21,6 +21,8 @@ import {
 type Attempt = (work: () => Promise<void>) => Promise<boolean>;
 
 const RETRY = { firstMs: 60_000, capMs: 3_600_000 };
+/** While recording is paused what failed is tried again after so long at most: there may be room. */
+const PAUSED_RETRY_MS = 15_000;
 /** A pause before another try is so much longer or shorter, so that a fleet does not come back at once. */
 const RETRY_SPREAD = 0.2;
 
@@ -53,6 +55,8 @@ export interface KeeperSurroundings {
   settings: RetentionSettings;
   /** Program that archives; without it nothing is archived. */
   command?: string | undefined;
+  /** Whether another file system is in the directory's place now: nothing is done there. Default never. */
+  isAway?: () => Promise<boolean>;
   /** Whether a file, by its name, is still written. Must be true before the file is created. */
   isOpen: (id: string, name: string) => boolean;
   /** Whether a file, by its name, can be read as a journal; default: all. Of those that cannot, others warn. */
@@ -94,7 +98,7 @@ export class DirectoryKeeper {
   readonly #settings: RetentionSettings;
   /** Names of files that could not be archived. */
   #failed = NO_NAMES;
-  #retry = { tries: 0, atMs: 0 };
+  #retry = { tries: 0, triedMs: 0, atMs: 0 };
   #status = NOTHING;
   /** What was logged of a fault that lasts. */
   #told = NO_NAMES;
@@ -112,7 +116,8 @@ export class DirectoryKeeper {
 
   /** When what failed may be tried again, monotonic milliseconds; 0: nothing failed. */
   get retryAtMs(): number {
-    return this.#retry.atMs;
+    const { triedMs, atMs } = this.#retry;
+    return this.#status.isPaused ? Math.min(atMs, triedMs + PAUSED_RETRY_MS) : atMs;
   }
 
   /**
@@ -137,6 +142,9 @@ export class DirectoryKeeper {
       }
     };
     await attempt(async () => {
+      if (await this.#around.isAway?.()) {
+        throw new Error(`"${directory}" is not there: another file system is in its place`);
+      }
       const listing = await listJournalFiles(directory);
       const plan = this.#plan(listing);
       this.#note(plan, listing);
@@ -151,6 +159,19 @@ export class DirectoryKeeper {
     this.#status = { ...this.#status, failed: this.#failed.size, ...(error === undefined ? {} : { error }) };
     if (error === undefined) this.#told = NO_NAMES;
     return hasMore;
+  }
+
+  /** Looks whether a pause may end, and does nothing else: also while {@linkcode DirectoryKeeper.look} archives. */
+  async lookForRoom(): Promise<void> {
+    if (!this.#status.isPaused) return;
+    try {
+      if (await this.#around.isAway?.()) return;
+      const listing = await listJournalFiles(this.place.directory);
+      const plan = this.#plan(listing);
+      if (!plan.isPaused) this.#note(plan, listing);
+    } catch {
+      // The next look reports it.
+    }
   }
 
   #plan({ files }: Listing): RetentionPlan {
@@ -201,7 +222,7 @@ export class DirectoryKeeper {
 
   /** What is to be archived now, oldest first. */
   #waiting({ archive, retry }: RetentionPlan): { files: ArchiveFile[]; isRetry: boolean } {
-    const isRetry = retry.length > 0 && this.#around.clock.monoMs() >= this.#retry.atMs;
+    const isRetry = retry.length > 0 && this.#around.clock.monoMs() >= this.retryAtMs;
     const { id, directory } = this.place;
     const files = (isRetry ? [...archive, ...retry] : archive).filter(({ name }) => !this.#around.isOpen(id, name))
       .map(({ name, bytes }): ArchiveFile => ({ name, bytes, path: `${directory}/${name}` }));
@@ -229,8 +250,8 @@ export class DirectoryKeeper {
       // What waits for room does not wait for the next look.
       hasMore ||= failed < batch.length && this.#status.isPaused;
     }
-    if (this.#failed.size === 0) this.#retry = { tries: 0, atMs: 0 };
-    else if (isFailing && (isRetry || startMs >= this.#retry.atMs)) this.#retryLater();
+    if (this.#failed.size === 0) this.#retry = { tries: 0, triedMs: 0, atMs: 0 };
+    else if (isFailing && (isRetry || startMs >= this.retryAtMs)) this.#retryLater();
     return hasMore;
   }
 
@@ -252,7 +273,8 @@ export class DirectoryKeeper {
     const failed = batch.filter(({ name }) => !isMarked || !done.includes(name));
     for (const { name, path } of failed) {
       const outcome = outcomes.get(path);
-      if (outcome?.status !== "error") continue;
+      // Tried again every few seconds while recording is paused: once is enough.
+      if (outcome?.status !== "error" || this.#failed.has(name)) continue;
       log.warn("journal file not archived", this.#fields({ file: name, error: outcome.error }));
     }
     this.#failed = this.#failed.union(new Set(failed.map(({ name }) => name)));
@@ -262,7 +284,8 @@ export class DirectoryKeeper {
   #retryLater(): void {
     const tries = this.#retry.tries + 1;
     const spread = 1 + RETRY_SPREAD * (2 * (this.#around.random ?? Math.random)() - 1);
-    this.#retry = { tries, atMs: this.#around.clock.monoMs() + backoffMs(tries, RETRY) * spread };
+    const triedMs = this.#around.clock.monoMs();
+    this.#retry = { tries, triedMs, atMs: triedMs + backoffMs(tries, RETRY) * spread };
   }
 
   #tellOnce(error: string): void {

@@ -6,6 +6,9 @@ import type { RetentionSettings } from "./retention.ts";
 /** How often the directory is looked through when nothing else is said. */
 export const SCAN_MS = 5 * 60_000;
 
+/** How often it is looked for room while recording is paused. */
+const ROOM_EVERY_MS = 2000;
+
 /** How a keeper is made. */
 export interface KeeperOptions {
   /** Where the journal files are; of one boat. */
@@ -16,6 +19,8 @@ export interface KeeperOptions {
   command?: string | undefined;
   /** Whose files these are, for the command. */
   instanceId: string;
+  /** Whether another file system is in the directory's place now: nothing is done there. Default never. */
+  isAway?: () => Promise<boolean>;
   /** Whether a file, by its name, is still written. Must be true before the file is created. */
   isOpen: (name: string) => boolean;
   /** Whether a file, by its name, can be read as a journal; default: all. Of those that cannot, others warn. */
@@ -60,6 +65,7 @@ export class Keeper {
     this.#keeper = new DirectoryKeeper({ id: instanceId, directory }, {
       settings: options.settings,
       command: options.command,
+      ...(options.isAway && { isAway: options.isAway }),
       isOpen: (_id, name) => isOpen(name),
       isReadable: (_id, name) => isReadable?.(name) ?? true,
       onPause: (_id, isPaused) => onPause?.(isPaused),
@@ -99,8 +105,14 @@ export class Keeper {
 
   /** Looks once and does what is to be done. Not to be called while the keeper runs by itself. */
   async look(): Promise<void> {
-    const hasMore = await this.#keeper.look({ archiveMs: SCAN_MS });
-    this.#isDue ||= hasMore;
+    // The command may take long, and there may be room before it has ended.
+    const timer = setInterval(() => void this.#keeper.lookForRoom(), Math.min(this.#lookEveryMs, ROOM_EVERY_MS));
+    try {
+      const hasMore = await this.#keeper.look({ archiveMs: SCAN_MS });
+      this.#isDue ||= hasMore;
+    } finally {
+      clearInterval(timer);
+    }
   }
 
   async #run(): Promise<void> {
@@ -114,7 +126,8 @@ export class Keeper {
   async #sleep(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const untilRetryMs = this.#keeper.retryAtMs - this.#clock.monoMs();
-    const timer = setTimeout(resolve, untilRetryMs > 0 ? Math.min(this.#lookEveryMs, untilRetryMs) : this.#lookEveryMs);
+    const everyMs = this.#keeper.status.isPaused ? Math.min(this.#lookEveryMs, ROOM_EVERY_MS) : this.#lookEveryMs;
+    const timer = setTimeout(resolve, untilRetryMs > 0 ? Math.min(everyMs, untilRetryMs) : everyMs);
     this.#wakeUp = resolve;
     if (this.#stop.signal.aborted) resolve();
     await promise;

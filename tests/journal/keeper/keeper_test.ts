@@ -272,6 +272,52 @@ test("with no room and the policy to pause, recording pauses until files are arc
   assert.deepEqual(bench.names, [`${name(2)}+`, `${name(1)}+`]);
 });
 
+const PAUSING = { archive: "on-rotate", maxBytes: 250, overflow: "pause-recording" } as const;
+
+test("a pause ends within 30 s of archiving working again, however long it has failed", PROCESSES, async (bench) => {
+  bench.write(name(3), name(2), name(1));
+  const keeper = bench.keeper(PAUSING, { command: await bench.script("exit 1") });
+  for (let hour = 0; hour < 12; hour++) {
+    await keeper.look();
+    bench.clock.advance(HOUR);
+  }
+  await keeper.look();
+  assert.deepEqual(bench.pauses, [true]);
+  await bench.script(ALL_OK);
+  bench.clock.advance(30_000);
+  for (let looks = 0; looks < 2; looks++) await keeper.look();
+  assert.deepEqual(bench.pauses, [true, false]);
+  const complaints = bench.lines.filter((line) => line.includes("journal file not archived"));
+  assert.equal(complaints.length, 3, "each file once");
+});
+
+test(
+  "a pause ends soon after somebody makes room, between two looks and while the command runs",
+  PROCESSES,
+  async (bench) => {
+    bench.write(name(3), name(2), name(1));
+    const command = await bench.script(
+      `[ -e "${bench.folder}/hang" ] && echo run >>"$LOG" && cat "${bench.folder}/hang"; exit 1`,
+    );
+    const keeper = bench.keeper(PAUSING, { command });
+    const isPaused = () => bench.pauses.at(-1) === true || (keeper.wake(), false);
+    keeper.start();
+    await eventually("the pause", isPaused);
+    Deno.removeSync(`${bench.directory}/${name(3)}`);
+    await eventually("the end of the pause", () => bench.pauses.at(-1) === false);
+
+    bench.write(name(4));
+    await eventually("another pause", isPaused);
+    new Deno.Command("mkfifo", { args: [`${bench.folder}/hang`] }).outputSync();
+    bench.clock.advance(HOUR);
+    keeper.wake();
+    await eventually("a run that hangs", async () => (await bench.runs()).length === 1);
+    Deno.removeSync(`${bench.directory}/${name(4)}`);
+    await eventually("its end", () => bench.pauses.at(-1) === false);
+    await keeper.stop();
+  },
+);
+
 test("keepers of two directories pause each for itself", PROCESSES, async (bench) => {
   const other = new Bench(await Deno.makeTempDir({ dir: bench.folder }));
   bench.write(name(1));
