@@ -251,16 +251,17 @@ test(
   },
 );
 
+const PAUSING = { archive: "on-rotate", maxBytes: 250, overflow: "pause-recording" } as const;
+
 test("with no room and the policy to pause, recording pauses until files are archived", PROCESSES, async (bench) => {
   bench.write(name(3), name(2), name(1));
   const command = await bench.script("exit 1");
-  const settings = { archive: "on-rotate", maxBytes: 250, overflow: "pause-recording" } as const;
-  const keeper = bench.keeper(settings, { command });
+  const keeper = bench.keeper(PAUSING, { command });
   for (let i = 0; i < 3; i++) await keeper.look();
   assert.deepEqual(bench.pauses, [true]);
   assert.equal(keeper.status.isPaused, true);
   assert.equal(bench.names.length, 3);
-  const later = bench.keeper(settings, { command });
+  const later = bench.keeper(PAUSING, { command });
   await later.look();
   await later.look();
   assert.deepEqual(bench.pauses, [true, true], "a new keeper finds out again");
@@ -272,8 +273,6 @@ test("with no room and the policy to pause, recording pauses until files are arc
   assert.deepEqual(bench.names, [`${name(2)}+`, `${name(1)}+`]);
 });
 
-const PAUSING = { archive: "on-rotate", maxBytes: 250, overflow: "pause-recording" } as const;
-
 test("a pause ends within 30 s of archiving working again, however long it has failed", PROCESSES, async (bench) => {
   bench.write(name(3), name(2), name(1));
   const keeper = bench.keeper(PAUSING, { command: await bench.script("exit 1") });
@@ -282,13 +281,11 @@ test("a pause ends within 30 s of archiving working again, however long it has f
     bench.clock.advance(HOUR);
   }
   await keeper.look();
-  assert.deepEqual(bench.pauses, [true]);
   await bench.script(ALL_OK);
   bench.clock.advance(30_000);
   for (let looks = 0; looks < 2; looks++) await keeper.look();
   assert.deepEqual(bench.pauses, [true, false]);
-  const complaints = bench.lines.filter((line) => line.includes("journal file not archived"));
-  assert.equal(complaints.length, 3, "each file once");
+  assert.equal(bench.lines.filter((line) => line.includes("file not archived")).length, 3, "each file once");
 });
 
 test(
@@ -296,19 +293,17 @@ test(
   PROCESSES,
   async (bench) => {
     bench.write(name(3), name(2), name(1));
-    const command = await bench.script(
-      `[ -e "${bench.folder}/hang" ] && echo run >>"$LOG" && cat "${bench.folder}/hang"; exit 1`,
-    );
+    const hang = `${bench.folder}/hang`;
+    const command = await bench.script(`[ -e "${hang}" ] && echo run >>"$LOG" && cat "${hang}"; exit 1`);
     const keeper = bench.keeper(PAUSING, { command });
     const isPaused = () => bench.pauses.at(-1) === true || (keeper.wake(), false);
     keeper.start();
     await eventually("the pause", isPaused);
     Deno.removeSync(`${bench.directory}/${name(3)}`);
     await eventually("the end of the pause", () => bench.pauses.at(-1) === false);
-
     bench.write(name(4));
     await eventually("another pause", isPaused);
-    new Deno.Command("mkfifo", { args: [`${bench.folder}/hang`] }).outputSync();
+    new Deno.Command("mkfifo", { args: [hang] }).outputSync();
     bench.clock.advance(HOUR);
     keeper.wake();
     await eventually("a run that hangs", async () => (await bench.runs()).length === 1);
