@@ -1,6 +1,7 @@
-import { SIMULATION_PORT, type Slot } from "@vessel/gateway";
+import { BOAT_DEFAULTS, SIMULATION_PORT, type Slot } from "@vessel/gateway";
 import { errorText, formatAddress, MAX_PORT } from "@vessel/gateway/settings";
 import { boatOptions, type BoatSettings } from "./boat_options.ts";
+import { connectionOptions, type ConnectionSettings } from "./connection_options.ts";
 import { programOptions, type ProgramSettings, runOptions, type RunSettings } from "./common_options.ts";
 import { journalOptions, type JournalSettings } from "./journal_options.ts";
 import { boolean, integer, number, optional, readTimestamp, structured, text } from "./option_types.ts";
@@ -14,6 +15,7 @@ type CommonSettings =
     BoatSettings,
     "listen" | "maxStreams" | "streamBufferBytes" | "ringFrames" | "maxValues" | "deviceIdleTimeoutMs"
   >
+  & ConnectionSettings
   & Pick<SessionSettings, "maxSessions" | "maxBufferDurationMs" | "maxBodyBytes" | "bodyTimeoutMs">
   & Pick<JournalSettings, "maxHistory">;
 
@@ -120,6 +122,7 @@ export const simulateOptions: Options<SimulateSettings> = {
     help: "Port of the HTTP server on all addresses. 0: any free port; the log says which.",
     group: NETWORK,
   }),
+  ...connectionOptions({ most: BOAT_DEFAULTS.mostConnections }),
   maxStreams: boatOptions.maxStreams,
   streamBufferBytes: boatOptions.streamBufferBytes,
   maxBodyBytes: sessionOptions.maxBodyBytes,

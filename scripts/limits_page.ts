@@ -13,7 +13,23 @@ interface FixedLimit {
 }
 
 /** Limits of both servers that are constants. */
-const FIXED: readonly FixedLimit[] = [];
+const FIXED: readonly FixedLimit[] = [
+  {
+    what: "Time of a connection beyond -max-handshakes-per-address to finish TLS and its first request header",
+    limit: "2 s",
+    beyond: "The connection is closed.",
+  },
+  {
+    what: "Calls under way on one gRPC connection",
+    limit: "16",
+    beyond: "A further call waits at the client.",
+  },
+  {
+    what: "Messages read of a gRPC call without a valid certificate",
+    limit: "0",
+    beyond: "The call is answered at its headers and reset; its connection is closed half a second later.",
+  },
+];
 
 function row(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;

@@ -17,10 +17,12 @@ import {
   cloudRoutes,
   compileFor,
   type ComponentHealth,
+  type ConnectionOptions,
+  type Connections,
   countRecordings,
-  DEFAULT_GREETING_LIMITS,
   type Handler,
   judgeCloudHealth,
+  openConnections,
   ReplicaReaders,
   serveRoutes,
 } from "./http/mod.ts";
@@ -76,7 +78,7 @@ export interface CloudRecordingOptions {
 }
 
 /** How a cloud server is made. */
-export interface CloudOptions extends Partial<CloudLimits> {
+export interface CloudOptions extends Partial<CloudLimits>, ConnectionOptions {
   /** Directory with a directory for each boat; made when missing. */
   dataDirectory: string;
   /** Where it listens. */
@@ -93,10 +95,6 @@ export interface CloudOptions extends Partial<CloudLimits> {
   maxBodyBytes?: number;
   /** Longest time that a body may take, milliseconds; default 30 s. */
   bodyTimeoutMs?: number;
-  /** Most connections at a time that are not encrypted yet, default 1024. */
-  maxHandshakes?: number;
-  /** Longest time that a connection may take to become encrypted, milliseconds; default 10 s. */
-  handshakeTimeoutMs?: number;
   /** Default silent. */
   log?: Logger;
   /** Default the machine's. */
@@ -121,8 +119,9 @@ const HOUSEKEEPING_MS = 1000;
 /** What a cloud does when nothing else is said. */
 export const CLOUD_DEFAULTS = {
   ...INSTANCE_DEFAULTS,
-  ...DEFAULT_GREETING_LIMITS,
   maxStreams: 10_000,
+  /** What `maxConnections` is at most by itself: boats and readers. */
+  mostConnections: 32_768,
   /** A tenth of a boat's own: what a boat sends is taken of thousands. */
   maxValues: 8192,
 } as const;
@@ -154,10 +153,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     limits: () => ({ ...limits, streamBufferBytes: options.streamBufferBytes ?? BOAT_DEFAULTS.streamBufferBytes }),
   });
   const access = new Access(limits, { log });
-  const { maxHandshakes, handshakeTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
+  const connections = await openConnections(options, { most: CLOUD_DEFAULTS.mostConnections, clock });
   const parts = {
     ...options,
-    greetings: { maxHandshakes, handshakeTimeoutMs },
+    connections,
     instances,
     service,
     readers,
@@ -243,7 +242,8 @@ function keepersOf(
 
 /** Answers requests. */
 function apiOf(
-  { instances, readers, access, stall, log, ...options }: CloudOptions & {
+  { instances, readers, access, stall, connections, log, ...options }: CloudOptions & {
+    connections: Connections;
     instances: Instances;
     readers: ReplicaReaders;
     access: Access;
@@ -253,7 +253,7 @@ function apiOf(
   doorHealth: () => Record<string, ComponentHealth>,
 ): Handler {
   const { maxBodyBytes = BOAT_DEFAULTS.maxBodyBytes, bodyTimeoutMs = BOAT_DEFAULTS.bodyTimeoutMs } = options;
-  const metrics = new CloudMetrics({ readers, stall, access, version: VERSION });
+  const metrics = new CloudMetrics({ readers, stall, access, connections, version: VERSION });
   const health = () => judgeCloudHealth({ instances, recordings: countRecordings(instances), others: doorHealth() });
   const routes = cloudRoutes({ instances, readers, metrics, health });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });

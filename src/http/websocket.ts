@@ -4,6 +4,7 @@ import { Backlog } from "./backlog.ts";
 import type { Batch } from "./batch.ts";
 import { ApiError } from "./reply.ts";
 import type { StreamClient } from "./stream_hub.ts";
+import { upgradeOf } from "./upgrades.ts";
 
 /** A message longer than this closes the connection. */
 const MAX_INBOUND_BYTES = 64 * 1024;
@@ -54,13 +55,16 @@ export function checkUpgrade(headers: Headers): void {
 
 /** Upgrades a request; the client then speaks in envelopes `{type, data}`. */
 export function upgradeToStream(request: Request, options: WebSocketOptions): Response {
-  const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: PING_INTERVAL_S });
+  const { closed, ...way } = upgradeOf(request) ?? {};
+  const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: PING_INTERVAL_S, ...way });
   const client = new SocketStream(socket, options);
   socket.binaryType = "arraybuffer";
   socket.onopen = () => options.opened(client);
   socket.onmessage = ({ data }) => client.receive(data);
-  socket.onclose = () => options.closed();
-  socket.onerror = () => options.closed();
+  socket.onclose = socket.onerror = () => {
+    options.closed();
+    closed?.();
+  };
   return response;
 }
 
