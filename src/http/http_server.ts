@@ -72,15 +72,15 @@ export class HttpServer {
 
   #answer(incoming: IncomingMessage, reply: ServerResponse): void {
     incoming.on("error", () => {});
-    const end = this.#connections.get(incoming.socket)?.begin();
+    const pace = paceOf(this.#connections.get(incoming.socket));
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#underWay.add(promise);
     reply.once("close", () => {
-      end?.();
+      pace.stop();
       this.#underWay.delete(promise);
       resolve();
     });
-    this.#respond(incoming).then((response) => send(response, { incoming, reply })).catch((error: unknown) => {
+    this.#respond(incoming).then((response) => send(response, { incoming, reply, pace })).catch((error: unknown) => {
       this.#options.log.error("reply failed", { error: error instanceof Error ? error.stack ?? error.message : "" });
       incoming.socket.destroy();
     });
@@ -89,7 +89,7 @@ export class HttpServer {
   /** A WebSocket gets the connection; every other request to upgrade is answered as if it were none. */
   async #upgrade(incoming: IncomingMessage, { socket, head }: { socket: Socket; head: Uint8Array }): Promise<void> {
     const connection = this.#connections.get(socket);
-    const end = connection?.begin();
+    const pace = paceOf(connection);
     let loopback: Loopback | undefined;
     try {
       const request = toRequest(incoming);
@@ -97,7 +97,7 @@ export class HttpServer {
       if (loopback) connection?.grow(LOOPBACK_DESCRIPTORS);
       const plain = loopback ? { socket: loopback.inner, head: new Uint8Array() } : { socket, head };
       const closed = () => {
-        end?.();
+        pace.stop();
         loopback?.close();
         if (!loopback) connection?.closed();
       };
@@ -109,8 +109,7 @@ export class HttpServer {
       reply.shouldKeepAlive = false;
       reply.assignSocket(socket);
       reply.once("finish", () => socket.end());
-      socket.once("close", () => end?.());
-      await send(response, { incoming, reply });
+      await send(response, { incoming, reply, pace });
     } catch (error) {
       this.#options.log.debug("upgrade failed", { error: String(error) });
       loopback?.close();
@@ -127,6 +126,20 @@ export class HttpServer {
     const { handler, stall } = this.#options;
     return await stall.run("request", () => handler(request, remoteOf(peerOf(socket))));
   }
+}
+
+/**
+ * Whether a request is under way. It is not while the client takes nothing of its reply: whoever does not read must not
+ * hold a connection for longer than whoever does not ask. Streams may; they have limits of their own.
+ */
+interface Pace {
+  stop: () => void;
+  go: () => void;
+}
+
+function paceOf(connection: Connection | undefined): Pace {
+  let end = connection?.begin();
+  return { stop: () => end?.(), go: () => end = connection?.begin() };
 }
 
 /** Where the other side of a connection is. */
@@ -177,7 +190,7 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
 /** Sends a reply at the client's pace. */
 async function send(
   response: Response,
-  { incoming, reply }: { incoming: IncomingMessage; reply: ServerResponse },
+  { incoming, reply, pace }: { incoming: IncomingMessage; reply: ServerResponse; pace: Pace },
 ): Promise<void> {
   const reader = response.body?.getReader();
   reply.once("close", () => void reader?.cancel().catch(() => {}));
@@ -193,8 +206,9 @@ async function send(
   if (isStream) reply.flushHeaders();
   const isHead = incoming.method === "HEAD";
   if (isHead) await reader?.cancel();
-  else if (body.rest) await copy(body.rest, reply);
+  else if (body.rest) await copy(body.rest, { reply, pace: isStream ? undefined : pace });
   reply.end(isHead ? undefined : body.all);
+  pace.stop();
   if (hasUnreadBody) linger(incoming);
 }
 
@@ -220,11 +234,17 @@ async function begin(reader: Source): Promise<Body> {
   return { rest: { read: () => waiting.shift() ?? reader.read() } };
 }
 
-async function copy(reader: Source, reply: ServerResponse): Promise<void> {
+async function copy(
+  reader: Source,
+  { reply, pace }: { reply: ServerResponse; pace: Pace | undefined },
+): Promise<void> {
   for (;;) {
     const { value, done } = await reader.read();
     if (done || reply.destroyed) return;
-    if (!reply.write(value)) await drained(reply);
+    if (reply.write(value)) continue;
+    pace?.stop();
+    await drained(reply);
+    pace?.go();
   }
 }
 

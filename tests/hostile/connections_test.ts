@@ -6,6 +6,7 @@ import { ATTACK, Crowd, IS_FULL, Target } from "./target.ts";
 const OPEN_FILES = 256;
 /** More than that. */
 const IDLE_CONNECTIONS = IS_FULL ? 1000 : 400;
+const UNREAD_REPLIES = 1000;
 const HEAD = "GET /livez HTTP/1.1\r\nHost: a\r\n";
 
 /** A connection that asks again and again. */
@@ -147,6 +148,22 @@ Deno.test(
     await stream.goesOn();
   },
 );
+
+Deno.test("who takes nothing of a reply keeps the connection no longer than who asks nothing", ATTACK, async () => {
+  await using target = await Target.boat(["-connection-idle-timeout", "PT1S"]);
+  await using stream = await Stream.open(target);
+  const deaf = await Deno.connect({ hostname: "127.0.0.1", port: target.port });
+  // More than the buffers of both kernels hold.
+  const asked = "GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(UNREAD_REPLIES);
+  await deaf.write(new TextEncoder().encode(asked));
+  await deaf.read(new Uint8Array(1));
+  const open = async () =>
+    await target.metric(`vbg_connections{state="active"}`) + await target.metric(`vbg_connections{state="idle"}`);
+  // The stream, and the one that asks for the metric.
+  await eventually("it to be closed", async () => await open() === 2);
+  deaf.close();
+  await stream.goesOn();
+});
 
 Deno.test("one address holds no more unfinished connections than it may, a trusted proxy does", ATTACK, async () => {
   const limits = ["-max-handshakes-per-address", "4", "-handshake-timeout", "PT1H"];
