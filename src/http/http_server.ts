@@ -198,12 +198,11 @@ async function send(
   const hasUnreadBody = !incoming.complete;
   if (hasUnreadBody) reply.shouldKeepAlive = false;
   const headers: OutgoingHttpHeaders = Object.fromEntries(response.headers);
-  // Its headers are not to wait for its first event.
   const isStream = `${headers["content-type"]}`.startsWith("text/event-stream");
-  const body: Body = reader && isStream ? { rest: reader } : reader ? await begin(reader) : { all: NOTHING };
+  const body: Body = reader ? await begin(reader) : { all: NOTHING };
   if (body.all && !BODILESS.includes(response.status)) headers["content-length"] = body.all.length;
   reply.writeHead(response.status, headers);
-  if (isStream) reply.flushHeaders();
+  if (body.rest) reply.flushHeaders();
   const isHead = incoming.method === "HEAD";
   if (isHead) await reader?.cancel();
   else if (body.rest) await copy(body.rest, { reply, pace: isStream ? undefined : pace });
@@ -218,20 +217,26 @@ type Source = Pick<ReadableStreamDefaultReader<Uint8Array>, "read">;
 /** A body of which all is known, or what is to come of it. */
 type Body = { all: Uint8Array; rest?: undefined } | { rest: Source; all?: undefined };
 const NOTHING = new Uint8Array();
-const TURNS_TO_END = 4;
+/** Microtasks that a read of what is there takes, and some more. */
+const TURNS = 8;
 
-/** Reads the beginning of a body. One that is all there is sent with its length. */
+/** Finds out whether a body is all there already: then it is sent with its length. */
 async function begin(reader: Source): Promise<Body> {
-  const first = await reader.read();
-  if (first.done) return { all: NOTHING };
-  const second = reader.read();
-  let isAll = false;
-  second.then(({ done }) => isAll = done, () => {});
-  // A body that was there from the start ends within these microtasks.
-  for (let turns = 0; turns < TURNS_TO_END && !isAll; turns++) await undefined;
-  if (isAll) return { all: first.value };
-  const waiting = [Promise.resolve(first), second];
+  const first = reader.read();
+  const chunk = await atOnce(first);
+  if (chunk?.done) return { all: NOTHING };
+  const second = chunk && reader.read();
+  if (second && (await atOnce(second))?.done) return { all: chunk.value };
+  const waiting = second ? [first, second] : [first];
   return { rest: { read: () => waiting.shift() ?? reader.read() } };
+}
+
+/** What a promise gives, if it does so without anything else that has to come first. */
+async function atOnce<T>(promise: Promise<T>): Promise<T | undefined> {
+  let given: T | undefined;
+  promise.then((value) => given = value, () => {});
+  for (let turns = 0; turns < TURNS && given === undefined; turns++) await undefined;
+  return given;
 }
 
 async function copy(
