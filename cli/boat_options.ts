@@ -9,6 +9,7 @@ import {
   type ServerSettings,
 } from "./common_options.ts";
 import { address, boolean, duration, integer, list, offAtZero, oneOf, powerOfTwo, size } from "./option_types.ts";
+import { connectionOptions, type ConnectionSettings } from "./connection_options.ts";
 import { journalChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
 import type { Check, Options } from "./options.ts";
 import { alertChecks, alertOptions, type AlertOptionSettings } from "./alert_options.ts";
@@ -34,6 +35,7 @@ export interface BoatSettings
     ProgramSettings,
     FileSettings,
     ServerSettings,
+    ConnectionSettings,
     JournalSettings,
     SessionSettings,
     AuthSettings,
@@ -214,6 +216,7 @@ const memoryOptions: Options<Pick<BoatSettings, "ringFrames" | "maxValues" | "bu
 export const boatOptions: Options<BoatSettings> = {
   ...busOptions,
   ...networkOptions,
+  ...connectionOptions({ most: BOAT_DEFAULTS.mostConnections }),
   ...memoryOptions,
   ...authOptions,
   ...sendOptions,

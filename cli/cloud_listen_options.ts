@@ -1,7 +1,7 @@
-import { CLOUD_DEFAULTS, isOwnMachine } from "@vessel/gateway";
+import { isOwnMachine } from "@vessel/gateway";
 import { readClientAuthorities, readRevoked } from "@vessel/gateway/cloud";
 import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress } from "@vessel/gateway/settings";
-import { address, boolean, duration, integer, oneOf, text } from "./option_types.ts";
+import { address, boolean, oneOf, text } from "./option_types.ts";
 import type { Check, LateCheck, Options } from "./options.ts";
 import { authoritiesProblem, tlsPairProblem } from "./tls_pair.ts";
 
@@ -24,8 +24,6 @@ export interface CloudListenSettings {
   acmeCa: string;
   acmeChallenge: "auto" | "http-01" | "tls-alpn-01";
   acmeHttpListen: ListenAddress | undefined;
-  maxHandshakes: number;
-  handshakeTimeoutMs: number;
 }
 
 /** Where a cloud with two ports takes boats … */
@@ -97,24 +95,6 @@ export const cloudListenOptions: Options<CloudListenSettings> = {
     default: "",
     help: "File of certificates that are good no more, as `vbg-cloud ca revoke` writes it. Read anew within a second.",
     group: BOATS,
-  }),
-  maxHandshakes: integer({
-    name: "max-handshakes",
-    beyond: "The oldest of them is closed.",
-    default: CLOUD_DEFAULTS.maxHandshakes,
-    min: 1,
-    max: 1_000_000,
-    help: "Most connections at a time that are not encrypted yet; the oldest goes for one more.",
-    group: NETWORK,
-  }),
-  handshakeTimeoutMs: duration({
-    name: "handshake-timeout",
-    beyond: "The connection is closed.",
-    default: CLOUD_DEFAULTS.handshakeTimeoutMs,
-    minMs: 100,
-    maxMs: 3_600_000,
-    help: "Longest time that a connection may take to become encrypted.",
-    group: NETWORK,
   }),
   insecure: boolean({
     name: "insecure",

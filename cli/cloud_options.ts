@@ -15,6 +15,7 @@ import {
   runOptions,
   type RunSettings,
 } from "./common_options.ts";
+import { connectionOptions, type ConnectionSettings } from "./connection_options.ts";
 import { journalFileChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
 import { duration, integer, powerOfTwo, size, text } from "./option_types.ts";
 import type { Check, LateCheck, Options } from "./options.ts";
@@ -27,6 +28,7 @@ export interface CloudSettings
     FileSettings,
     RunSettings,
     CloudListenSettings,
+    ConnectionSettings,
     Pick<AuthSettings, "authFile" | "apiKey" | "allowOrigins">,
     Omit<SessionSettings, "slots">,
     Omit<JournalSettings, "journalDir" | "journalPrefix" | "journalPackAfterMs"> {
@@ -207,6 +209,7 @@ const { journalDir: _dir, journalPrefix: _prefix, journalPackAfterMs: _pack, ...
 /** Every setting of the cloud server. */
 export const cloudOptions: Options<CloudSettings> = {
   ...cloudListenOptions,
+  ...connectionOptions({ most: CLOUD_DEFAULTS.mostConnections }),
   ...streamOptions,
   authFile,
   apiKey,

@@ -1,7 +1,8 @@
-import { SIMULATION_PORT, type Slot } from "@vessel/gateway";
+import { BOAT_DEFAULTS, SIMULATION_PORT, type Slot } from "@vessel/gateway";
 import { errorText, formatAddress, MAX_PORT } from "@vessel/gateway/settings";
 import { authOptions, type AuthSettings } from "./auth_options.ts";
 import { boatOptions, type BoatSettings } from "./boat_options.ts";
+import { connectionOptions, type ConnectionSettings } from "./connection_options.ts";
 import { programOptions, type ProgramSettings, runOptions, type RunSettings } from "./common_options.ts";
 import { journalOptions, type JournalSettings } from "./journal_options.ts";
 import { boolean, integer, number, optional, readTimestamp, structured, text } from "./option_types.ts";
@@ -15,6 +16,7 @@ type CommonSettings =
     BoatSettings,
     "listen" | "maxStreams" | "streamBufferBytes" | "ringFrames" | "maxValues" | "deviceIdleTimeoutMs"
   >
+  & ConnectionSettings
   & Pick<
     SessionSettings,
     | "maxSessions"
@@ -136,6 +138,7 @@ export const simulateOptions: Options<SimulateSettings> = {
     help: "Other origins whose web pages may use sessions, such as http://localhost:3000; *: all. Any page may read " +
       "everything else.",
   },
+  ...connectionOptions({ most: BOAT_DEFAULTS.mostConnections }),
   maxStreams: boatOptions.maxStreams,
   streamBufferBytes: boatOptions.streamBufferBytes,
   streamMemoryBytes: sessionOptions.streamMemoryBytes,

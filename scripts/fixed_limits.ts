@@ -1,4 +1,3 @@
-import { CLOUD_DEFAULTS } from "../mod.ts";
 import { FAST_PACKET_TIMEOUT_MS } from "../src/can/assembler.ts";
 import { MAX_STREAMS as MAX_FRAMING_HABITS } from "../src/can/framing_habits.ts";
 import { MAX_UNREAD, MAX_WAITING_BYTES as MAX_GATEWAY_BYTES } from "../src/can/gateways/connection.ts";
@@ -8,21 +7,8 @@ import { ADDRESSED_TIMEOUT_MS, BROADCAST_TIMEOUT_MS } from "../src/can/iso_trans
 import { MAX_BST_BYTES } from "../src/can/recordings/bst_line.ts";
 import { MAX_LIVE_HEAD_BYTES } from "../src/can/recordings/piece_reader.ts";
 import { MAX_LINE } from "../src/can/recordings/text.ts";
-import { MAX_OPEN_BACKFILL_FILES } from "../src/cloud/backfill_files.ts";
-import { MAX_REJECTED, MAX_WAITING_BYTES as MAX_BACKFILL_BYTES } from "../src/cloud/backfill_session.ts";
-import { MAX_PACKED_RATIO } from "../src/cloud/block_check.ts";
-import { MAX_CHAIN_LENGTH } from "../src/cloud/identity.ts";
-import { MAX_GREETED } from "../src/cloud/instance_sessions.ts";
-import {
-  MAX_DIAGNOSTIC_EVENTS,
-  MAX_HELD_RANGES,
-  MAX_KEPT_FORMER,
-  MAX_LOST_RANGES,
-  MAX_PREVIOUS_EPOCHS,
-  MAX_VOID_RANGES,
-} from "../src/cloud/mod.ts";
-import { MAX_RECALLED_FRAMES } from "../src/cloud/replica_recall.ts";
 import { MAX_FILTER_ENTRIES, MAX_FILTER_TEXT_CHARACTERS } from "../src/filter/mod.ts";
+import { CROWDED_TIMEOUT_MS } from "../src/http/connections.ts";
 import { MAX_LIST_ENTRIES } from "../src/http/bounded_list.ts";
 import { DEFAULT_IDLE_MS as HISTORY_IDLE_MS, MAX_WAITING_HISTORIES } from "../src/http/history_turns.ts";
 import { TRANSPORT_BYTES } from "../src/http/stream_memory.ts";
@@ -34,7 +20,7 @@ import { MAX_INBOUND_BYTES, MAX_UNREAD as MAX_UNREAD_ANSWERS } from "../src/http
 import { MAX_NAMED_FAULTS } from "../src/journal/index_faults.ts";
 import { DEFAULT_TIMEOUT_MS as ARCHIVE_TIMEOUT_MS } from "../src/journal/keeper/archive_command.ts";
 import { MAX_LINE_BYTES } from "../src/journal/keeper/archive_protocol.ts";
-import { MAX_BLOCK_BYTES, MAX_BUSES, MAX_DICTIONARY_BYTES, MAX_FORMER_RECORDINGS } from "../src/journal/mod.ts";
+import { MAX_BLOCK_BYTES, MAX_BUSES, MAX_DICTIONARY_BYTES } from "../src/journal/mod.ts";
 import { MAX_WINDOW_LOG } from "../src/journal/zstd_frames.ts";
 import { MAX_ATTEMPTS, REQUESTS_PER_SECOND } from "../src/node/discovery.ts";
 import { TRANSMIT_DEFAULTS } from "../src/node/mod.ts";
@@ -42,25 +28,9 @@ import { CLAIMS_PER_SECOND } from "../src/node/virtual_device_bus.ts";
 import { MAX_SUBJECTS } from "../src/outlets/alerts_subjects.ts";
 import { ACK_TIMEOUT_MS, WINDOW_MESSAGES } from "../src/outlets/mqtt.ts";
 import { MAX_ENTITIES } from "../src/outlets/mqtt_home_assistant.ts";
-import { MAX_CALLS_PER_CONNECTION } from "../src/replication/grpc_server.ts";
-import { RECEIVE_WINDOW_BYTES } from "../src/replication/grpc_window.ts";
-import {
-  MAX_BATCH_FRAMES,
-  MAX_INSTANCE_ID_LENGTH,
-  MAX_MESSAGE_BYTES,
-  MAX_RANGES,
-  MAX_TEXT_BYTES,
-  MAX_TEXTS,
-  MAX_UNANSWERED_BLOCKS,
-} from "../src/replication/mod.ts";
 import { SYNC_PATIENCE_MS } from "../src/stream/sessions.ts";
-
-/** A limit that no setting changes. */
-export interface FixedLimit {
-  what: string;
-  limit: string;
-  beyond: string;
-}
+import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
+import { REPLICATION } from "./fixed_limits_replication.ts";
 
 /** What a bus or a gateway can bring about. */
 const BUSES: readonly FixedLimit[] = [
@@ -143,6 +113,16 @@ const BUSES: readonly FixedLimit[] = [
 
 /** What a client of the HTTP API can bring about. */
 const CLIENTS: readonly FixedLimit[] = [
+  {
+    what: "Time of a connection beyond -max-handshakes-per-address to finish TLS and its first request header",
+    limit: ms(CROWDED_TIMEOUT_MS),
+    beyond: "The connection is closed.",
+  },
+  {
+    what: "Messages read of a gRPC call without a valid certificate",
+    limit: "0",
+    beyond: "The call is answered at its headers and reset; its connection is closed half a second later.",
+  },
   {
     what: "Entries of a list in a request body, values of a query parameter",
     limit: `${MAX_LIST_ENTRIES}; ${MAX_MESSAGES} messages of /send`,
@@ -246,116 +226,6 @@ const OUTSIDE: readonly FixedLimit[] = [
   },
 ];
 
-/** What a boat can bring about in the cloud, and the cloud at a boat. */
-const REPLICATION: readonly FixedLimit[] = [
-  {
-    what: "Bytes of a replication message",
-    limit: bytes(MAX_MESSAGE_BYTES),
-    beyond: "The call ends with RESOURCE_EXHAUSTED.",
-  },
-  {
-    what:
-      "Parts of a replication message: frames of a batch, ranges, texts and their bytes, characters of an instance id",
-    limit: [MAX_BATCH_FRAMES, MAX_RANGES, MAX_TEXTS, MAX_TEXT_BYTES, MAX_INSTANCE_ID_LENGTH].map(count).join(", "),
-    beyond: "The call ends with INVALID_ARGUMENT.",
-  },
-  {
-    what: "gRPC calls at a time on one connection",
-    limit: count(MAX_CALLS_PER_CONNECTION),
-    beyond: "Further calls wait or are refused by HTTP/2.",
-  },
-  {
-    what: "Bytes on one replication connection that the receiver has not taken",
-    limit: bytes(RECEIVE_WINDOW_BYTES),
-    beyond: "The sender waits.",
-  },
-  {
-    what: "Connections of one boat that have made a handshake",
-    limit: count(MAX_GREETED),
-    beyond: "The oldest needs another handshake before its next stream.",
-  },
-  {
-    what: "Certificates of a boat's chain that are read",
-    limit: count(MAX_CHAIN_LENGTH),
-    beyond: "Further certificates are ignored; the boat is refused if they were needed.",
-  },
-  {
-    what: "Bytes of unpacked blocks of one boat that wait to be written",
-    limit: bytes(MAX_BACKFILL_BYTES),
-    beyond: "The boat waits.",
-  },
-  {
-    what: "Refused blocks that a boat has not been told of",
-    limit: count(MAX_REJECTED),
-    beyond: "The boat waits.",
-  },
-  {
-    what: "Blocks that a boat has sent without an answer",
-    limit: count(MAX_UNANSWERED_BLOCKS),
-    beyond: "The boat waits.",
-  },
-  {
-    what: "Bytes of a block on the wire",
-    limit: `${MAX_PACKED_RATIO} times its unpacked size`,
-    beyond: "The block is refused; its frames stay a hole.",
-  },
-  {
-    what: "Ranges of numbers that the cloud holds of one boat",
-    limit: count(MAX_HELD_RANGES),
-    beyond: "RESOURCE_EXHAUSTED for live frames, and blocks are refused: the lowest holes are filled first.",
-  },
-  {
-    what: "Ranges of one boat that were never used or are lost",
-    limit: `${count(MAX_VOID_RANGES)} and ${count(MAX_LOST_RANGES)}`,
-    beyond: "Further ranges stay holes until the boat says them again.",
-  },
-  {
-    what: "Former epochs of one boat that the cloud remembers",
-    limit: count(MAX_PREVIOUS_EPOCHS),
-    beyond: "The oldest is forgotten.",
-  },
-  {
-    what: "Backfill files of one boat that are open",
-    limit: count(MAX_OPEN_BACKFILL_FILES),
-    beyond: "The oldest is closed; further blocks begin a new file.",
-  },
-  {
-    what: "Frames of the journal that are read again when a boat is loaded into memory",
-    limit: count(MAX_RECALLED_FRAMES),
-    beyond: "Devices and values of older frames come from the snapshot alone.",
-  },
-  {
-    what: "Cloud: how long sessions wait at missing frames after the boat has gone",
-    limit: ms(CLOUD_DEFAULTS.holeGraceMs),
-    beyond: "The session goes on; a dropped event with backfill: true has the numbers.",
-  },
-  {
-    what: "Digests of a recording that a boat keeps and sends",
-    limit: "64 windows of 65 536 numbers; blocks below 256 KiB keep one for each 4 KiB",
-    beyond: "The oldest windows are not compared any more.",
-  },
-  {
-    what: "Former epochs whose frames a boat offers its cloud",
-    limit: `the ${MAX_FORMER_RECORDINGS} newest`,
-    beyond: "Older ones stay on the boat until a newer one is deleted there.",
-  },
-  {
-    what: "Former epochs of one boat that a cloud keeps account of",
-    limit: count(MAX_KEPT_FORMER),
-    beyond: "Others are refused, which former_epochs of the boat's status says.",
-  },
-  {
-    what: "Ranges of one former epoch that a cloud keeps",
-    limit: "1024 held, 1024 skipped, 64 lost",
-    beyond: "Blocks that would make one more are refused until holes are filled; further gaps stay holes.",
-  },
-  {
-    what: "Diagnostic events kept of one boat",
-    limit: count(MAX_DIAGNOSTIC_EVENTS),
-    beyond: "The oldest is forgotten.",
-  },
-];
-
 /** What the boat's disk can bring about. */
 const DISK: readonly FixedLimit[] = [
   {
@@ -377,17 +247,3 @@ const DISK: readonly FixedLimit[] = [
 
 /** Limits of both servers that are constants. */
 export const FIXED_LIMITS: readonly FixedLimit[] = [...CLIENTS, ...BUSES, ...DISK, ...OUTSIDE, ...REPLICATION];
-
-function count(value: number): string {
-  return String(value);
-}
-
-function ms(value: number): string {
-  if (value % 60_000 === 0) return `${value / 60_000} min`;
-  return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
-}
-
-function bytes(value: number): string {
-  if (value % 2 ** 20 === 0) return `${value / 2 ** 20} MiB`;
-  return value % 1024 === 0 ? `${value / 1024} KiB` : `${value} bytes`;
-}

@@ -19,6 +19,8 @@ import {
   Access,
   type AccessToken,
   boatRoutes,
+  type ConnectionOptions,
+  type Connections,
   DEFAULT_BODY_TIMEOUT_MS,
   DEFAULT_MAX_BODY_BYTES,
   type Handler,
@@ -28,6 +30,7 @@ import {
   type Listener,
   listenTls,
   Metrics,
+  openConnections,
   serveRoutes,
   StreamHub,
   StreamMemory,
@@ -85,7 +88,7 @@ export interface BoatLimits {
 }
 
 /** How a boat server is made. Only `buses` must be given. */
-export interface BoatOptions extends Partial<BoatLimits>, StoreOptions, VoiceOptions, OutletOptions {
+export interface BoatOptions extends Partial<BoatLimits>, StoreOptions, VoiceOptions, OutletOptions, ConnectionOptions {
   /** The buses to serve, not opened yet. */
   buses: readonly CanBus[];
   /** Default all addresses, port 8089. */
@@ -149,6 +152,8 @@ export const BOAT_DEFAULTS = {
   allowOrigins: [],
   alertDedupWindowMs: 5 * 60_000,
   maxStreams: 1000,
+  /** What `maxConnections` is at most by itself. */
+  mostConnections: 4096,
   maxHistory: 1_000_000,
   maxHistoryRequests: 4,
   maxSessions: 1000,
@@ -177,6 +182,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const { buses, log = silentLogger, clock = systemClock } = options;
   const { maxAssemblies, ...rest } = { ...BOAT_DEFAULTS, ...options };
   const limits = limitsOf(options);
+  const connections = await openConnections(options, { most: BOAT_DEFAULTS.mostConnections, clock });
   const tls = options.tls && await TlsFiles.open({ ...options.tls, clock, log });
   const stores = await openStores(options, {
     buses: buses.map(({ name }) => name),
@@ -188,10 +194,9 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const stall = new StallDetector(log);
   const hub = new StreamHub({ broker, clock, stall, memory: new StreamMemory(options.streamMemoryBytes) });
   const access = new Access(limits, { log, isOverTls: tls !== undefined });
-  const sending = () => sendSettingsOf(limits);
   const alerts = { ...options.alerts, ...alertRulesOf(limits) };
   const outlets = await Outlets.open({ ...options, alerts }, { broker, clock, stall, log });
-  const voice = new Voice(options, { broker, buses, sending, clock, log });
+  const voice = new Voice(options, { broker, buses, sending: () => sendSettingsOf(limits), clock, log });
   const take = (message: Message) => {
     stores.take(message);
     voice.message(message);
@@ -200,7 +205,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     linkOf(options.replication, { stores, limits: () => limits.replicationLimits, clock, log });
   const { lines, close: closeLines } = linesOf(buses, { maxAssemblies, take, log, stall });
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
-  const parts = { stores, hub, stall, access, voice, outlets, link, lines, identity, tls, clock, log };
+  const parts = { stores, hub, stall, access, voice, outlets, link, lines, identity, tls, connections, clock, log };
   const health = healthOf(parts, () => limits.busSilenceThresholdMs);
   const handler = apiOf(parts, { ...rest, limits, health });
   let beats = 0;
@@ -223,7 +228,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     identity?.start();
     voice.start();
     link?.start();
-    const listener = await listenWith(options.listen, { handler, stall, log, tls });
+    const listener = await listenWith(options.listen, { handler, stall, connections, log, tls });
     outlets.announce(listener.address, { tls: tls !== undefined });
     let stopping: Promise<void> | undefined;
     return {
@@ -247,9 +252,15 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
 /** Listens for HTTPS where there is a certificate, and for HTTP where there is none. */
 async function listenWith(
   address: ListenAddress = { hostname: ALL_ADDRESSES, port: BOAT_DEFAULTS.port },
-  { tls, ...parts }: { handler: Handler; stall: StallDetector; log: Logger; tls: TlsFiles | undefined },
+  { tls, ...parts }: {
+    handler: Handler;
+    stall: StallDetector;
+    connections: Connections;
+    log: Logger;
+    tls: TlsFiles | undefined;
+  },
 ): Promise<Listener> {
-  return tls ? await listenTls(address, { ...parts, tls }) : listen(address, parts);
+  return tls ? await listenTls(address, { ...parts, tls }) : await listen(address, parts);
 }
 
 /** The settings that may change, with what they are when nothing is said. */
@@ -298,6 +309,7 @@ interface ApiParts {
   lines: readonly Line[];
   identity: IdentityRequests | undefined;
   tls: TlsFiles | undefined;
+  connections: Connections;
   clock: Clock;
   log: Logger;
 }

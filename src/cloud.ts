@@ -18,12 +18,14 @@ import {
   cloudRoutes,
   compileFor,
   type ComponentHealth,
+  type ConnectionOptions,
+  type Connections,
   countDamaged,
   countRecordings,
   countRefused,
-  DEFAULT_GREETING_LIMITS,
   type Handler,
   judgeCloudHealth,
+  openConnections,
   ReplicaReaders,
   serveRoutes,
   StreamMemory,
@@ -88,7 +90,7 @@ export interface CloudRecordingOptions {
 }
 
 /** How a cloud server is made. */
-export interface CloudOptions extends Partial<CloudLimits> {
+export interface CloudOptions extends Partial<CloudLimits>, ConnectionOptions {
   /** Directory with a directory for each boat; made when missing. */
   dataDirectory: string;
   /** Where it listens. */
@@ -107,10 +109,6 @@ export interface CloudOptions extends Partial<CloudLimits> {
   maxBodyBytes?: number;
   /** Longest time that a body may take, milliseconds; default 30 s. */
   bodyTimeoutMs?: number;
-  /** Most connections at a time that are not encrypted yet, default 1024. */
-  maxHandshakes?: number;
-  /** Longest time that a connection may take to become encrypted, milliseconds; default 10 s. */
-  handshakeTimeoutMs?: number;
   /** Default silent. */
   log?: Logger;
   /** Default the machine's. */
@@ -135,8 +133,9 @@ const HOUSEKEEPING_MS = 1000;
 /** What a cloud does when nothing else is said. */
 export const CLOUD_DEFAULTS = {
   ...INSTANCE_DEFAULTS,
-  ...DEFAULT_GREETING_LIMITS,
   maxStreams: 10_000,
+  /** What `maxConnections` is at most by itself: boats and readers. */
+  mostConnections: 32_768,
   /** A tenth of a boat's own: what a boat sends is taken of thousands. */
   maxValues: 8192,
   scrubBytesPerSecond: 1024 * 1024,
@@ -172,10 +171,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     limits: () => ({ ...limits, streamBufferBytes: options.streamBufferBytes ?? BOAT_DEFAULTS.streamBufferBytes }),
   });
   const access = new Access(limits, { log, isOverTls: options.ports.kind === "single" });
-  const { maxHandshakes, handshakeTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
+  const connections = await openConnections(options, { most: CLOUD_DEFAULTS.mostConnections, clock });
   const parts = {
     ...options,
-    greetings: { maxHandshakes, handshakeTimeoutMs },
+    connections,
     instances,
     service,
     readers,
@@ -272,7 +271,8 @@ function keepersOf(
 
 /** Answers requests. */
 function apiOf(
-  { instances, readers, access, stall, log, ...options }: CloudOptions & {
+  { instances, readers, access, stall, connections, log, ...options }: CloudOptions & {
+    connections: Connections;
     instances: Instances;
     readers: ReplicaReaders;
     access: Access;
@@ -282,7 +282,7 @@ function apiOf(
   doorHealth: () => Record<string, ComponentHealth>,
 ): Handler {
   const { maxBodyBytes = BOAT_DEFAULTS.maxBodyBytes, bodyTimeoutMs = BOAT_DEFAULTS.bodyTimeoutMs } = options;
-  const metrics = new CloudMetrics({ readers, stall, access, version: VERSION });
+  const metrics = new CloudMetrics({ readers, stall, access, connections, version: VERSION });
   const health = () =>
     judgeCloudHealth({
       instances,

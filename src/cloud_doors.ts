@@ -1,10 +1,12 @@
 import type { Duplex } from "node:stream";
+import { TLSSocket } from "node:tls";
 import { AcmeCertificate, type AcmeChallenge } from "./acme/mod.ts";
 import { type Clock, errorText, type ListenAddress, type Logger, type StallDetector } from "./base/mod.ts";
 import { ClientAuthorities, type CloudService, type Identifier, identifier, RevocationFile } from "./cloud/mod.ts";
 import {
   type ComponentHealth,
-  type GreetingLimits,
+  type Connection,
+  type Connections,
   type Handler,
   listen,
   type Listener,
@@ -53,8 +55,8 @@ export type CloudPorts =
 export interface DoorParts {
   dataDirectory: string;
   service: CloudService;
-  /** Of connections that are not encrypted yet. */
-  greetings: GreetingLimits;
+  /** Of all ports. */
+  connections: Connections;
   /** Answers requests; told how the doors do. */
   handler: (health: () => Record<string, ComponentHealth>) => Handler;
   stall: StallDetector;
@@ -96,12 +98,13 @@ async function openInsecure(
   { grpc, http }: Extract<CloudPorts, { kind: "insecure" }>,
   parts: DoorParts,
 ): Promise<CloudDoors> {
-  const { log } = parts;
+  const { connections, log } = parts;
   const server = await serverOf((credentials) => identify(credentials, "insecure"), parts);
+  const accept = (socket: Duplex, { begin }: Connection) => server.accept(socket, begin);
   const opened = new Opened();
   try {
-    const boats = opened.add(await listenGrpcInsecure(grpc, { accept: (socket) => server.accept(socket), log }));
-    const people = opened.add(listen(http, { ...parts, handler: parts.handler(() => ({})) }));
+    const boats = opened.add(await listenGrpcInsecure(grpc, { accept, connections, log }));
+    const people = opened.add(await listen(http, { ...parts, handler: parts.handler(() => ({})) }));
     log.warn("boats are let in without certificates", { address: boats.address.hostname });
     return doorsOf(server, { grpc: boats, http: people, opened, look: () => {} });
   } catch (error) {
@@ -115,7 +118,7 @@ async function openSecure(
   ports: Exclude<CloudPorts, { kind: "insecure" }>,
   parts: DoorParts,
 ): Promise<CloudDoors> {
-  const { clock, log, service, greetings } = parts;
+  const { clock, log, service } = parts;
   const opened = new Opened();
   try {
     const trust = await openTrust(ports.trust, { clock, log, opened });
@@ -124,12 +127,13 @@ async function openSecure(
     const server = await serverOf(told(boats.identify, log), parts);
     opened.add({ stop: () => server.stop({ graceMs: 0 }) });
     opened.add({ stop: boats.follow(() => service.recheck(boats.isLetIn)) });
-    const accept = (socket: Duplex) => {
+    const accept = (socket: Duplex, connection: Connection) => {
       boats.meet(socket);
-      server.accept(socket);
+      if (!(socket instanceof TLSSocket && socket.authorized)) connection.closeIfCrowded();
+      server.accept(socket, connection.begin);
     };
     const handler = parts.handler(() => ({ tls: tls.health(), ...trust.health() }));
-    const secure = { ...parts, tls, clientCa: authorities, accept, handler, limits: greetings };
+    const secure = { ...parts, tls, clientCa: authorities, accept, handler };
     const look = () => {
       void tls.check();
       trust.look();
@@ -140,7 +144,7 @@ async function openSecure(
       return doorsOf(server, { grpc: door, http: door, opened, look });
     }
     const grpc = opened.add(await listenGrpc(ports.grpc, secure));
-    const http = opened.add(listen(ports.http, { ...parts, handler }));
+    const http = opened.add(await listen(ports.http, { ...parts, handler }));
     return doorsOf(server, { grpc, http, opened, look });
   } catch (error) {
     await opened.stop();

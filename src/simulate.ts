@@ -15,10 +15,12 @@ import {
   boatRoutes,
   compileFor,
   type ComponentHealth,
+  type ConnectionOptions,
   type Health,
   judgeHealth,
   listen,
   Metrics,
+  openConnections,
   serveRoutes,
   type StreamClient,
   StreamHub,
@@ -29,7 +31,7 @@ import { FrameSource, Sessions, type Slot } from "./stream/mod.ts";
 import { VERSION } from "./version.ts";
 
 /** How a recording is played as if it were a boat. Only `files` must be given. */
-export interface SimulationOptions extends Partial<Omit<BoatLimits, "busSilenceThresholdMs">> {
+export interface SimulationOptions extends Partial<Omit<BoatLimits, "busSilenceThresholdMs">>, ConnectionOptions {
   /** Journal files, in the order in which they are played. */
   files: readonly string[];
   /** Begins with the first frame of this time or later, microseconds since 1970; default with the first of all. */
@@ -112,7 +114,8 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
   const hub = new StreamHub({ broker, clock, stall, memory: new StreamMemory(options.streamMemoryBytes) });
   const patience = new Patience(hub, clock);
   const player = new Player({ ...options, playlist, played, broker, clock, log, caughtUp: () => patience.caughtUp() });
-  const parts = { broker, hub, sessions, stall, clock, limits: () => limits };
+  const connections = await openConnections(options, { most: BOAT_DEFAULTS.mostConnections, clock });
+  const parts = { broker, hub, sessions, stall, connections, clock, limits: () => limits };
   const health = () => healthOf(player, broker);
   const metrics = new Metrics({ ...parts, version: VERSION, lines: [], identity: undefined });
   const routes = boatRoutes({ ...parts, health, metrics, journal: { index: played } });
@@ -128,7 +131,7 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
   };
   try {
     const address = options.listen ?? { hostname: ALL_ADDRESSES, port: SIMULATION_PORT };
-    const listener = listen(address, { handler, stall });
+    const listener = await listen(address, { handler, stall, connections, log });
     const replayed = player.run();
     let stopping: Promise<void> | undefined;
     return {

@@ -1,6 +1,13 @@
 import { X509Certificate } from "node:crypto";
 import { backoffMs, type Clock, errorText, type ListenAddress, type Logger, type StallDetector } from "../base/mod.ts";
-import { checkTlsPair, type ComponentHealth, type HelloPeek, type TlsPair, type TlsSource } from "../http/mod.ts";
+import {
+  checkTlsPair,
+  type ComponentHealth,
+  type Connections,
+  type HelloPeek,
+  type TlsPair,
+  type TlsSource,
+} from "../http/mod.ts";
 import { AcmeError } from "./acme_error.ts";
 import { newAccountKey, orderCertificate } from "./acme_order.ts";
 import { AcmeStore } from "./acme_store.ts";
@@ -30,6 +37,8 @@ export interface AcmeOptions {
   httpsPort?: number | undefined;
   clock: Clock;
   stall: StallDetector;
+  /** Of the plain port, too. */
+  connections: Connections;
   log: Logger;
   /** From 0 up to 1, for the time of the next try. Default `Math.random`. */
   random?: () => number;
@@ -70,14 +79,15 @@ export class AcmeCertificate implements TlsSource {
   #isStopped = false;
 
   private constructor(options: AcmeOptions) {
-    const { domain, directory, directoryUrl = ACME_DIRECTORY, httpListen, httpsPort = 443, stall, log } = options;
+    const { domain, directory, directoryUrl = ACME_DIRECTORY, httpListen, httpsPort = 443, stall, connections, log } =
+      options;
     this.#options = options;
     this.#directoryUrl = directoryUrl;
     const { protocol, host } = new URL(directoryUrl);
     if (protocol !== "https:") throw new AcmeError(`Cannot use "${directoryUrl}": an authority is asked by https`);
     this.#store = new AcmeStore(`${directory}/${host.replaceAll(":", "_")}`);
     const health = () => this.health();
-    this.#http = new HttpChallenge({ domain, address: httpListen, httpsPort, health, stall });
+    this.#http = new HttpChallenge({ domain, address: httpListen, httpsPort, health, stall, connections, log });
     this.#alpn = new AlpnChallenge({ log });
   }
 
@@ -89,7 +99,7 @@ export class AcmeCertificate implements TlsSource {
   static async open(options: AcmeOptions): Promise<AcmeCertificate> {
     const acme = new AcmeCertificate(options);
     await acme.#recall();
-    acme.#openHttp();
+    await acme.#openHttp();
     return acme;
   }
 
@@ -187,7 +197,7 @@ export class AcmeCertificate implements TlsSource {
   async #order(): Promise<TlsPair> {
     const { domain, email, ca, log } = this.#options;
     const accountKey = await this.#store.accountKey(newAccountKey);
-    const answer = this.#chooseAnswer();
+    const answer = await this.#chooseAnswer();
     const order = { domain, email, ca, accountKey, answer, directoryUrl: this.#directoryUrl };
     const { cert, key } = await orderCertificate(order);
     const pair = checkedFor(domain, checkTlsPair(cert, key));
@@ -199,17 +209,17 @@ export class AcmeCertificate implements TlsSource {
   }
 
   /** What was asked for; else the two in turn, as long as the first is to be had at all. */
-  #chooseAnswer(): ChallengeAnswer {
+  async #chooseAnswer(): Promise<ChallengeAnswer> {
     const { challenge } = this.#options;
     if (challenge !== undefined) return challenge === "http-01" ? this.#http : this.#alpn;
     const failed = this.#failure?.count ?? 0;
-    return this.#openHttp() && failed % 2 === 0 ? this.#http : this.#alpn;
+    return await this.#openHttp() && failed % 2 === 0 ? this.#http : this.#alpn;
   }
 
   /** Opens the plain port, if it can be had. */
-  #openHttp(): boolean {
+  async #openHttp(): Promise<boolean> {
     try {
-      this.#http.open();
+      await this.#http.open();
       return true;
     } catch (error) {
       this.#options.log.warn("nobody is sent from HTTP to HTTPS", { error: errorText(error) });

@@ -1,5 +1,5 @@
-import type { ListenAddress, StallDetector } from "../base/mod.ts";
-import { type ComponentHealth, listen, type Listener } from "../http/mod.ts";
+import type { ListenAddress, Logger, StallDetector } from "../base/mod.ts";
+import { type ComponentHealth, type Connections, listen, type Listener } from "../http/mod.ts";
 import { AcmeError } from "./acme_error.ts";
 import type { Challenge, ChallengeAnswer } from "./challenge.ts";
 
@@ -16,6 +16,8 @@ export interface HttpChallengeOptions {
   /** How the certificate does: told here, too, since without one nothing else can be asked. */
   health: () => ComponentHealth;
   stall: StallDetector;
+  connections: Connections;
+  log: Logger;
 }
 
 /** The plain port: answers authorities, says whether the server lives, and sends everybody else to HTTPS. */
@@ -24,6 +26,7 @@ export class HttpChallenge implements ChallengeAnswer {
   readonly #options: HttpChallengeOptions;
   readonly #pages = new Map<string, string>();
   #listener: Listener | undefined;
+  #opening: Promise<Listener> | undefined;
   #isStopped = false;
 
   /** Does not listen yet. */
@@ -42,16 +45,18 @@ export class HttpChallenge implements ChallengeAnswer {
    * @throws {ListenError} the port is taken or may not be used
    * @throws {AcmeError} it was stopped
    */
-  open(): void {
+  async open(): Promise<void> {
     if (this.#isStopped) throw new AcmeError("the server is stopping");
-    const { address, stall } = this.#options;
-    this.#listener ??= listen(address, { stall, handler: (request) => Promise.resolve(this.#answer(request)) });
+    if (this.#listener) return;
+    const { address, ...parts } = this.#options;
+    const handler = (request: Request) => Promise.resolve(this.#answer(request));
+    this.#opening ??= listen(address, { ...parts, handler }).finally(() => this.#opening = undefined);
+    this.#listener = await this.#opening;
   }
 
-  show({ token, keyAuthorization }: Challenge): Promise<void> {
-    this.open();
+  async show({ token, keyAuthorization }: Challenge): Promise<void> {
+    await this.open();
     this.#pages.set(token, keyAuthorization);
-    return Promise.resolve();
   }
 
   hide(): Promise<void> {
@@ -62,6 +67,7 @@ export class HttpChallenge implements ChallengeAnswer {
   /** Listens no more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    await this.#opening?.catch(() => {});
     await this.#listener?.stop();
     this.#listener = undefined;
   }

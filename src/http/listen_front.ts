@@ -1,11 +1,12 @@
 import { Buffer } from "node:buffer";
-import { createServer, type Server, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { ALL_ADDRESSES, type ListenAddress, type Logger } from "../base/mod.ts";
+import { formatAddress, type ListenAddress, type Logger } from "../base/mod.ts";
 import type { ClientAuthorities } from "../cloud/mod.ts";
 import { type ClientHello, MAX_HELLO_BYTES, readClientHello } from "./client_hello.ts";
-import { DEFAULT_GREETING_LIMITS, type GreetingLimits, Greetings } from "./greetings.ts";
-import { listenError } from "./listen.ts";
+import type { Connection, Connections } from "./connections.ts";
+import { peerOf } from "./http_server.ts";
+import { openDoor } from "./listen_door.ts";
 import type { TlsSource } from "./tls_pair.ts";
 
 /** Somebody who takes certain connections before TLS has them. */
@@ -26,11 +27,11 @@ export interface FrontOptions {
   /** Protocols that are spoken, the favourite first. */
   protocols: readonly string[];
   /** Takes a connection over TLS, which says which of the protocols it is; none, where the client offers none. */
-  accept: (socket: TLSSocket) => void;
+  accept: (socket: TLSSocket, connection: Connection) => void;
+  connections: Connections;
   /** Clients are asked for certificates of these; whether one may come in without is up to `accept`. */
   clientCa?: ClientCa | undefined;
   helloPeek?: HelloPeek | undefined;
-  limits?: Partial<GreetingLimits> | undefined;
 }
 
 /** A port on which TLS is spoken. */
@@ -39,8 +40,8 @@ export interface Front {
   readonly address: ListenAddress;
   /** Takes no more connections, and closes those that are not encrypted yet. */
   close: () => void;
-  /** Closes all that are left. Resolves when they are gone. */
-  end: () => Promise<void>;
+  /** Closes all that are left. */
+  end: () => void;
 }
 
 /** Fatal alert `internal_error` (RFC 8446 §6): what a client gets to see while there is no certificate. */
@@ -52,8 +53,9 @@ const NO_CERTIFICATE = Uint8Array.of(21, 3, 3, 0, 2, 2, 80);
  * @throws {ListenError} the port is taken or may not be used
  */
 export async function openFront(address: ListenAddress, options: FrontOptions): Promise<Front> {
-  const { tls, clientCa, log } = options;
-  const greetings = new Greetings({ ...DEFAULT_GREETING_LIMITS, ...options.limits });
+  const { tls, clientCa, connections, log } = options;
+  // A connection and the one over TLS that comes of it are different objects, and have the other side in common.
+  const handshakes = new Map<string, Handshake>();
   const open = new Set<TLSSocket>();
   const server = createTlsServer({
     ...contextOf(options),
@@ -62,41 +64,47 @@ export async function openFront(address: ListenAddress, options: FrontOptions): 
     rejectUnauthorized: false,
     minVersion: "TLSv1.2",
   }, (socket) => {
-    greetings.end(socket);
+    const handshake = handshakes.get(keyOf(socket));
+    handshakes.delete(keyOf(socket));
+    if (!handshake) return void socket.destroy();
     open.add(socket);
     socket.on("error", () => socket.destroy()).once("close", () => open.delete(socket));
-    options.accept(socket);
+    options.accept(socket, handshake.connection);
   });
   server.on("tlsClientError", (error: Error, socket: TLSSocket) => {
     log.debug("TLS handshake failed", { error: error.message });
     socket.destroy();
   });
-  const door = createServer((socket: Socket) => {
-    greetings.begin(socket);
-    socket.on("error", () => socket.destroy());
+  const take = (socket: Socket, connection: Connection) => {
+    const key = keyOf(socket);
+    handshakes.set(key, { socket, connection });
+    socket.once("close", () => {
+      if (handshakes.get(key)?.socket === socket) handshakes.delete(key);
+    });
     receive(socket, { ...options, secure: () => server.emit("connection", socket) });
-  });
-  const port = await bind(door, address).catch((error: unknown) => {
-    throw listenError(address, error);
-  });
-  door.on("error", (error: Error) => log.error("connection not taken", { error: error.message }));
+  };
+  const door = await openDoor(address, { connections, log, take });
   // A context that cannot be used throws nothing and fails in every handshake: both sources check what they hand over.
   const renew = () => server.setSecureContext(contextOf(options));
   const leave = [tls.follow(renew), clientCa?.follow(renew)];
-  const closed = Promise.withResolvers<void>();
   const close = () => {
     for (const each of leave.splice(0)) each?.();
-    door.close(() => closed.resolve());
-    greetings.stop();
+    door.close();
+    for (const { socket } of handshakes.values()) socket.destroy();
   };
-  return {
-    address: { ...address, port },
-    close,
-    end: async () => {
-      for (const socket of open) socket.destroy();
-      await closed.promise;
-    },
+  const end = () => {
+    for (const socket of open) socket.destroy();
   };
+  return { address: door.address, close, end };
+}
+
+interface Handshake {
+  socket: Socket;
+  connection: Connection;
+}
+
+function keyOf(socket: Socket): string {
+  return formatAddress(peerOf(socket));
 }
 
 /** Hands a new connection to TLS, or to who looks at hellos. */
@@ -120,25 +128,4 @@ function receive(
 
 function contextOf({ tls: { pair }, clientCa }: Pick<FrontOptions, "tls" | "clientCa">) {
   return { ...pair && { cert: pair.cert, key: pair.key }, ...clientCa && { ca: clientCa.pem } };
-}
-
-/** Both families; IPv4 alone where the machine has no IPv6. Gives the port. */
-export async function bind(server: Server, { hostname, port }: ListenAddress): Promise<number> {
-  const listenOn = (host: string) =>
-    new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen({ host, port }, () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
-  try {
-    await listenOn(hostname);
-  } catch (error) {
-    const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
-    if (hostname !== ALL_ADDRESSES || isTaken) throw error;
-    await listenOn("0.0.0.0");
-  }
-  const bound = server.address();
-  return typeof bound === "object" && bound ? bound.port : port;
 }

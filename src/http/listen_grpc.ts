@@ -1,12 +1,13 @@
-import { createServer } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import { formatAddress, type ListenAddress, type Logger, type StallDetector } from "../base/mod.ts";
+import { formatAddress, type ListenAddress, type Logger } from "../base/mod.ts";
 import { isOwnMachine } from "../replication/mod.ts";
-import type { GreetingLimits } from "./greetings.ts";
-import { type Handler, type Listener, ListenError, listenError } from "./listen.ts";
-import { bind, type ClientCa, type HelloPeek, openFront } from "./listen_front.ts";
-import { openInside } from "./listen_inside.ts";
+import type { Connection, Connections } from "./connections.ts";
+import { HttpServer, type HttpServerOptions } from "./http_server.ts";
+import type { Listener } from "./listen.ts";
+import { openDoor } from "./listen_door.ts";
+import { ListenError } from "./listen_error.ts";
+import { type ClientCa, type HelloPeek, openFront } from "./listen_front.ts";
 import type { TlsSource } from "./tls_pair.ts";
 
 /** Name of HTTP/2 over TLS, on which gRPC travels (RFC 9113 §3.2). */
@@ -18,15 +19,13 @@ export interface GrpcListenOptions {
   /** Boats are asked for certificates of these. They are let in without: a call says better why it is refused. */
   clientCa: ClientCa;
   /** Serves HTTP/2 on a connection: `ReplicationServer.accept`. It ends them before this listener is stopped. */
-  accept: (socket: Duplex) => void;
+  accept: (socket: Duplex, connection: Connection) => void;
+  connections: Connections;
   log: Logger;
-  limits?: Partial<GreetingLimits>;
 }
 
 /** What a port for gRPC and HTTPS is made of. */
-export interface SingleListenOptions extends GrpcListenOptions {
-  handler: Handler;
-  stall: StallDetector;
+export interface SingleListenOptions extends GrpcListenOptions, HttpServerOptions {
   helloPeek?: HelloPeek | undefined;
 }
 
@@ -39,8 +38,8 @@ export async function listenGrpc(
   address: ListenAddress,
   { accept, ...options }: GrpcListenOptions,
 ): Promise<Listener> {
-  const take = (socket: TLSSocket) => {
-    if (socket.alpnProtocol === HTTP2) accept(socket);
+  const take = (socket: TLSSocket, connection: Connection) => {
+    if (socket.alpnProtocol === HTTP2) accept(socket, connection);
     else socket.destroy();
   };
   const front = await openFront(address, { ...options, protocols: [HTTP2], accept: take });
@@ -48,7 +47,8 @@ export async function listenGrpc(
     address: front.address,
     stop: async () => {
       front.close();
-      await front.end();
+      front.end();
+      await Promise.resolve();
     },
   };
 }
@@ -61,25 +61,21 @@ export async function listenGrpc(
  */
 export async function listenSingle(
   address: ListenAddress,
-  { accept, handler, stall, ...options }: SingleListenOptions,
+  { accept, ...options }: SingleListenOptions,
 ): Promise<Listener> {
-  const inside = openInside({ handler, stall });
-  const take = (socket: TLSSocket) => socket.alpnProtocol === HTTP2 ? accept(socket) : inside.accept(socket);
-  try {
-    // In this order: a browser that offers both is not to land on gRPC.
-    const front = await openFront(address, { ...options, protocols: ["http/1.1", HTTP2], accept: take });
-    return {
-      address: front.address,
-      stop: async () => {
-        front.close();
-        await inside.stop();
-        await front.end();
-      },
-    };
-  } catch (error) {
-    await inside.stop();
-    throw error;
-  }
+  const server = new HttpServer(options);
+  const take = (socket: TLSSocket, connection: Connection) =>
+    socket.alpnProtocol === HTTP2 ? accept(socket, connection) : server.accept(socket, connection);
+  // In this order: a browser that offers both is not to land on gRPC.
+  const front = await openFront(address, { ...options, protocols: ["http/1.1", HTTP2], accept: take });
+  return {
+    address: front.address,
+    stop: async () => {
+      front.close();
+      await server.stop();
+      front.end();
+    },
+  };
 }
 
 /**
@@ -89,28 +85,25 @@ export async function listenSingle(
  */
 export async function listenGrpcInsecure(
   address: ListenAddress,
-  { accept, log }: Pick<GrpcListenOptions, "accept" | "log">,
+  { accept, connections, log }: Pick<GrpcListenOptions, "accept" | "connections" | "log">,
 ): Promise<Listener> {
   if (!isOwnMachine(address.hostname)) {
     const reason = "without TLS only this machine may call: use 127.0.0.1, ::1 or localhost";
     throw new ListenError(`Cannot listen on ${formatAddress(address)}: ${reason}`);
   }
   const open = new Set<Duplex>();
-  const server = createServer((socket) => {
+  const take = (socket: Duplex, connection: Connection) => {
     open.add(socket);
-    socket.on("error", () => socket.destroy()).once("close", () => open.delete(socket));
-    accept(socket);
-  });
-  const port = await bind(server, address).catch((error: unknown) => {
-    throw listenError(address, error);
-  });
-  server.on("error", (error: Error) => log.error("connection not taken", { error: error.message }));
+    socket.once("close", () => open.delete(socket));
+    accept(socket, connection);
+  };
+  const door = await openDoor(address, { connections, log, take });
   return {
-    address: { ...address, port },
+    address: door.address,
     stop: async () => {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      door.close();
       for (const socket of open) socket.destroy();
-      await closed;
+      await Promise.resolve();
     },
   };
 }

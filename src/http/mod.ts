@@ -11,8 +11,18 @@ export * from "./client_hello.ts";
 export * from "./cloud_health.ts";
 export { CloudMetrics, type CloudMetricSources } from "./cloud_metrics.ts";
 export * from "./cloud_routes.ts";
-export { DEFAULT_GREETING_LIMITS, type GreetingLimits } from "./greetings.ts";
+export {
+  type Connection,
+  CONNECTION_LIMITS,
+  type ConnectionFigures,
+  type ConnectionLimits,
+  Connections,
+  networksProblem,
+} from "./connections.ts";
+export * from "./connections_open.ts";
+export type { Handler, HttpServerOptions } from "./http_server.ts";
 export * from "./listen.ts";
+export * from "./listen_error.ts";
 export type { ClientCa, HelloPeek } from "./listen_front.ts";
 export * from "./listen_grpc.ts";
 export * from "./listen_tls.ts";

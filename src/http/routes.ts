@@ -196,7 +196,6 @@ export function serveRoutes(
   });
   return async (request, from) => {
     if (request.method === "OPTIONS") return preflight();
-    if (!URL.canParse(request.url)) return finish(request, problem(new ApiError(400, "The Host header is not valid")));
     const response = await app.fetch(request.method === "HEAD" ? asGet(request) : request, { from });
     return response.status === 101 ? response : finish(request, response);
   };

@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { StallDetector } from "../base/mod.ts";
 import type { Access } from "./auth.ts";
+import type { ConnectionFigures } from "./connections.ts";
 
 /** Labels of a reading, by name. */
 export type Labels = Record<string, string>;
@@ -23,12 +24,14 @@ export interface ServerSources {
   version: string;
   /** Undefined where nobody is refused. */
   access?: Pick<Access, "failures"> | undefined;
+  /** Undefined where nothing is known of them. */
+  connections?: ConnectionFigures | undefined;
 }
 
 const startedS = Date.now() / 1000;
 
 /** Process, event loop and refusals: the same on every server. */
-export function serverFigures({ version, stall, access }: ServerSources): Figure[] {
+export function serverFigures({ version, stall, access, connections }: ServerSources): Figure[] {
   const gauge = (name: string, help: string, read: () => Reading[]): Figure => ({ kind: "gauge", name, help, read });
   const counter = (name: string, help: string, read: () => Reading[]): Figure => ({
     kind: "counter",
@@ -50,7 +53,32 @@ export function serverFigures({ version, stall, access }: ServerSources): Figure
     gauge("vbg_event_loop_longest_stall_seconds", "Longest stall of the last one to two minutes", () => [
       [stall.longestMs / 1000, {}],
     ]),
+    ...(connections ? connectionFigures(connections) : []),
     ...(access ? [counter("vbg_auth_failures_total", REFUSED, () => readFailures(access))] : []),
+  ];
+}
+
+/** Connections of all ports. */
+function connectionFigures(connections: ConnectionFigures): Figure[] {
+  return [
+    {
+      kind: "gauge",
+      name: "vbg_connections",
+      help: "Open connections: before their first request, with a request under way, between requests",
+      read: () => Object.entries(connections.counts).map(([state, count]) => [count, { state }]),
+    },
+    {
+      kind: "counter",
+      name: "vbg_connections_refused_total",
+      help: "Connections closed for a limit, by reason",
+      read: () => Object.entries(connections.refused).map(([reason, count]) => [count, { reason }]),
+    },
+    {
+      kind: "counter",
+      name: "vbg_accept_errors_total",
+      help: "Times that a port had stopped accepting connections, for want of file descriptors, and was opened again",
+      read: () => [[connections.acceptErrors, {}]],
+    },
   ];
 }
 

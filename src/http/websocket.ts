@@ -6,6 +6,7 @@ import { ApiError } from "./reply.ts";
 import type { StreamClient } from "./stream_hub.ts";
 import type { StreamMemory } from "./stream_memory.ts";
 import { UnsentMessages } from "./unsent_messages.ts";
+import { upgradeOf } from "./upgrades.ts";
 
 /** A message longer than this closes the connection. */
 export const MAX_INBOUND_BYTES: number = 64 * 1024;
@@ -67,17 +68,17 @@ export function checkUpgrade(headers: Headers): void {
 
 /** Upgrades a request; the client then speaks in envelopes `{type, data}`. */
 export function upgradeToStream(request: Request, options: WebSocketOptions): Response {
-  const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: PING_INTERVAL_S });
+  const { closed, ...way } = upgradeOf(request) ?? {};
+  const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: PING_INTERVAL_S, ...way });
   const client = new SocketStream(socket, options);
   socket.binaryType = "arraybuffer";
   socket.onopen = () => options.opened(client);
   socket.onmessage = ({ data }) => client.receive(data);
-  const closed = () => {
+  socket.onclose = socket.onerror = () => {
     client.forget();
     options.closed();
+    closed?.();
   };
-  socket.onclose = closed;
-  socket.onerror = closed;
   return response;
 }
 

@@ -1,7 +1,15 @@
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import { type PeerCertificate, TLSSocket } from "node:tls";
-import type { ConnectionInjector, Server, ServerDuplexStream, ServerUnaryCall } from "@grpc/grpc-js";
+import type {
+  ConnectionInjector,
+  Metadata,
+  Server,
+  ServerDuplexStream,
+  ServerInterceptingCallInterface,
+  ServerInterceptor,
+  ServerUnaryCall,
+} from "@grpc/grpc-js";
 import {
   backfillStatusCodec,
   backfillUpstreamCodec,
@@ -27,7 +35,7 @@ import {
 import type { Caller, ClientCertificate, Credentials } from "./grpc_identity.ts";
 import { withoutGoaway } from "./grpc_goaway.ts";
 import { MessageStream, type StreamCodecs } from "./grpc_stream.ts";
-import { noteOf, widenWindow } from "./grpc_window.ts";
+import { closeSoon, noteOf, onClose, widenWindow } from "./grpc_window.ts";
 import type {
   BackfillStatus,
   BackfillUpstream,
@@ -63,6 +71,9 @@ export interface ReplicationServerOptions {
   keepalive?: Keepalive;
 }
 
+/** Called when a call begins; returns what is to be called when it is over. */
+export type BeginCall = () => () => void;
+
 /** A boat that has gone without a word is noticed within 40 s; while it lives, its own traffic says so. */
 export const SERVER_KEEPALIVE: Keepalive = { timeMs: 30_000, timeoutMs: 10_000 };
 /** A boat needs three calls at a time. */
@@ -87,6 +98,7 @@ export class ReplicationServer {
     this.#server = new grpc.Server({
       ...sharedOptions(options.keepalive ?? SERVER_KEEPALIVE),
       "grpc.max_concurrent_streams": MAX_CALLS_PER_CONNECTION,
+      interceptors: [this.#admit()],
     });
     for (const name of SERVICE_NAMES) this.#addService(name);
     this.#injector = this.#server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
@@ -103,17 +115,18 @@ export class ReplicationServer {
   }
 
   /**
-   * Serves a connection: a `TLSSocket` that has agreed on `h2`, or a plain one.
+   * Serves a connection: a `TLSSocket` that has agreed on `h2`, or a plain one. `begin` is called for each call that is
+   * let in, and what it returns when the call is over.
    *
    * The TLS server must ask for a certificate and name its authorities; whether it has refused connections without one
    * or left that to us makes no difference.
    */
-  accept(socket: Duplex): void {
+  accept(socket: Duplex, begin: BeginCall = () => () => {}): void {
     if (this.#isStopping) {
       socket.destroy();
       return;
     }
-    this.#injector.injectConnection(served(socket));
+    this.#injector.injectConnection(served(socket, begin));
   }
 
   /** Ends all streams with `UNAVAILABLE`, waits for what is being answered, at most `graceMs`, and closes connections. */
@@ -128,6 +141,37 @@ export class ReplicationServer {
     await grace.promise;
     clearTimeout(timer);
     this.#server.forceShutdown();
+  }
+
+  /** Evaluates a call at its headers: of one that is refused no message is read, and its connection is closed. */
+  #admit(): ServerInterceptor {
+    return (_method, call) =>
+      new this.#grpc.ServerInterceptingCall(call, {
+        start: (next) =>
+          next({
+            onReceiveMetadata: (metadata, nextMetadata) => {
+              try {
+                this.#checkCertificate(call, metadata);
+              } catch (error) {
+                call.sendStatus(this.#statusOf(error));
+                closeSoon(call);
+                return;
+              }
+              const begin = noteOf(call, "begin");
+              if (typeof begin === "function") onClose(call, begin());
+              nextMetadata(metadata);
+            },
+          }),
+      });
+  }
+
+  #checkCertificate(call: ServerInterceptingCallInterface, metadata: Metadata): void {
+    // Without TLS the id may come in the first message alone.
+    if (noteOf(call, "isSecure") !== true) return;
+    const [header] = metadata.get(INSTANCE_HEADER);
+    const claimedId = header === undefined ? undefined : String(header);
+    const certificate = certificateOf(noteOf(call, "peerCertificate"));
+    this.#options.identify({ certificate, claimedId, address: call.getPeer() });
   }
 
   #addService(name: ServiceName): void {
@@ -202,7 +246,7 @@ export class ReplicationServer {
 }
 
 /** The connection as the library gets it, with what it and we ask of it later. */
-function served(socket: Duplex): Duplex {
+function served(socket: Duplex, begin: BeginCall): Duplex {
   const { remoteAddress, remotePort, localAddress, localPort } = Object(socket);
   // Only what the TLS server has verified is a certificate.
   const isVerified = socket instanceof TLSSocket && socket.authorized;
@@ -213,6 +257,8 @@ function served(socket: Duplex): Duplex {
     localAddress,
     localPort,
     peerCertificate,
+    isSecure: socket instanceof TLSSocket,
+    begin,
   });
 }
 

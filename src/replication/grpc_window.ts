@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import type { Http2Session } from "node:http2";
 
 /**
@@ -20,13 +21,45 @@ export function widenWindow(call: object): void {
   session.setLocalWindowSize(RECEIVE_WINDOW_BYTES);
 }
 
+/** Calls `done` when the stream of a call has closed. */
+export function onClose(call: object, done: () => void): void {
+  const stream = streamOf(call);
+  if (stream instanceof EventEmitter) stream.once("close", done);
+}
+
+/** The answer that was sent last may take so long to be read, milliseconds. */
+const GRACE_MS = 500;
+const closing = new WeakSet<object>();
+
+/** Resets a call that has been refused, and closes its connection: soon, so that the answer is still read. */
+export function closeSoon(call: object): void {
+  run(streamOf(call), "close");
+  const session = sessionOf(call);
+  if (!(session instanceof EventEmitter) || closing.has(session)) return;
+  closing.add(session);
+  const timer = setTimeout(() => run(session, "destroy"), GRACE_MS);
+  session.once("close", () => clearTimeout(timer));
+}
+
+function run(value: unknown, method: "close" | "destroy"): void {
+  const work = inside(value, method);
+  if (typeof work === "function") work.call(value);
+}
+
 /** A property of the connection of a call that has come in. */
 export function noteOf(call: object, name: string): unknown {
   return inside(inside(sessionOf(call), "socket"), name);
 }
 
 function sessionOf(call: object): unknown {
-  return inside(inside(inside(call, "call"), "stream"), "session");
+  return inside(streamOf(call), "session");
+}
+
+/** The HTTP/2 stream of a call: of the library's own, or of one that interceptors are around. */
+function streamOf(call: object): unknown {
+  let base: unknown = inside(call, "call") ?? call;
+  for (let next = inside(base, "nextCall"); next !== undefined; next = inside(base, "nextCall")) base = next;
+  return inside(base, "stream");
 }
 
 function inside(value: unknown, name: string): unknown {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { Logger, StallDetector } from "../../src/base/mod.ts";
 import { AcmeCertificate, AcmeError, type AcmeOptions } from "../../src/acme/mod.ts";
-import { type Listener, listenSingle } from "../../src/http/mod.ts";
+import { Connections, type Listener, listenSingle } from "../../src/http/mod.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -47,6 +47,7 @@ class Site implements AsyncDisposable {
     const lines: string[] = [];
     const log = new Logger({ write: (line) => lines.push(line) });
     const stall = new StallDetector(log);
+    const connections = new Connections();
     const { directoryUrl, ca, httpPort, tlsPort } = pebble;
     const certificate = await AcmeCertificate.open({
       domain: DOMAIN,
@@ -57,7 +58,7 @@ class Site implements AsyncDisposable {
       httpListen: { hostname: "127.0.0.1", port: httpPort },
       httpsPort: tlsPort,
       random: () => 0.5,
-      ...{ clock, stall, log, ...over },
+      ...{ clock, connections, stall, log, ...over },
     });
     const listener = await listenSingle({ hostname: "127.0.0.1", port: tlsPort }, {
       tls: certificate,
@@ -65,6 +66,7 @@ class Site implements AsyncDisposable {
       accept: (socket) => socket.destroy(),
       handler: () => Promise.resolve(new Response("hello\n")),
       helloPeek: certificate.helloPeek,
+      connections,
       stall,
       log,
     });

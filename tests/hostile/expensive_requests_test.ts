@@ -8,7 +8,7 @@ import { HistoryTurns, MAX_WAITING_HISTORIES } from "../../src/http/history_turn
 import { eventsQuery, filterQuery, streamQuery } from "../../src/http/params.ts";
 import { queryBody, sendBody } from "../../src/http/send_body.ts";
 import { silentLogger, StallDetector } from "../../src/base/mod.ts";
-import { listen } from "../../src/http/mod.ts";
+import { Connections, listen } from "../../src/http/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
@@ -190,7 +190,13 @@ Deno.test(
       const histories = new HistoryTurns(() => 1);
       const api = new TestApi({ index: journal.index, histories });
       const stall = new StallDetector(silentLogger);
-      const listener = listen({ hostname: "127.0.0.1", port: 0 }, { handler: api.handle, stall });
+      const connections = new Connections();
+      const listener = await listen({ hostname: "127.0.0.1", port: 0 }, {
+        handler: api.handle,
+        stall,
+        connections,
+        log: silentLogger,
+      });
       const url = `http://127.0.0.1:${listener.address.port}/history?${FROM}`;
       const end = await histories.take(asked());
       const waiting = await Promise.all(Array.from({ length: MAX_WAITING_HISTORIES }, () => sendRaw(url)));

@@ -8,6 +8,7 @@ import {
   type AccessToken,
   boatRoutes,
   type Caller,
+  Connections,
   judgeHealth,
   listen,
   type Listener,
@@ -93,7 +94,8 @@ export class GuardedServer implements AsyncDisposable {
     const table = [...boatRoutes({ broker, hub, metrics, clock, health, limits }), ...whoRows(asked)];
     const handler = serveRoutes(table, { title: "Test", version: "0.0.0", log, access });
     const address = { hostname: "127.0.0.1", port: 0 };
-    const listener = tls ? await listenTls(address, { handler, stall, log, tls }) : listen(address, { handler, stall });
+    const options = { handler, stall, connections: new Connections(), log };
+    const listener = tls ? await listenTls(address, { ...options, tls }) : await listen(address, options);
     const stop = async () => {
       hub.stop();
       stall.stop();

@@ -2,7 +2,8 @@ import { silentLogger, StallDetector } from "../../src/base/mod.ts";
 import { type CertificatePair, makeAuthority, Signer } from "../../src/cloud/certificates_make.ts";
 import { ClientAuthorities, type Identifier, identifier, RevocationFile } from "../../src/cloud/mod.ts";
 import {
-  type GreetingLimits,
+  type ConnectionLimits,
+  Connections,
   type Handler,
   type HelloPeek,
   type Listener,
@@ -86,7 +87,7 @@ export interface PortOptions {
   mode: "single" | "dual";
   answers?: Partial<ReplicationService>;
   handler?: Handler;
-  limits?: Partial<GreetingLimits>;
+  limits?: Partial<ConnectionLimits>;
   helloPeek?: HelloPeek;
 }
 
@@ -121,7 +122,10 @@ export class CloudPort implements AsyncDisposable {
     this.clock.jump(Date.now() - this.clock.wallUs() / 1000 + 3_600_000);
   }
 
-  static async open(folder: string, { mode, answers = {}, handler, ...rest }: PortOptions): Promise<CloudPort> {
+  static async open(
+    folder: string,
+    { mode, answers = {}, handler, limits = {}, ...rest }: PortOptions,
+  ): Promise<CloudPort> {
     const port = new CloudPort(folder, mode);
     const { clock } = port;
     const log = silentLogger;
@@ -140,18 +144,19 @@ export class CloudPort implements AsyncDisposable {
       identify: identity.identify,
       onFault: (error) => console.error(error),
     });
-    const accept: Parameters<typeof listenGrpc>[1]["accept"] = (socket) => {
+    const connections = new Connections(limits);
+    const accept: Parameters<typeof listenGrpc>[1]["accept"] = (socket, { begin }) => {
       identity.meet(socket);
-      server.accept(socket);
+      server.accept(socket, begin);
     };
     const stall = new StallDetector(log);
     const answer = handler ?? (() => Promise.resolve(new Response("hello\n")));
     const at = { hostname: "127.0.0.1", port: 0 };
-    const options = { tls, clientCa: authorities, accept, log, ...rest };
+    const options = { tls, clientCa: authorities, accept, connections, log, ...rest };
     const grpc = mode === "single"
       ? await listenSingle(at, { ...options, handler: answer, stall })
       : await listenGrpc(at, options);
-    const web = mode === "single" ? grpc : await listenTls(at, { tls, handler: answer, stall, log });
+    const web = mode === "single" ? grpc : await listenTls(at, { tls, handler: answer, stall, connections, log });
     port.#parts = { cloud, boats, tls, authorities, revoked, identity, server, grpc, web };
     port.#stack.defer(() => {
       for (const each of [tls, authorities, revoked, stall]) each.stop();

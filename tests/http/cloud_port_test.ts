@@ -6,7 +6,8 @@ import { connect, type ConnectionOptions, TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { silentLogger } from "../../src/base/mod.ts";
 import { peerChain } from "../../src/cloud/mod.ts";
-import { checkTlsPair, ListenError, listenGrpc, listenGrpcInsecure } from "../../src/http/mod.ts";
+import { checkTlsPair, Connections, ListenError, listenGrpc, listenGrpcInsecure } from "../../src/http/mod.ts";
+import { upgradeOf } from "../../src/http/upgrades.ts";
 import { identify, ReplicationClient, ReplicationServer } from "../../src/replication/mod.ts";
 import { openssl } from "../cloud/openssl.ts";
 import { REQUEST, RESPONSE, service, TIMEOUT } from "../replication/fixture.ts";
@@ -134,7 +135,7 @@ Deno.test(
         mode: "single",
         handler: (request) => {
           if (request.headers.get("Upgrade") === "websocket") {
-            const { socket, response } = Deno.upgradeWebSocket(request);
+            const { socket, response } = Deno.upgradeWebSocket(request, upgradeOf(request));
             socket.onmessage = ({ data }) => socket.send(`heard ${data}`);
             return Promise.resolve(response);
           }
@@ -228,7 +229,8 @@ Deno.test("gRPC without TLS is for this machine alone", NETWORK, async () => {
     identify: (credentials) => identify(credentials, "insecure"),
     onFault: (error) => assert.fail(String(error)),
   });
-  const options = { accept: (socket: Parameters<typeof server.accept>[0]) => server.accept(socket), log: silentLogger };
+  const accept = (socket: Parameters<typeof server.accept>[0]) => server.accept(socket);
+  const options = { accept, connections: new Connections(), log: silentLogger };
   for (const hostname of ["::", "0.0.0.0", "192.168.0.7", "boat.example"]) {
     const tried = listenGrpcInsecure({ hostname, port: 0 }, options);
     await assert.rejects(
@@ -332,6 +334,7 @@ Deno.test(
           chains.push(peerChain(socket.getPeerCertificate(true)).length);
           socket.end();
         },
+        connections: new Connections(),
         log: silentLogger,
       });
       const greeted = async (...session: string[]) => {

@@ -18,6 +18,7 @@ import {
   CloudMetrics,
   cloudRoutes,
   compileFor,
+  Connections,
   countDamaged,
   countRecordings,
   judgeCloudHealth,
@@ -93,7 +94,8 @@ export class CloudServer implements AsyncDisposable {
       judgeCloudHealth({ instances, recordings: countRecordings(instances), damaged: countDamaged(instances) });
     const table = cloudRoutes({ instances, readers, metrics, health });
     const handler = serveRoutes(table, { title: "Test", version: "0.0.0", log, access });
-    const listener = listen({ hostname: "127.0.0.1", port: 0 }, { handler, stall });
+    const connections = new Connections();
+    const listener = await listen({ hostname: "127.0.0.1", port: 0 }, { handler, stall, connections, log });
     return new CloudServer(listener, { instances, readers, stall });
   }
 

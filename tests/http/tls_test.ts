@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Logger, silentLogger, StallDetector } from "../../src/base/mod.ts";
-import { ListenError, listenTls, TlsError, TlsFiles } from "../../src/http/mod.ts";
+import { Connections, ListenError, listenTls, TlsError, TlsFiles } from "../../src/http/mod.ts";
 import { type CertificateFiles, TestAuthority } from "../support/certificates.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -229,7 +229,7 @@ Deno.test("a taken port is told, and what was opened before is closed again", OP
     const stall = new StallDetector(silentLogger);
     const address = { hostname: "127.0.0.1", port: portOf(server) };
     const handler = () => Promise.resolve(new Response());
-    const again = listenTls(address, { handler, stall, log: silentLogger, tls });
+    const again = listenTls(address, { handler, stall, connections: new Connections(), log: silentLogger, tls });
     await assert.rejects(again, (error) => {
       return error instanceof ListenError &&
         error.message === `Cannot listen on 127.0.0.1:${address.port}: the port is taken`;

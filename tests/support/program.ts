@@ -17,23 +17,26 @@ export class TestProgram implements AsyncDisposable {
   /** Starts `cli/{name}.ts` as its task of deno.json does; its folder, which is empty, is where it runs. `env` is added to our environment. */
   static async start(
     name: "boat" | "cloud" | "vbg",
-    argsIn: (folder: string) => string[],
+    argsIn: (folder: string) => string[] | Promise<string[]>,
     env: Record<string, string> = {},
+    { openFiles }: { openFiles?: number } = {},
   ): Promise<TestProgram> {
     const folder = await Deno.makeTempDir();
-    const args = taskArgs(name === "vbg" ? "cli" : name, ...argsIn(folder));
+    const limit = openFiles === undefined ? [] : ["prlimit", `--nofile=${openFiles}`];
+    const words = taskArgs(name === "vbg" ? "cli" : name, ...await argsIn(folder));
+    const [command = "", ...args] = [...limit, Deno.execPath(), ...words];
     const settings = { args, env, cwd: folder, stdout: "null", stderr: "piped" } as const;
-    const child = new Deno.Command(Deno.execPath(), settings).spawn();
+    const child = new Deno.Command(command, settings).spawn();
     return new TestProgram(child, folder);
-  }
-
-  get pid(): number {
-    return this.#child.pid;
   }
 
   /** What the program has written on standard error so far. */
   get log(): string {
     return this.#log;
+  }
+
+  get pid(): number {
+    return this.#child.pid;
   }
 
   /** Its folder, which goes with it. */
@@ -43,11 +46,11 @@ export class TestProgram implements AsyncDisposable {
 
   /** Address of the API, once it listens. */
   async url(): Promise<string> {
-    const port = await eventually(
+    const [, scheme, port] = await eventually(
       "the log line with the address",
-      () => /"url":"http:\/\/[^"]+:(\d+)"/.exec(this.#log)?.[1],
+      () => /"url":"(https?):\/\/[^"]+:(\d+)"/.exec(this.#log),
     );
-    return `http://127.0.0.1:${port}`;
+    return `${scheme}://127.0.0.1:${port}`;
   }
 
   signal(name: Deno.Signal): void {

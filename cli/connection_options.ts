@@ -1,0 +1,84 @@
+import { CONNECTION_DEFAULTS, networksProblem } from "@vessel/gateway";
+import { duration, integer, list, offAtZero } from "./option_types.ts";
+import type { Options } from "./options.ts";
+
+/** Settings of connections, the same for every server. */
+export interface ConnectionSettings {
+  /** Nothing: from the files that the process may open. Never 0. */
+  maxConnections: number | undefined;
+  maxHandshakes: number;
+  maxHandshakesPerAddress: number;
+  handshakeTimeoutMs: number;
+  connectionIdleTimeoutMs: number;
+  trustedProxies: readonly string[];
+}
+
+const NETWORK = "Network";
+const MAX_CONNECTIONS = 1_000_000;
+
+const sharedOptions: Options<Omit<ConnectionSettings, "maxConnections">> = {
+  maxHandshakes: integer({
+    name: "max-handshakes",
+    beyond: "The oldest of them is closed and counted with the reason max_handshakes.",
+    default: CONNECTION_DEFAULTS.maxHandshakes,
+    min: 1,
+    max: MAX_CONNECTIONS,
+    help: "Most connections that have not finished TLS and their first request header.",
+    group: NETWORK,
+  }),
+  maxHandshakesPerAddress: integer({
+    name: "max-handshakes-per-address",
+    beyond: "Further ones have 2 seconds; then they are closed and counted with the reason max_handshakes_per_address.",
+    default: CONNECTION_DEFAULTS.maxHandshakesPerAddress,
+    min: 1,
+    max: MAX_CONNECTIONS,
+    help: "Most of these from one address (from one network of 64 bits with IPv6). Half of them may be gRPC " +
+      "connections without a valid certificate. Connections with a request behind them are not limited per address.",
+    group: NETWORK,
+  }),
+  handshakeTimeoutMs: duration({
+    name: "handshake-timeout",
+    beyond: "The connection is closed and counted with the reason handshake_timeout.",
+    default: CONNECTION_DEFAULTS.handshakeTimeoutMs,
+    minMs: 100,
+    maxMs: 3_600_000,
+    help: "Longest time that a connection may take to finish TLS and its first request header.",
+    group: NETWORK,
+  }),
+  connectionIdleTimeoutMs: duration({
+    name: "connection-idle-timeout",
+    beyond: "The connection is closed.",
+    default: CONNECTION_DEFAULTS.connectionIdleTimeoutMs,
+    minMs: 1000,
+    maxMs: 86_400_000,
+    help: "Longest time that a connection may stay open without a request under way. A stream is one.",
+    group: NETWORK,
+  }),
+  trustedProxies: list({
+    name: "trusted-proxies",
+    commas: true,
+    placeholder: "ADDRESS",
+    default: [],
+    help: "Addresses and networks, such as 10.0.0.0/8, for which -max-handshakes-per-address does not hold: proxies, " +
+      "behind which all clients have one address.",
+    group: NETWORK,
+    validate: networksProblem,
+  }),
+};
+
+/** Options of connections, for a server that by itself keeps `most` at most. */
+export function connectionOptions({ most }: { most: number }): Options<ConnectionSettings> {
+  const maxConnections = offAtZero(integer({
+    name: "max-connections",
+    beyond:
+      "The connection that has been quiet the longest is closed, or the new one when all have a request under way. " +
+      "Counted in vbg_connections_refused_total with the reason max_connections.",
+    default: 0,
+    max: MAX_CONNECTIONS,
+    help:
+      `Most connections, of all ports together. 0: half of the files that the process may open, at most ${most}, and ` +
+      "4096 where the server cannot read that limit. The other half is for journal and state files.",
+    group: NETWORK,
+  }));
+  return { maxConnections: { ...maxConnections, defaultText: "half of the open files" }, ...sharedOptions };
+}
