@@ -50,6 +50,7 @@ Deno.test(
       assert.deepEqual(status, {
         ...summary,
         boat_journal_bytes: 123_456,
+        former_epochs: [],
         epoch: EPOCH.toHex(),
         ack_seq: 999,
         lost: [{ start: 2601, end: 2701, reason: "pruned" }],
