@@ -1,5 +1,6 @@
 // All attacks at once, on a boat with two busy buses: recording comes first.
 import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
 import { environment, needs } from "../support/needs.ts";
 import { pause } from "../support/eventually.ts";
 import { sendRaw } from "../support/raw_http.ts";
@@ -12,6 +13,8 @@ const NEEDS = needs({
 const IS_FULL = environment("VBG_TEST_FULL") === "1";
 const TIME_MS = IS_FULL ? 60_000 : 3000;
 const HALF_OPEN = IS_FULL ? 400 : 100;
+/** Connections of one address that have not finished their first header are limited. */
+const ATTACKER_ADDRESS = "127.0.0.9";
 const DEAF_STREAMS = IS_FULL ? 900 : 50;
 /** Requests of each other kind that are under way at the same time. */
 const AT_ONCE = IS_FULL ? 4 : 2;
@@ -39,14 +42,19 @@ async function repeat({ signal }: Target, ask: (round: number) => Promise<Respon
   }
 }
 
-async function halfOpen({ hostname, port, stack, signal }: Target): Promise<void> {
-  for (let i = 0; i < HALF_OPEN && !signal.aborted; i++) {
-    try {
-      const connection = stack.use(await Deno.connect({ hostname, port }));
-      await connection.write(new TextEncoder().encode("GET /values HTTP/1.1\r\nHost: bo"));
-    } catch {
-      // Refused.
+/** Connections that never end their first header, from an address of their own; one that is closed is made again. */
+async function halfOpen({ hostname: host, port, stack, signal }: Target): Promise<void> {
+  const open = new Set<Socket>();
+  stack.defer(() => open.forEach((socket) => socket.destroy()));
+  while (!signal.aborted) {
+    while (open.size < HALF_OPEN) {
+      const socket = connect({ host, port, localAddress: ATTACKER_ADDRESS });
+      open.add(socket);
+      socket.on("connect", () => socket.write("GET /values HTTP/1.1\r\nHost: bo"));
+      socket.on("error", () => {});
+      socket.on("close", () => open.delete(socket));
     }
+    await pause(100);
   }
 }
 
