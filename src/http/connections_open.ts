@@ -9,11 +9,10 @@ export type ConnectionOptions = {
 /** The other half is for journal and state files, and for connections that are being refused. */
 const CONNECTIONS_PER_DESCRIPTOR = 0.5;
 const MIN_CONNECTIONS = 16;
-const ALL_PERMISSIONS = ["read", "write", "net", "env", "sys", "run", "ffi"] as const;
 
 /**
  * The connections of a server. Without `maxConnections` half of the files that the process may open are for connections,
- * at most `most`; 4096 where that limit cannot be read, which takes all permissions.
+ * at most `most`; 4096 where that limit cannot be read.
  *
  * @throws {RangeError} a trusted proxy is neither an address nor a network
  */
@@ -32,10 +31,21 @@ export async function openConnections(
 }
 
 async function defaultMaxConnections(most: number): Promise<number> {
-  // Without all of them the runtime refuses to read what is below `/proc`, or asks the user.
-  const mayRead = ALL_PERMISSIONS.every((name) => Deno.permissions.querySync({ name }).state === "granted");
-  const text = mayRead ? await Deno.readTextFile("/proc/self/limits").catch(() => "") : "";
-  const files = Number(/^Max open files +(\d+)/m.exec(text)?.[1] ?? NaN);
+  const files = await openFilesLimit();
   if (Number.isNaN(files)) return CONNECTION_LIMITS.maxConnections;
   return Math.max(MIN_CONNECTIONS, Math.min(most, Math.floor(files * CONNECTIONS_PER_DESCRIPTOR)));
+}
+
+/**
+ * How many files the process may open; NaN where that is not known. A shell inherits the limit and knows it: what is below
+ * `/proc` the runtime gives with all permissions alone.
+ */
+async function openFilesLimit(): Promise<number> {
+  if (Deno.permissions.querySync({ name: "run" }).state !== "granted") return NaN;
+  try {
+    const { stdout } = await new Deno.Command("sh", { args: ["-c", "ulimit -n"], stderr: "null" }).output();
+    return Number.parseInt(new TextDecoder().decode(stdout));
+  } catch {
+    return NaN;
+  }
 }

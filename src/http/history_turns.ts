@@ -44,7 +44,6 @@ export class HistoryTurns {
    */
   async take(request: Pick<Request, "signal">): Promise<() => void> {
     if (this.#running < this.#most && this.#waiting.size === 0) this.#running++;
-    // A signal that is looked at costs something, and with some settings a warning of Deno: only who waits does.
     else await this.#wait(request.signal);
     let held = true;
     return () => {

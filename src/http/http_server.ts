@@ -75,15 +75,19 @@ export class HttpServer {
     const pace = paceOf(this.#connections.get(incoming.socket));
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#underWay.add(promise);
+    const gone = new AbortController();
     reply.once("close", () => {
       pace.stop();
+      if (!reply.writableFinished) gone.abort();
       this.#underWay.delete(promise);
       resolve();
     });
-    this.#respond(incoming).then((response) => send(response, { incoming, reply, pace })).catch((error: unknown) => {
-      this.#options.log.error("reply failed", { error: error instanceof Error ? error.stack ?? error.message : "" });
-      incoming.socket.destroy();
-    });
+    this.#respond(incoming, gone.signal).then((response) => send(response, { incoming, reply, pace })).catch(
+      (error: unknown) => {
+        this.#options.log.error("reply failed", { error: error instanceof Error ? error.stack ?? error.message : "" });
+        incoming.socket.destroy();
+      },
+    );
   }
 
   /** A WebSocket gets the connection; every other request to upgrade is answered as if it were none. */
@@ -117,8 +121,9 @@ export class HttpServer {
     }
   }
 
-  async #respond(incoming: IncomingMessage): Promise<Response> {
-    const request = toRequest(incoming);
+  /** @param signal aborted when the client goes before it has the reply */
+  async #respond(incoming: IncomingMessage, signal: AbortSignal): Promise<Response> {
+    const request = toRequest(incoming, signal);
     return request instanceof Request ? await this.#handle(request, incoming) : request;
   }
 
@@ -153,7 +158,7 @@ export function remoteOf({ hostname, port }: ListenAddress): ListenAddress {
 }
 
 /** The request as the handler gets it, or the reply to one that it cannot get. */
-function toRequest(incoming: IncomingMessage): Request | Response {
+function toRequest(incoming: IncomingMessage, signal?: AbortSignal): Request | Response {
   const { method = "GET", rawHeaders, url = "/" } = incoming;
   const headers = new Headers();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
@@ -163,7 +168,8 @@ function toRequest(incoming: IncomingMessage): Request | Response {
     return Object.defineProperty(new Request(full, { headers }), "method", { value: method });
   }
   const hasBody = method !== "GET" && method !== "HEAD";
-  return new Request(full, { method, headers, ...(hasBody && { body: bodyOf(incoming), duplex: "half" }) });
+  const body = hasBody && { body: bodyOf(incoming), duplex: "half" };
+  return new Request(full, { method, headers, ...(signal && { signal }), ...body });
 }
 
 /** Reads no byte before it is asked to; cancelling it leaves the connection open for the reply. */
