@@ -26,7 +26,7 @@ export interface HistorySource {
 
 /** A reply is sent in pieces of about this many characters. */
 const PIECE_CHARACTERS = 65_536;
-/** Frames are looked at for so long before other work has its turn … */
+/** Frames are read for so long, by all histories together, before other work has its turn … */
 const SLICE_MS = 4;
 /** … and so many before the time is looked at. */
 const FRAMES_A_LOOK = 256;
@@ -46,7 +46,7 @@ export async function openHistory(
   if (!journal) throw new ApiError(503, "No journal is kept: see -journal-dir");
   const wanted = new WantedFrames(filterOf(query), { ...query, ...range, buses: broker.buses });
   const release = await histories.take(request);
-  const texts = jsonTexts(journal.index, { wanted, broker, decode: query.decode });
+  const texts = jsonTexts(journal.index, { wanted, broker, decode: query.decode, histories });
   return new Response(bodyOf(texts, { release, idleMs: histories.idleMs }), {
     headers: { "Content-Type": "application/json" },
   });
@@ -102,13 +102,19 @@ function bodyOf(
 /** The list in pieces. An empty piece says that a block held nothing, and lets a reader that was cancelled go. */
 async function* jsonTexts(
   index: HistoryIndex,
-  { wanted, broker, decode }: { wanted: WantedFrames; broker: Broker; decode: boolean },
+  { wanted, broker, decode, histories }: {
+    wanted: WantedFrames;
+    broker: Broker;
+    decode: boolean;
+    histories: HistoryTurns;
+  },
 ): AsyncGenerator<string, void> {
   const frame = newStoredFrame();
   const { fromUs, toUs } = wanted.range;
   let piece = "[";
   let before = "";
-  let sliceEndMs = performance.now() + SLICE_MS;
+  const sliceEnd = () => performance.now() + SLICE_MS / Math.max(1, histories.running);
+  let sliceEndMs = sliceEnd();
   for await (const block of index.blocks({ fromUs, toUs })) {
     wanted.enter(block);
     const cursor = block.frames();
@@ -124,7 +130,7 @@ async function* jsonTexts(
         piece = "";
       }
       await new Promise((resolve) => setImmediate(resolve));
-      sliceEndMs = performance.now() + SLICE_MS;
+      sliceEndMs = sliceEnd();
     }
     yield piece;
     piece = "";
