@@ -10,9 +10,10 @@ export const MAX_FILTER_TEXT_CHARACTERS = 128;
  * A client's filter without duplicates: the first spelling stays. Sessions keep filters and write them to disk, so
  * their size has a limit.
  *
+ * @param filter its lists; those that are null or undefined are left out
  * @throws {FilterError} too many entries, or a text that is too long; `field` is the list where the limit is passed
  */
-export function boundFilter(filter: Filter): Filter {
+export function boundFilter(filter: { [Name in keyof Filter]?: Filter[Name] | null | undefined }): Filter {
   const { pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus } = filter;
   let entries = 0;
   const bound = <T>(field: keyof Filter, list: readonly T[], keyOf: (entry: T) => unknown): T[] => {

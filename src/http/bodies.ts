@@ -38,17 +38,8 @@ export const filterSchema = z.strictObject({
   exclude_name: names,
   bus: texts,
 }).transform((filter, context): Filter => {
-  const { pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus } = filter;
   try {
-    return boundFilter({
-      ...(pgn && { pgn }),
-      ...(exclude_pgn && { exclude_pgn }),
-      ...(manufacturer && { manufacturer }),
-      ...(instance && { instance }),
-      ...(name && { name }),
-      ...(exclude_name && { exclude_name }),
-      ...(bus && { bus }),
-    });
+    return boundFilter(filter);
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
     context.addIssue({ code: "custom", path: [error.field], message: error.message });

@@ -105,17 +105,8 @@ export function readParts<T extends z.ZodObject>(parts: Record<string, string>, 
  * @throws {ApiError} 400 naming the parameter: the filter is too large
  */
 export function filterOf(query: z.output<typeof filterQuery>): Filter {
-  const { pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus } = query;
   try {
-    return boundFilter({
-      ...(pgn && { pgn }),
-      ...(exclude_pgn && { exclude_pgn }),
-      ...(manufacturer && { manufacturer }),
-      ...(instance && { instance }),
-      ...(name && { name }),
-      ...(exclude_name && { exclude_name }),
-      ...(bus && { bus }),
-    });
+    return boundFilter(query);
   } catch (error) {
     if (error instanceof FilterError) throw badParameter(error.field, error.message);
     throw error;
