@@ -120,7 +120,7 @@ Deno.test({
   name: "a boat that was killed before it had written frames that the cloud has is the original: it goes on at once",
   ...PROCESSES,
   fn: async () => {
-    await using lab = await ReplicationLab.start({ rate: 0, boatFlags: ["-journal-sync-interval", "PT30S"] });
+    await using lab = await ReplicationLab.start({ rate: 0, boatFlags: ["-journal-sync-interval", "PT1H"] });
     await lab.connected();
     await lab.feed.burst(300);
     await lab.converged();
@@ -131,6 +131,7 @@ Deno.test({
     const before = await lab.converged();
     const epoch = await epochOf(lab);
     await lab.end("boat", "SIGKILL");
+    await eventually("the end of its streams", async () => (await lab.cloudStatus())?.connected === false);
     await lab.begin("boat");
     await lab.connected();
     await lab.feed.burst(100);
