@@ -37,6 +37,7 @@ export interface CloudSettings
   rateLimit: number;
   rateBurst: number;
   maxLiveLagFrames: number;
+  copyRefuseMs: number;
   scrubBytesPerSecond: number;
   maxInstances: number;
   brokerIdleTimeoutMs: number;
@@ -58,7 +59,7 @@ const NETWORK = "Network";
 const boatOptions: Options<
   Pick<
     CloudSettings,
-    "dataDir" | "rateLimit" | "rateBurst" | "maxLiveLagFrames" | "maxInstances" | "scrubBytesPerSecond"
+    "dataDir" | "rateLimit" | "rateBurst" | "maxLiveLagFrames" | "copyRefuseMs" | "maxInstances" | "scrubBytesPerSecond"
   >
 > = {
   dataDir: text({
@@ -111,6 +112,16 @@ const boatOptions: Options<
     default: 10_000,
     help:
       "Frames that a boat's live stream may be behind; then it is ended, and the rest comes as blocks. 0: no limit.",
+    group: BOATS,
+    reloadable: true,
+  }),
+  copyRefuseMs: duration({
+    name: "copy-refuse-time",
+    beyond: "The machine is told to begin a new epoch, and its frames are stored under that.",
+    key: "replication.copy-refuse-time",
+    default: CLOUD_DEFAULTS.copyRefuseMs,
+    help: "A machine with the identity of a boat and other frames, such as a copied disk, is refused while the boat " +
+      "streams and for so long after the boat was last heard of.",
     group: BOATS,
     reloadable: true,
   }),

@@ -41,6 +41,8 @@ export interface CloudLimits {
   rateBurst: number;
   /** Frames that a boat's live stream may be behind; 0: no limit. Default 10 000. */
   maxLiveLagFrames: number;
+  /** So long after a boat was last heard of, another machine with its identity is refused, milliseconds; default 1 h. */
+  copyRefuseMs: number;
   /** Most boats, default 10 000. */
   maxInstances: number;
   /** A boat that neither sends nor is asked about leaves the memory after so long, milliseconds; default 5 minutes. */
@@ -225,8 +227,8 @@ function limitsOf(options: CloudOptions): CloudLimits {
   const { maxSessions, maxSessionsPerOwner, maxBufferDurationMs } = { ...BOAT_DEFAULTS, ...options };
   const { maxStreams, rateLimit, rateBurst, maxLiveLagFrames, maxInstances } = { ...CLOUD_DEFAULTS, ...options };
   const { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
-  const { scrubBytesPerSecond } = { ...CLOUD_DEFAULTS, ...options };
-  const boats = { rateLimit, rateBurst, maxLiveLagFrames, maxInstances };
+  const { scrubBytesPerSecond, copyRefuseMs } = { ...CLOUD_DEFAULTS, ...options };
+  const boats = { rateLimit, rateBurst, maxLiveLagFrames, maxInstances, copyRefuseMs };
   const memory = { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs };
   const sessions = { maxSessions, maxSessionsPerOwner, maxBufferDurationMs };
   const readers = { maxStreams, maxHistory, maxHistoryRequests, ...sessions };

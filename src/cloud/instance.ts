@@ -361,9 +361,10 @@ export class Instance {
     const { journal } = this.#stores;
     if (this.#isStopped) throw unavailable("the server is stopping");
     if (!journal) throw handshakeFirst();
-    this.#sessions.enter(kind, session);
     const { connection = "" } = session;
     const request = this.#machines.askedOf(connection);
+    if (request) this.#machines.requireAlone({ isStreaming: this.#sessions.isOpenElsewhere(connection) });
+    this.#sessions.enter(kind, session);
     if (request) await this.#handshakes.accept(request, { connection, known: true, verdict: { kind: "same" } });
     return journal;
   }

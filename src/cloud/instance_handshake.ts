@@ -56,8 +56,9 @@ export class InstanceHandshakes {
       throw new RpcError("FAILED_PRECONDITION", verdict.reason);
     }
     const isStreaming = sessions.isOpenElsewhere(connection);
+    const isOwn = sessions.isOpenBy(connection);
     const isSame = verdict.kind === "same";
-    const isMet = await machines.meet(request, { connection, index: journal.index, isSame, isStreaming });
+    const isMet = await machines.meet(request, { connection, index: journal.index, isSame, isStreaming, isOwn });
     return isMet
       ? await this.accept(request, { connection, known, verdict })
       : await this.#draft(request, { connection, known });

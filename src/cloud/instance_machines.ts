@@ -1,12 +1,16 @@
 import type { Clock, Logger } from "../base/mod.ts";
 import type { JournalIndex } from "../journal/mod.ts";
-import { type HandshakeRequest, RpcError } from "../replication/mod.ts";
+import { type HandshakeRequest, Ranges, RpcError } from "../replication/mod.ts";
 import { ContentCheck } from "./content_check.ts";
 import type { DiagnosticEventType } from "./diagnostic_events.ts";
 import type { InstanceRecord } from "./instance_record.ts";
+import type { InstanceSettings } from "./instance_settings.ts";
+import type { Received } from "./received.ts";
 
-/** So long after a machine was last heard of, another one may not take its place, milliseconds. */
-export const ORIGINAL_KEPT_MS = 3_600_000;
+/** Health reports a refused machine for so long, milliseconds. */
+const REFUSED_SHOWN_MS = 3_600_000;
+/** A stream that nothing came of for so long may be of a connection that is gone: boats send a status every 5 s. */
+const ACTIVE_MS = 10_000;
 
 /** What it is checked with which machine a boat is. */
 export interface InstanceMachinesOptions {
@@ -14,8 +18,16 @@ export interface InstanceMachinesOptions {
   record: InstanceRecord;
   /** Notes what happened. */
   note: (type: DiagnosticEventType, detail: string) => void;
+  settings: () => Pick<InstanceSettings, "copyRefuseMs">;
   clock: Clock;
   log: Logger;
+}
+
+/** What a handshake is compared with. */
+interface Found {
+  index: Pick<JournalIndex, "places">;
+  isStreaming: boolean;
+  isOwn: boolean;
 }
 
 /** The connection that made a handshake last. */
@@ -49,7 +61,7 @@ export class InstanceMachines {
 
   /** Why another machine was refused within the last hour; undefined: none was. */
   get refused(): string | undefined {
-    if (!this.#refused || this.#options.clock.monoMs() - this.#refused.atMs > ORIGINAL_KEPT_MS) return undefined;
+    if (!this.#refused || this.#options.clock.monoMs() - this.#refused.atMs > REFUSED_SHOWN_MS) return undefined;
     return this.#refused.reason;
   }
 
@@ -63,27 +75,24 @@ export class InstanceMachines {
    *
    * @param options.isSame whether its epoch is the one of what is here
    * @param options.isStreaming whether another connection of the boat streams now
+   * @param options.isOwn whether this connection streams now: its word was taken before
    * @returns whether its word may be taken; false: it is asked to show that the newest frame that is here is its own
-   * @throws {RpcError} it differs; `FAILED_PRECONDITION`: the original is here, or was within an hour; `ALREADY_EXISTS`:
-   * the boat is to begin a new epoch
+   * @throws {RpcError} it differs; `FAILED_PRECONDITION`: the original is here, or was within `copyRefuseMs`;
+   * `ALREADY_EXISTS`: the boat is to begin a new epoch
    */
   async meet(
     request: HandshakeRequest,
-    { connection, index, isSame, isStreaming }: {
-      connection: string;
-      index: Pick<JournalIndex, "places">;
-      isSame: boolean;
-      isStreaming: boolean;
-    },
+    { connection, isSame, ...found }: Found & { connection: string; isSame: boolean },
   ): Promise<boolean> {
     const tells = request.features.includes("digest");
     const { lastSeenMs: heardBeforeMs } = this.#options.record;
     if (connection === this.#newest.connection) this.#newest.tells = tells;
     else this.#newest = { connection, heardBeforeMs, tells, standing: { kind: "unknown" } };
-    const isShown = !isSame || await this.#requireSame(request, { index, isStreaming });
-    if (isShown || !tells || this.#newest.standing.kind !== "unknown") return true;
-    this.#newest.standing = { kind: "asked", request };
-    return false;
+    if (!isSame || await this.#requireSame(request, found) || !tells) return true;
+    const { standing } = this.#newest;
+    if (standing.kind === "unknown") this.#newest.standing = { kind: "asked", request };
+    else if (standing.kind === "asked") this.#requireProof(request, found);
+    return standing.kind !== "unknown";
   }
 
   /** The word of a connection is taken. */
@@ -97,24 +106,53 @@ export class InstanceMachines {
     return connection === this.#newest.connection && standing.kind === "asked" ? standing.request : undefined;
   }
 
-  /** Whether it has shown the newest frame that is here; true where there is none. */
-  async #requireSame(
-    { digests = [] }: HandshakeRequest,
-    { index, isStreaming }: { index: Pick<JournalIndex, "places">; isStreaming: boolean },
-  ): Promise<boolean> {
+  /**
+   * A connection that has not shown the newest frame that is here may not end the streams of another one.
+   *
+   * @throws {RpcError} another connection streams
+   */
+  requireAlone({ isStreaming }: Pick<Found, "isStreaming">): void {
+    if (!isStreaming || this.#agoMs >= ACTIVE_MS) return;
+    throw this.#refusal(`frame ${this.#options.record.received.last} is here and was not shown`, { isStreaming });
+  }
+
+  /** Whether it has shown the newest frame that is here, of those that it says it has; true where there is none. */
+  async #requireSame(request: HandshakeRequest, { index, isStreaming, isOwn }: Found): Promise<boolean> {
     const { record: { epoch, received, blockEpoch } } = this.#options;
     // Boats of other software may count from 1 again without telling.
     if (epoch === undefined || blockEpoch === undefined) return true;
+    const { digests = [], headSeq } = request;
     const newest = received.last;
     const verdict = await this.#content.compare(digests, { index, epoch, holds: (seqs) => received.hasAll(seqs) });
     if (verdict.kind === "different") {
       const { firstSeq, lastSeq } = verdict;
       throw this.#refusal(`frames ${firstSeq} to ${lastSeq} are here with other content`, { isStreaming });
     }
+    // Its own stream may have brought more since it sent this.
+    if (!isOwn && headSeq < newest && (this.#newest.tells || this.#isKept(isStreaming))) {
+      throw this.#refusal(`the boat is at ${headSeq}, and frames up to ${newest} are here`, { isStreaming });
+    }
     const isShown = verdict.throughSeq >= newest;
     if (isShown || this.#contested?.epoch !== epoch) this.#contested = undefined;
     if (this.#contested) throw this.#refusal(this.#contested.reason, { isStreaming });
-    return isShown;
+    if (isShown || isOwn) return true;
+    const claimed = newestClaimed(received, request);
+    if (claimed === 0 || verdict.throughSeq < claimed) return false;
+    // A power cut took the rest, or it never had it: an image of a running machine looks the same.
+    this.requireAlone({ isStreaming });
+    return true;
+  }
+
+  /** A machine that was asked has shown less than the newest frame. That is all it can read, so it has to show something. */
+  #requireProof({ digests = [], ...request }: HandshakeRequest, { isStreaming }: Found): void {
+    const { oldestSeq } = request;
+    const claimed = newestClaimed(this.#options.record.received, request);
+    // What it has deleted it cannot show.
+    const hasAny = oldestSeq > 0 && oldestSeq <= claimed;
+    if (hasAny && digests.length === 0) {
+      throw this.#refusal(`frames up to ${claimed} are here, and the boat can show none of them`, { isStreaming });
+    }
+    this.requireAlone({ isStreaming });
   }
 
   /**
@@ -133,10 +171,8 @@ export class InstanceMachines {
 
   #refusal(reason: string, { isStreaming }: { isStreaming: boolean }): RpcError {
     this.#refuse(reason);
-    const { heardBeforeMs } = this.#newest;
-    const agoMs = heardBeforeMs === undefined ? Infinity : this.#wallMs() - heardBeforeMs;
-    if (!isStreaming && agoMs > ORIGINAL_KEPT_MS) return new RpcError("ALREADY_EXISTS", `${reason}: begin a new epoch`);
-    const last = isStreaming ? "streams now" : `was here ${Math.max(0, Math.round(agoMs / 60_000))} minutes ago`;
+    if (!this.#isKept(isStreaming)) return new RpcError("ALREADY_EXISTS", `${reason}: begin a new epoch`);
+    const last = isStreaming ? "streams now" : `was here ${Math.max(0, Math.round(this.#agoMs / 60_000))} minutes ago`;
     return new RpcError("FAILED_PRECONDITION", `${reason}: two machines may be this boat, and the other one ${last}`);
   }
 
@@ -149,7 +185,22 @@ export class InstanceMachines {
     log.warn("a boat is refused", { id, reason });
   }
 
-  #wallMs(): number {
-    return Math.floor(this.#options.clock.wallUs() / 1000);
+  /** Whether the identity is kept for the original: it streams, or was heard of lately. */
+  #isKept(isStreaming: boolean): boolean {
+    return isStreaming || this.#agoMs <= this.#options.settings().copyRefuseMs;
   }
+
+  /** When the boat was last heard of before the newest connection came. */
+  get #agoMs(): number {
+    const { heardBeforeMs } = this.#newest;
+    return heardBeforeMs === undefined ? Infinity : Math.floor(this.#options.clock.wallUs() / 1000) - heardBeforeMs;
+  }
+}
+
+/** The highest number whose frame is here, of those that the boat does not say it has none of; 0: none. */
+function newestClaimed(
+  received: Pick<Received, "lastWithout">,
+  { void: never, lost }: Pick<HandshakeRequest, "void" | "lost">,
+): number {
+  return received.lastWithout(new Ranges([...never, ...lost]));
 }

@@ -37,6 +37,11 @@ export class InstanceSessions {
     return this.#open.values().some((session) => (session.connection ?? "") !== connection);
   }
 
+  /** Whether a stream of this connection is open. */
+  isOpenBy(connection: string): boolean {
+    return this.#open.values().some((session) => (session.connection ?? "") === connection);
+  }
+
   /** A connection has made its handshake: streams are taken of it. */
   greet(connection: string, nowMs: number): void {
     this.#hereMs = nowMs;

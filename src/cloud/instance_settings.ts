@@ -30,6 +30,8 @@ export interface InstanceSettings {
   deviceIdleTimeoutMs: number;
   /** Sessions wait for what is missing while the boat is connected, and for so long after it has gone, milliseconds. */
   holeGraceMs: number;
+  /** So long after a boat was last heard of, another machine with its identity is refused, milliseconds. */
+  copyRefuseMs: number;
   /** Most boats that are known. */
   maxInstances: number;
   /** Largest block that is taken from a boat, bytes unpacked. */
@@ -52,6 +54,7 @@ export const INSTANCE_DEFAULTS: InstanceSettings = {
   ringFrames: 65_536,
   deviceIdleTimeoutMs: 300_000,
   holeGraceMs: 30_000,
+  copyRefuseMs: 3_600_000,
   maxInstances: 10_000,
   maxBlockBytes: MAX_BLOCK_BYTES,
 };

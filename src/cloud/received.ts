@@ -139,6 +139,11 @@ export class Received {
     return hole === undefined ? 0 : Math.max(0, hole.start - 1);
   }
 
+  /** Highest number whose frame was received and that is not among these; 0: none. */
+  lastWithout(seqs: Ranges): number {
+    return this.#received.subtract(seqs).last ?? 0;
+  }
+
   /** What is to be asked for: all that is not held from 1 up to but without `end`. */
   holes(end: number): Range[] {
     return this.#held.holes(end);

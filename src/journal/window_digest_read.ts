@@ -56,6 +56,50 @@ export async function readDigest(
   return undefined;
 }
 
+/** The digest of the newest recorded frames without a gap from one number through another; undefined: none can be read. */
+export async function readNewestDigest(
+  { firstSeq, lastSeq }: Pick<WindowDigest, "firstSeq" | "lastSeq">,
+  { index, epoch }: Recorded,
+): Promise<WindowDigest | undefined> {
+  const sum = new FrameSum();
+  let [first, next] = [0, 0];
+  for await (const block of blocksBetween({ firstSeq, lastSeq }, { index, epoch })) {
+    await eachFrame(block, (frame) => {
+      const { seq } = frame;
+      if (seq < Math.max(firstSeq, next) || seq > lastSeq) return;
+      if (seq !== next) {
+        sum.set();
+        first = seq;
+      }
+      sum.add(seq, frame);
+      next = seq + 1;
+    });
+  }
+  return next === 0 ? undefined : { firstSeq: first, lastSeq: next - 1, hash: sum.hash };
+}
+
+/** The first number of the newest recorded block that begins below a number; undefined: none does. */
+export async function newestBlockBelow(
+  seq: number,
+  { index, epoch, oldest }: Recorded & {
+    /** The oldest number that is looked for. */
+    oldest: number;
+  },
+): Promise<number | undefined> {
+  const { places, unwritten } = await index.places({ fromSeq: oldest, epochWord: epochWordOf(epoch) });
+  let newest = -1;
+  const consider = (first: number) => {
+    if (first < seq) newest = Math.max(newest, first);
+  };
+  for (const place of places) consider(place.seq);
+  for (const bytes of unwritten) {
+    await turn();
+    const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });
+    if (block.baseSeq !== undefined && block.notes.epoch?.toHex() === epoch.toHex()) consider(block.baseSeq);
+  }
+  return newest < 1 ? undefined : newest;
+}
+
 /** Blocks that may have some of the numbers; no number comes twice. Those that cannot be read are left out. */
 async function* blocksBetween(
   { firstSeq, lastSeq }: Pick<WindowDigest, "firstSeq" | "lastSeq">,

@@ -1,7 +1,7 @@
-import { type FormerRecording, readDigest, type WindowDigest } from "../journal/mod.ts";
+import type { FormerRecording, WindowDigest } from "../journal/mod.ts";
 import type { ArchivePort } from "./boat_archive.ts";
 import { MissingNumbers } from "./boat_missing.ts";
-import { toProve } from "./boat_proof.ts";
+import { newestProof, toProve } from "./boat_proof.ts";
 import type { FormerEpoch, FormerHoles, LostRange } from "./messages.ts";
 import { type Range, Ranges } from "./ranges.ts";
 
@@ -31,6 +31,8 @@ interface Former extends FormerRecording {
   /** Undefined: the cloud has said nothing yet. */
   holes: Ranges | undefined;
   refused: string | undefined;
+  /** Whether the cloud has compared the newest frames that it has of it. */
+  isShown: boolean;
 }
 
 /** The epochs before the current one: what the journal has of them, and what the cloud wants. Outlasts connections. */
@@ -46,6 +48,7 @@ export class FormerEpochs {
         missing: new MissingNumbers({ maxRanges: MAX_TOLD_RANGES }),
         holes: undefined,
         refused: undefined,
+        isShown: false,
       };
       return Object.assign(known.get(recording.epoch.toHex()) ?? { ...recording, ...fresh }, recording);
     });
@@ -70,18 +73,27 @@ export class FormerEpochs {
     }
   }
 
-  /** Digests of the newest frames that the cloud has of those epochs that it misses something of. */
+  /**
+   * Digests of the newest frames that the cloud has of those epochs that it misses something of, and once of each other one:
+   * frames that it has under all numbers may be another machine's.
+   */
   async proofs({ index }: Pick<ArchivePort, "index">): Promise<Map<string, WindowDigest>> {
     const proofs = new Map<string, WindowDigest>();
-    for (const { epoch, head, oldest } of this.wanted()) {
-      const former = this.#of(epoch);
-      if (!former?.holes) continue;
-      const held = new Ranges([{ start: 1, end: head + 1 }]).subtract(former.holes).subtract(former.missing.all);
+    for (const { epoch, head, oldest, holes, missing, refused, isShown } of this.#all) {
+      if (!holes || refused !== undefined || (isShown && holes.count === 0)) continue;
+      const held = new Ranges([{ start: 1, end: head + 1 }]).subtract(holes).subtract(missing.all);
       const seqs = toProve(held, { sent: [], oldest, head });
-      const proof = seqs && await readDigest(seqs, { index, epoch });
+      const proof = await newestProof(held, { seqs, oldest, index, epoch });
       if (proof) proofs.set(epoch.toHex(), proof);
     }
     return proofs;
+  }
+
+  /** The cloud has answered a handshake with these digests. */
+  shown(proofs: ReadonlyMap<string, WindowDigest>): void {
+    for (const former of this.#all) {
+      if (proofs.has(former.epoch.toHex()) && former.refused === undefined) former.isShown = true;
+    }
   }
 
   /** Those of which the cloud wants something, newest first. */

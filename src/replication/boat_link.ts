@@ -296,7 +296,6 @@ export class BoatLink {
       epoch: numbers.epoch,
       missing: this.#missing,
       former: this.#former,
-      ownThrough: this.#ownThrough,
       events: {
         heard: () => ours(() => this.#on({ kind: "heard" })),
         holds: ({ cursor, durable }) =>
@@ -326,8 +325,8 @@ export class BoatLink {
     const { numbers, log, target } = this.#options;
     const { cursor, features } = response;
     const highest = heldBy(response, this.#missing.all).last ?? 0;
-    // A peer counts in one run for ever, whatever the boat says.
-    if (!isPeer && highest > this.#ownThrough) {
+    // A peer counts in one run for ever, whatever the boat says; a cloud that knows digests has judged.
+    if (!isPeer && !features.includes("digest") && highest > this.#ownThrough) {
       if (this.#renewals > 0) throw new Error(`the cloud has ${highest} in a run of numbers that was just begun`);
       this.#renewals++;
       numbers.renew(this.#whyRenewed(highest));

@@ -1,10 +1,10 @@
 import type { Clock, Logger } from "../base/mod.ts";
-import { readDigest, type WindowDigest } from "../journal/mod.ts";
+import type { WindowDigest } from "../journal/mod.ts";
 import type { FrameSource } from "../stream/mod.ts";
 import { LOST_UNRECORDED } from "./backfill_plan.ts";
 import { type ArchivePort, BoatArchive } from "./boat_archive.ts";
 import type { FormerEpochs } from "./boat_former.ts";
-import { heldBy, toProve } from "./boat_proof.ts";
+import { heldBy, newestProof, toProve } from "./boat_proof.ts";
 import { BackfillSender } from "./boat_link_backfill.ts";
 import { LiveSender } from "./boat_link_live.ts";
 import type { MissingNumbers } from "./boat_missing.ts";
@@ -42,8 +42,6 @@ export interface ConnectionOptions extends BoatPorts, ConnectionTarget {
   missing: MissingNumbers;
   /** The epochs before this one. */
   former: FormerEpochs;
-  /** What the cloud has of this epoch can come from here up to this number. */
-  ownThrough: number;
   statusEveryMs?: number | undefined;
   clock: Clock;
   log: Logger;
@@ -294,24 +292,21 @@ export class BoatConnection {
 
   /** Shakes hands, once more where the cloud has part of a window: it has to see that its frames are this boat's. */
   async #introduce(client: ReplicationClient): Promise<Answer> {
-    const { archive, former, missing, ownThrough } = this.#options;
+    const { archive, epoch, former, missing, source } = this.#options;
     if (archive) await former.look(archive);
-    const answer = await this.#shakeHands(client, { digests: archive?.digests ?? [] });
+    const sent = archive?.digests ?? [];
+    const answer = await this.#shakeHands(client, { digests: sent });
     if (!archive?.digests || !answer.response.features.includes("digest")) return answer;
+    const { oldestSeq: oldest = Infinity, index } = archive;
     const held = heldBy(answer.response, missing.all);
-    // Others are known by their number alone.
-    if ((held.last ?? 0) > ownThrough) return answer;
-    const proof = await this.#proofFor(held, archive);
+    const seqs = toProve(held, { sent, oldest, head: source.head });
     this.#proofs = await former.proofs(archive);
-    if (!proof && this.#proofs.size === 0) return answer;
-    return await this.#shakeHands(client, { digests: proof ? [proof] : [] });
-  }
-
-  async #proofFor(held: Ranges, archive: ArchivePort): Promise<WindowDigest | undefined> {
-    const { epoch, source } = this.#options;
-    const { digests: sent = [], oldestSeq = Infinity, index } = archive;
-    const seqs = toProve(held, { sent, oldest: oldestSeq, head: source.head });
-    return seqs && await readDigest(seqs, { index, epoch });
+    if (!seqs && this.#proofs.size === 0) return answer;
+    const proof = await newestProof(held, { seqs, oldest, index, epoch });
+    // Without one, too: it is the cloud that judges who has nothing to show.
+    const shown = await this.#shakeHands(client, { digests: proof ? [proof] : [] });
+    former.shown(this.#proofs);
+    return shown;
   }
 
   async #shakeHands(

@@ -144,6 +144,7 @@ Deno.test("limits are those of the specification when nothing is said", () => {
   assert.equal(settings?.rateLimit, 2000);
   assert.equal(settings.rateBurst, 500);
   assert.equal(settings.maxLiveLagFrames, 10_000);
+  assert.equal(settings.copyRefuseMs, 3_600_000);
   assert.equal(settings.journalRotateDurationMs, 3_600_000);
   assert.equal(settings.brokerIdleTimeoutMs, 300_000);
   assert.equal(settings.deviceIdleTimeoutMs, 300_000);
@@ -155,7 +156,7 @@ Deno.test("the configuration file has the keys of the specification", HOCON, asy
     grpc { listen = ":9443", tls { cert = c, key = k, client-ca = a, revoked = r } }
     http.listen = "127.0.0.1:8080"
     data-dir = /srv/boats
-    replication { rate-limit = 0, rate-burst = 9, max-live-lag = 7 }
+    replication { rate-limit = 0, rate-burst = 9, max-live-lag = 7, copy-refuse-time = PT10M }
     journal { rotate-duration = PT30M, rotate-size = 1GB, retention.max-age = P90D }
     broker.idle-timeout = 1m
   `;
@@ -171,6 +172,7 @@ Deno.test("the configuration file has the keys of the specification", HOCON, asy
   ]);
   assert.equal(settings.dataDir, "/srv/boats");
   assert.deepEqual([settings.rateLimit, settings.rateBurst, settings.maxLiveLagFrames], [0, 9, 7]);
+  assert.equal(settings.copyRefuseMs, 600_000);
   assert.deepEqual([settings.journalRotateDurationMs, settings.journalRotateBytes], [1_800_000, 1_000_000_000]);
   assert.deepEqual([settings.retentionMaxAgeMs, settings.brokerIdleTimeoutMs], [90 * 86_400_000, 60_000]);
 

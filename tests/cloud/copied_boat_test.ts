@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { DIGEST_WINDOW, FrameSum, type WindowDigest } from "../../src/journal/mod.ts";
 import type { BackfillStatus, BackfillUpstream, HandshakeRequest, MessageStream } from "../../src/replication/mod.ts";
-import { code } from "../replication/fixture.ts";
+import { code, TIMEOUT } from "../replication/fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
 import { message } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
 import { EPOCH, wireBlock } from "./block_check_fixture.ts";
-import { batch, CloudFixture, type CloudInit, liveFrame, statusWith } from "./cloud_fixture.ts";
+import { batch, CloudFixture, type CloudInit, liveFrame, request, statusWith } from "./cloud_fixture.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
 const FEATURES = ["batch", "void", "bus", "quiet-status", "digest", "former"];
@@ -116,6 +116,91 @@ test("a boat's word is not taken before it has shown the newest frame that is he
   const stream = other.client.live();
   await statusWith(stream, () => true);
   assert.deepEqual(before(), [120, 59], "it has no frame to show, and streams");
+});
+
+test(
+  "a machine whose numbers end below what is here is refused at once, and told to begin a new epoch when the original " +
+    "was away for the time that is set",
+  async (cloud, clock) => {
+    const { live } = await original(cloud, 30);
+    const copy = copyOf({ headSeq: 20, digests: [digest(1, 20)] });
+    const words = /^the boat is at 20, and frames up to 30 are here: two machines may be this boat.* streams now$/;
+    await assert.rejects(cloud.greeted(copy), code("FAILED_PRECONDITION", words));
+    assert.equal(cloud.boat.connected, true);
+    assert.match(cloud.boat.events.list(1)[0]?.detail ?? "", /^refused: the boat is at 20/);
+    await ended(cloud, live);
+    cloud.settings.copyRefuseMs = 10 * MINUTE_MS;
+    clock.advance(9 * MINUTE_MS);
+    await assert.rejects(cloud.greeted(copy), code("FAILED_PRECONDITION", /was here 9 minutes ago$/));
+    clock.advance(2 * MINUTE_MS);
+    await assert.rejects(cloud.greeted(copy), code("ALREADY_EXISTS", /^the boat is at 20, .* begin a new epoch$/));
+    assert.equal(cloud.boat.summary().epoch, EPOCH.toHex());
+  },
+);
+
+test(
+  "a boat that knows no digests and has less of its epoch than is here is refused while another streams or did so " +
+    "lately, and sees it later by where live is to begin",
+  async (cloud, clock) => {
+    const live = (await cloud.greeted()).client.live();
+    await live.send(batch(3, 30));
+    await eventually("frames", () => cloud.boat.received.last === 30);
+    const refusal = code(
+      "FAILED_PRECONDITION",
+      /^the boat is at 12, and frames up to 30 are here: two machines may be/,
+    );
+    await assert.rejects(cloud.greeted({ headSeq: 12 }), refusal);
+    await ended(cloud, live);
+    await assert.rejects(cloud.greeted({ headSeq: 12 }), refusal);
+    clock.advance(61 * MINUTE_MS);
+    const { response } = await cloud.greeted({ headSeq: 12 });
+    assert.deepEqual([response.cursor, response.holes, response.liveStartFrom], [0, [{ start: 1, end: 3 }], 31]);
+  },
+);
+
+test(
+  "a boat that lost its newest frames to a power cut, and goes on above them, is taken at once; while another one streams " +
+    "it may be an image of that and is refused",
+  async (cloud, clock) => {
+    const { live } = await original(cloud, 30);
+    const cut = copyOf({ headSeq: 90, void: [{ start: 26, end: 91 }], digests: [digest(1, 25)] });
+    const words = /^frame 30 is here and was not shown: two machines may be this boat, and the other one streams now$/;
+    await assert.rejects(cloud.greeted(cut), code("FAILED_PRECONDITION", words));
+    assert.equal(cloud.boat.connected, true);
+    // A connection that a power cut has left: nothing comes of it.
+    clock.advance(11_000);
+    assert.deepEqual((await cloud.greeted(cut)).response.holes, []);
+    const { boatHeadSeq, cursor, epoch } = cloud.boat.summary();
+    assert.deepEqual([boatHeadSeq, cursor, epoch], [90, 90, EPOCH.toHex()]);
+    await ended(cloud, live);
+  },
+);
+
+test("a boat that is asked has to show something of what is here, as far as it has not deleted it", async (cloud) => {
+  const { live } = await original(cloud, 30);
+  await ended(cloud, live);
+  const shakeTwice = async (init: Partial<HandshakeRequest>, digests: readonly WindowDigest[]) => {
+    const { client } = await cloud.greeted(copyOf({ headSeq: 50, ...init }));
+    return await client.handshake(request(copyOf({ headSeq: 50, ...init, digests })), TIMEOUT);
+  };
+  const words = /^frames up to 30 are here, and the boat can show none of them: two machines/;
+  await assert.rejects(shakeTwice({}, []), code("FAILED_PRECONDITION", words));
+  assert.equal(cloud.boat.summary().boatHeadSeq, 30);
+  await shakeTwice({}, [digest(3, 22)]);
+  assert.equal(cloud.boat.summary().boatHeadSeq, 50, "the rest of it cannot be read");
+  await shakeTwice({ headSeq: 60, oldestSeq: 31 }, []);
+  assert.equal(cloud.boat.summary().boatHeadSeq, 60);
+});
+
+test("a boat that streams is not refused for frames that came after it had sent its handshake", async (cloud) => {
+  const { client, live } = await original(cloud, 30);
+  const copy = copyOf({ headSeq: 12 });
+  await assert.rejects(cloud.greeted(copy), code("FAILED_PRECONDITION", /at 12/));
+  const lost = [{ start: 1, end: 3, reason: "gone" }];
+  await client.handshake(request(copyOf({ headSeq: 28, void: [{ start: 27, end: 29 }], lost })), TIMEOUT);
+  await live.send(batch(31, 40));
+  await eventually("the rest", () => cloud.boat.received.cursor === 40);
+  assert.equal(cloud.boat.connected, true);
 });
 
 async function answered(stream: MessageStream<BackfillStatus, BackfillUpstream>): Promise<BackfillStatus> {

@@ -251,14 +251,6 @@ test("what a boat says that it never used or lost is no hole, and the lag counts
   assert.deepEqual([cursor, holes, lagSeqs, told], [149, [range(150, 200)], 51, lost]);
 });
 
-test("a boat that has less of its run than is here sees it by where live is to begin", async (cloud) => {
-  const live = (await cloud.greeted()).client.live();
-  await live.send(batch(3, 30));
-  await eventually("frames", () => cloud.boat.received.last === 30);
-  const { response } = await cloud.greeted({ headSeq: 12 });
-  assert.deepEqual([response.cursor, response.holes, response.liveStartFrom], [0, [range(1, 3)], 31]);
-});
-
 test("a handshake in the middle of a connection disturbs nothing", async (cloud) => {
   const { client } = await cloud.greeted();
   const live = client.live();

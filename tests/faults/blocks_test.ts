@@ -60,8 +60,11 @@ async function attacked(
   const client = await impostorOf(lab, "boat-1");
   try {
     // Without a word on what it has nobody may send anything; with it, the boat's own streams go on.
-    const headSeq = (await lab.boatStatus())?.local_head_seq ?? 0;
+    // Who has less than the cloud is refused: no traffic, so that it has not more by then.
+    const { rate } = lab.feed;
+    const headSeq = (await lab.converged()).boat_head_seq;
     await client.handshake(greeting({ instanceId: "boat-1", headSeq, epoch }), TIMEOUT);
+    lab.feed.rate = rate;
     const talk = new BlockTalk(client.backfill());
     await run(lab, { talk, blocks, epoch });
     await talk.end();

@@ -49,6 +49,7 @@ Deno.test({
       await lab.connected();
       await traffic(lab, random);
       await lab.end("boat", "SIGKILL");
+      await eventually("the end of its streams", async () => (await lab.cloudStatus())?.connected === false);
       await pause(random.int(500));
       await lab.begin("boat");
     }
@@ -56,6 +57,7 @@ Deno.test({
     const { text, isGood } = await lab.audit();
     assert.ok(isGood && text.includes(NOTHING_WRONG), text);
     assert.match(text, /claimed 0$/m);
+    assert.doesNotMatch(lab.log("cloud"), /a boat is refused/);
   },
 });
 

@@ -8,6 +8,7 @@ import {
   JournalIndex,
   MAX_WINDOW_DIGESTS,
   readDigest,
+  readNewestDigest,
   type WindowDigest,
   WindowDigests,
 } from "../../src/journal/mod.ts";
@@ -183,6 +184,11 @@ Deno.test({
       assert.deepEqual(journal.digests.map(hexOf), expected.list().map(hexOf));
       const open = expected.list().at(-1)!;
       assert.equal(hexOf((await readDigest(open, journal))!), hexOf(open), "not on disk yet");
+      // Before it is a gap, and behind it there is nothing.
+      const around = { firstSeq: Math.max(1, open.firstSeq - 100), lastSeq: open.lastSeq + 100 };
+      assert.equal(hexOf((await readNewestDigest(around, journal))!), hexOf(open));
+      const none = { firstSeq: open.lastSeq + 1, lastSeq: open.lastSeq + 9 };
+      assert.equal(await readNewestDigest(none, journal), undefined);
       journal.newEpoch("somebody says so");
       assert.deepEqual(journal.digests, []);
       feed(journal, new WindowDigests(), 3);
