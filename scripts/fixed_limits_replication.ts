@@ -1,3 +1,5 @@
+import { ACTIVE_MS } from "../src/cloud/instance_machines.ts";
+import { MAX_SEARCHED_WINDOWS } from "../src/replication/boat_proof.ts";
 import { CLOUD_DEFAULTS } from "../mod.ts";
 import { MAX_OPEN_BACKFILL_FILES } from "../src/cloud/backfill_files.ts";
 import { MAX_REJECTED, MAX_WAITING_BYTES as MAX_BACKFILL_BYTES } from "../src/cloud/backfill_session.ts";
@@ -129,6 +131,16 @@ export const REPLICATION: readonly FixedLimit[] = [
     what: "Ranges of one former epoch that a cloud keeps",
     limit: "1024 held, 1024 skipped, 64 lost",
     beyond: "Blocks that would make one more are refused until holes are filled; further gaps stay holes.",
+  },
+  {
+    what: "Silence after which another stream of a boat no longer counts as active",
+    limit: ms(ACTIVE_MS),
+    beyond: "A boat that lacks the newest frames of the cloud is taken.",
+  },
+  {
+    what: "Windows that a boat searches for frames that it can show",
+    limit: count(MAX_SEARCHED_WINDOWS),
+    beyond: "It shows nothing; the cloud decides as for a copy.",
   },
   {
     what: "Diagnostic events kept of one boat",

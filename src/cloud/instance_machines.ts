@@ -10,7 +10,7 @@ import type { Received } from "./received.ts";
 /** Health reports a refused machine for so long, milliseconds. */
 const REFUSED_SHOWN_MS = 3_600_000;
 /** A stream that nothing came of for so long may be of a connection that is gone: boats send a status every 5 s. */
-const ACTIVE_MS = 10_000;
+export const ACTIVE_MS = 10_000;
 
 /** What it is checked with which machine a boat is. */
 export interface InstanceMachinesOptions {

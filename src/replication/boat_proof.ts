@@ -17,7 +17,7 @@ export function heldBy({ cursor, durableThrough, liveStartFrom, holes }: Handsha
 }
 
 /** Windows in which a boat looks for frames that it can read: beyond the first one only where blocks are damaged. */
-const MAX_SEARCHED_WINDOWS = 8;
+export const MAX_SEARCHED_WINDOWS = 8;
 
 /** Numbers within one window, both ends included. */
 type Seqs = Pick<WindowDigest, "firstSeq" | "lastSeq">;
