@@ -38,7 +38,12 @@ export {
   type Range,
   Ranges,
 } from "./src/replication/mod.ts";
-export { CONNECTION_LIMITS as CONNECTION_DEFAULTS, type ConnectionOptions, networksProblem } from "./src/http/mod.ts";
+export {
+  CONNECTION_LIMITS as CONNECTION_DEFAULTS,
+  type ConnectionLimits,
+  type ConnectionOptions,
+  networksProblem,
+} from "./src/http/mod.ts";
 export { startDemo } from "./src/demo.ts";
 export { FrameRecorder, type FrameRecorderOptions } from "./src/frame_recorder.ts";
 export {

@@ -14,6 +14,7 @@ export {
   type CertificateFolder,
   type EpochHistory,
   FilesExistError,
+  type FormerState,
   initAuthority,
   type InstanceState,
   isHostName,

@@ -20,10 +20,12 @@ export {
   type BlockPlace,
   BlockReader,
   type BootRecord,
+  type BusCounts,
   compress,
   type Compression,
   decodeOpening,
   type DeviceProduct,
+  type DigestNote,
   encodeBlockHeader,
   encodeFileHeader,
   encodeIndex,
@@ -51,4 +53,5 @@ export {
   storedBytes,
   type Tail,
   type TailHeader,
+  type WindowDigest,
 } from "./journal/mod.ts";

@@ -14,6 +14,7 @@ export interface FormerState {
   epoch: string;
   /** Its last number, as far as the boat has told, or a frame has shown. */
   headSeq: number;
+  /** Its numbers that are in the cloud, were never used, or are lost. */
   received: ReceivedRecord;
 }
 

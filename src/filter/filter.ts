@@ -21,9 +21,12 @@ export interface Filter {
 
 /** A filter holds something that cannot be understood; `field` says where. */
 export class FilterError extends Error {
+  /** `FilterError`. */
   override name = "FilterError";
+  /** The list that is wrong. */
   readonly field: keyof Filter;
 
+  /** @ignore */
   constructor(field: keyof Filter, message: string) {
     super(message);
     this.field = field;

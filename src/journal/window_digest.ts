@@ -36,7 +36,9 @@ export const DIGEST_BYTES = 8;
 
 /** The digest of the frames from one number through another, both in one window. */
 export interface WindowDigest {
+  /** First sequence number. */
   firstSeq: number;
+  /** Last sequence number. */
   lastSeq: number;
   /** {@linkcode DIGEST_BYTES} bytes. */
   hash: Uint8Array<ArrayBuffer>;
@@ -44,7 +46,9 @@ export interface WindowDigest {
 
 /** Digests as a block keeps them: those that are finished, oldest first, and the one that goes on, when it began. */
 export interface DigestNote {
+  /** Windows that are complete, oldest first. */
   finished: readonly WindowDigest[];
+  /** The window that is being filled; left out before its first frame. */
   open?: WindowDigest;
 }
 
