@@ -4,7 +4,7 @@ import type { Frame } from "../../src/frame/mod.ts";
 import { cpuMs, rssMb, startProcess } from "../bench/process.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually, pause } from "../support/eventually.ts";
-import { needs } from "../support/needs.ts";
+import { environment, needs } from "../support/needs.ts";
 import { sendRaw } from "../support/raw_http.ts";
 import { SseClient } from "../support/sse_client.ts";
 
@@ -164,7 +164,7 @@ const MAX_GROWTH_MB = 1500;
 Deno.test({
   name: "900 streams of either kind that do not read leave the server's memory bounded",
   ...needs({ permissions: ["run", "read", "env"] }),
-  ignore: Deno.env.get("VBG_TEST_FULL") !== "1",
+  ignore: environment("VBG_TEST_FULL") !== "1",
   fn: async () => {
     for (const [path, headers] of [["/events", {}], ["/ws", UPGRADE]] as const) {
       const server = await startProcess("server.ts", ["2000"]);
