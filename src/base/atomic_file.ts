@@ -49,16 +49,8 @@ export class AtomicFile implements DurableFile {
     this.#maxBytes = maxBytes;
   }
 
-  async read(): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    try {
-      const { isFile, size } = await Deno.stat(this.path);
-      if (!isFile) throw new TypeError("it is no file");
-      if (size > this.#maxBytes) throw new RangeError(`it has ${size} bytes, more than ${this.#maxBytes}`);
-      return await Deno.readFile(this.path);
-    } catch (cause) {
-      if (cause instanceof Deno.errors.NotFound) return undefined;
-      throw new FileError("read", { path: this.path, cause });
-    }
+  read(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    return readBounded(this.path, this.#maxBytes);
   }
 
   write(content: Uint8Array | string): Promise<void> {
@@ -110,5 +102,22 @@ export async function removeIfThere(path: string): Promise<void> {
     await Deno.remove(path);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/**
+ * Reads a whole file; undefined where there is none.
+ *
+ * @throws {FileError} it is larger than `maxBytes`, no file, or cannot be read
+ */
+export async function readBounded(path: string, maxBytes: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  try {
+    const { isFile, size } = await Deno.stat(path);
+    if (!isFile) throw new TypeError("it is no file");
+    if (size > maxBytes) throw new RangeError(`it has ${size} bytes, more than ${maxBytes}`);
+    return await Deno.readFile(path);
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) return undefined;
+    throw new FileError("read", { path, cause });
   }
 }

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { removeIfThere, syncDirectory } from "./atomic_file.ts";
+import { readBounded, removeIfThere, syncDirectory } from "./atomic_file.ts";
 import { FileError } from "./file_error.ts";
 import { turn } from "./pause.ts";
 
@@ -126,16 +126,8 @@ export class LineLog {
     }
   }
 
-  async #bytes(): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    try {
-      const { isFile, size } = await Deno.stat(this.path);
-      if (!isFile) throw new TypeError("it is no file");
-      if (size > this.#maxBytes) throw new RangeError(`it has ${size} bytes, more than ${this.#maxBytes}`);
-      return await Deno.readFile(this.path);
-    } catch (cause) {
-      if (cause instanceof Deno.errors.NotFound) return undefined;
-      throw new FileError("read", { path: this.path, cause });
-    }
+  #bytes(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    return readBounded(this.path, this.#maxBytes);
   }
 }
 
