@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers";
 import type { Clock } from "../base/mod.ts";
 import { addDecoded, type Broker, busText, frameText } from "../broker/mod.ts";
 import { type CompiledFilter, compileFilter, type Filter } from "../filter/mod.ts";
@@ -24,11 +23,9 @@ export interface HistorySource {
   maxLimit?: () => number | undefined;
 }
 
-/** A reply is sent in pieces of about this many characters. */
-const PIECE_CHARACTERS = 65_536;
-/** Frames are read for so long, by all histories together, before other work has its turn … */
-const SLICE_MS = 4;
-/** … and so many before the time is looked at. */
+/** A reply is sent in pieces of about this many characters: whoever compresses one does not look at the time. */
+const PIECE_CHARACTERS = 16_384;
+/** So many frames are read before the time is looked at. */
 const FRAMES_A_LOOK = 256;
 const ADDRESSES = 256;
 const encoder = new TextEncoder();
@@ -113,8 +110,7 @@ async function* jsonTexts(
   const { fromUs, toUs } = wanted.range;
   let piece = "[";
   let before = "";
-  const sliceEnd = () => performance.now() + SLICE_MS / Math.max(1, histories.running);
-  let sliceEndMs = sliceEnd();
+  let sliceEndMs = await histories.slice();
   for await (const block of index.blocks({ fromUs, toUs })) {
     wanted.enter(block);
     const cursor = block.frames();
@@ -124,13 +120,12 @@ async function* jsonTexts(
         piece += before + (decode ? addDecoded(text, decodedOf(frame, broker)) : text);
         before = ",";
       } else if (cursor.index % FRAMES_A_LOOK !== 0) continue;
-      if (performance.now() < sliceEndMs && piece.length < PIECE_CHARACTERS) continue;
       if (piece.length >= PIECE_CHARACTERS) {
+        // Compressed and written before it goes on here, and so within the slice.
         yield piece;
         piece = "";
       }
-      await new Promise((resolve) => setImmediate(resolve));
-      sliceEndMs = sliceEnd();
+      if (performance.now() >= sliceEndMs) sliceEndMs = await histories.slice();
     }
     yield piece;
     piece = "";

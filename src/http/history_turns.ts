@@ -5,6 +5,8 @@ import { RETRY_AFTER_S } from "./room.ts";
 export const MAX_WAITING_HISTORIES = 32;
 const DEFAULT_MAX_RUNNING = 4;
 export const DEFAULT_IDLE_MS = 30_000;
+/** All histories together are worked at for so long before everything else has its turn. */
+const SLICE_MS = 8;
 
 /** Answers so many histories at once; others wait, first come, first served. */
 export class HistoryTurns {
@@ -13,6 +15,8 @@ export class HistoryTurns {
   readonly #maxRunning: () => number | undefined;
   readonly #waiting = new Set<() => void>();
   #running = 0;
+  /** Histories that wait for the event loop, longest first. */
+  readonly #paused: ((endMs: number) => void)[] = [];
 
   /**
    * @param maxRunning may change while running; default 4
@@ -52,6 +56,24 @@ export class HistoryTurns {
       this.#running--;
       this.#next();
     };
+  }
+
+  /**
+   * Lets other work have its turn, and the other histories theirs: one of them goes on. Returns when it is to call again,
+   * by `performance.now()`.
+   */
+  slice(): Promise<number> {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    if (this.#paused.push(resolve) === 1) this.#resumeNext();
+    return promise;
+  }
+
+  #resumeNext(): void {
+    // A timer and not setImmediate: while one of those is due the runtime looks at its sockets only every 61st turn.
+    setTimeout(() => {
+      this.#paused.shift()?.(performance.now() + SLICE_MS);
+      if (this.#paused.length > 0) this.#resumeNext();
+    });
   }
 
   get #most(): number {
