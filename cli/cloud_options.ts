@@ -47,6 +47,7 @@ export interface CloudSettings
   deviceIdleTimeoutMs: number;
   maxStreams: number;
   streamBufferBytes: number;
+  archiveStartTimeoutMs: number;
 }
 
 /** Name of the file that is looked for without `-config`. */
@@ -237,6 +238,17 @@ export const cloudOptions: Options<CloudSettings> = {
     minBytes: 64 * 1024,
     maxBytes: 2 ** 30,
     help: "Memory for live frames of one boat that wait while the disk is full or slow. Then the boat is sent away.",
+    group: "Journal",
+  }),
+  archiveStartTimeoutMs: duration({
+    name: "archive-start-timeout",
+    beyond: "Boats are served, and the rest is archived meanwhile.",
+    key: "journal.archive.start-timeout",
+    default: CLOUD_DEFAULTS.archiveStartTimeoutMs,
+    // systemd ends a start after 120 s.
+    maxMs: 100_000,
+    help:
+      "Before boats are served, every journal file that was not archived is, with both triggers; for at most so long.",
     group: "Journal",
   }),
   ...runOptions(),
