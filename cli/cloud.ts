@@ -15,6 +15,10 @@ export const cloud: CommandSet = {
     load: async () => (await import("./cloud_server.ts")).serverCommand,
   },
   commands: {
+    "import-lplex": {
+      summary: "takes over the data directory of an lplex cloud",
+      load: async () => (await import("./import_lplex.ts")).importCommand,
+    },
     ca: {
       summary: "certificates for boats and for the cloud",
       commands: {

@@ -18,7 +18,7 @@ import {
 import { connectionOptions, type ConnectionSettings } from "./connection_options.ts";
 import { journalFileChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
 import { duration, integer, powerOfTwo, size, text } from "./option_types.ts";
-import type { Check, LateCheck, Options } from "./options.ts";
+import type { Check, LateCheck, Option, Options } from "./options.ts";
 import { sessionOptions, type SessionSettings } from "./session_options.ts";
 
 /** Settings of the cloud server. */
@@ -57,24 +57,26 @@ const BOATS = "Boats";
 const MEMORY = "Memory";
 const NETWORK = "Network";
 
+/** Where the boats' data is. */
+export const dataDirOption: Option<string> = text({
+  name: "data-dir",
+  placeholder: "DIR",
+  default: {
+    compute: (environment) => keptFolder(environment, "vbg-cloud"),
+    text: "$STATE_DIRECTORY, else ~/.local/state/vbg-cloud",
+  },
+  help: "Folder of what boats have sent, one in it for each boat. Made when missing; one process at a time may use it.",
+  group: BOATS,
+  validate: (dir) => dir === "" ? "Cannot use an empty path as the data directory" : undefined,
+});
+
 const boatOptions: Options<
   Pick<
     CloudSettings,
     "dataDir" | "rateLimit" | "rateBurst" | "maxLiveLagFrames" | "copyRefuseMs" | "maxInstances" | "scrubBytesPerSecond"
   >
 > = {
-  dataDir: text({
-    name: "data-dir",
-    placeholder: "DIR",
-    default: {
-      compute: (environment) => keptFolder(environment, "vbg-cloud"),
-      text: "$STATE_DIRECTORY, else ~/.local/state/vbg-cloud",
-    },
-    help:
-      "Folder of what boats have sent, one in it for each boat. Made when missing; one process at a time may use it.",
-    group: BOATS,
-    validate: (dir) => dir === "" ? "Cannot use an empty path as the data directory" : undefined,
-  }),
+  dataDir: dataDirOption,
   maxInstances: integer({
     name: "max-instances",
     beyond: "The handshake of a further boat is refused with RESOURCE_EXHAUSTED.",
