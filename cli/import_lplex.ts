@@ -16,9 +16,6 @@ interface ImportSettings extends ProgramSettings {
   dataDir: string;
 }
 
-/** So many lines of what could not be read are printed for a boat. */
-const MAX_TOLD = 20;
-
 const program: Program<ImportSettings> = {
   name: "vbg-cloud import-lplex",
   version: VERSION,
@@ -41,6 +38,7 @@ export const importCommand: CommandFile = {
           throw new SettingsError(`Cannot tell what to import: expected one directory, found ${words.length}`);
         }
         const ids = await boatsIn(from);
+        await requireApart(from, dataDir);
         using _held = await lockDirectory(dataDir, { what: "data directory", mode: 0o750 });
         let isGood = true;
         for (const id of ids) {
@@ -79,16 +77,34 @@ async function boatsIn(directory: string): Promise<string[]> {
   return ids.sort();
 }
 
+/** @throws {SettingsError} what would be written lies in what is only read */
+async function requireApart(from: string, dataDir: string): Promise<void> {
+  const [source, target] = [await realPath(from), await realPath(dataDir)];
+  if (target !== source && !target.startsWith(`${source}/`)) return;
+  throw new SettingsError(`Cannot import "${from}" into itself: give another -data-dir`);
+}
+
+/** The real path of a directory that may still have to be made. */
+async function realPath(path: string): Promise<string> {
+  try {
+    return await Deno.realPath(path);
+  } catch (error) {
+    const whole = path.replace(/\/+$/, "");
+    const cut = whole.lastIndexOf("/");
+    if (!(error instanceof Deno.errors.NotFound) || whole === "" || whole === ".") throw error;
+    const parent = cut < 0 ? "." : whole.slice(0, cut) || "/";
+    return `${await realPath(parent)}/${whole.slice(cut + 1)}`;
+  }
+}
+
 function formatReport(
   { id, kind, frames, liveFrames, unknownFrames, epochs, missing, damage }: PeerImportReport,
 ): string {
-  const told = damage.slice(0, MAX_TOLD).map((line) => `  ${line}`);
-  if (damage.length > MAX_TOLD) told.push(`  … and ${damage.length - MAX_TOLD} more`);
   return [
     `${id}: ${kind === "same" ? "was imported before, " : ""}${frames} frames in ${epochs} epochs`,
     `  ${frames - liveFrames} from blocks of the boat, ${liveFrames} from files of the live stream`,
     ...unknownFrames > 0 ? [`  ${unknownFrames} of the live stream not used: their numbers are not certain`] : [],
     ...missing > 0 ? [`  ${missing} are missing; the boat is asked for them when it connects`] : [],
-    ...told,
+    ...damage.map((line) => `  ${line}`),
   ].join("\n");
 }

@@ -1,6 +1,13 @@
 import { AtomicFile, errorText, type Logger, parseTimestamp, syncDirectory, systemClock, turn } from "../base/mod.ts";
 import { type Message, newStoredFrame, pgnOfId } from "../frame/mod.ts";
-import { BlockBuilder, BlockReader, JOURNAL_DIRECTORY_MODE, JournalIndex, readBlock } from "../journal/mod.ts";
+import {
+  BlockBuilder,
+  BlockReader,
+  epochWordOf,
+  JOURNAL_DIRECTORY_MODE,
+  JournalIndex,
+  readBlock,
+} from "../journal/mod.ts";
 import { isInstanceId, Ranges } from "../replication/mod.ts";
 import { BackfillFiles } from "./backfill_files.ts";
 import type { CheckedBlock } from "./block_check.ts";
@@ -55,6 +62,8 @@ const FILE_BYTES = 64 * 1024 * 1024;
 /** Blocks of the boat that begin so much earlier or later than one of the peer's may have the same frames. */
 const AROUND_US = 60_000_000;
 const BLOCK_BYTES = 262_144;
+/** Most lines of a report's damage. */
+const MAX_TOLD = 20;
 
 /**
  * Takes over what a peer's cloud holds of a boat. Blocks that the boat made come as they are; of those that the peer's
@@ -110,16 +119,17 @@ async function fill(
   const taken: { run: PeerRun; held: Ranges }[] = [];
   const totals = { liveFrames: 0, unknownFrames: 0 };
   const said = await readPeerState(from, damage);
+  const index = await JournalIndex.open(staging, { log });
   for (const run of runs) {
     // What the peer's cloud has written down is of the newest run.
     const cursor = run === runs.at(-1) ? said.cursor : 0;
-    using taking = new RunImport(run, { directory: staging, cursor, damage, log });
+    using taking = new RunImport(run, { directory: staging, index, cursor, damage, log });
     await taking.run();
     taken.push({ run, held: taking.held });
     totals.liveFrames += taking.liveFrames;
     totals.unknownFrames += taking.unknownFrames;
   }
-  await requireWritten(staging, taken.map(({ held }) => held));
+  await requireWritten(index, taken);
   const newest = taken.at(-1) ?? { run: undefined, held: new Ranges() };
   const headSeq = Math.max(said.headSeq, newest.held.last ?? 0);
   const nothing = { void: [], lost: [] };
@@ -139,20 +149,23 @@ async function fill(
   await stateFile(staging).write(JSON.stringify(keptState(id, state)) + "\n");
   const missing = newest.held.holes(state.headSeq + 1).reduce((sum, { start, end }) => sum + end - start, 0);
   const frames = taken.reduce((sum, { held }) => sum + held.count, 0);
-  return { id, kind: "imported", frames, ...totals, epochs: taken.length, missing, damage };
+  const told = damage.slice(0, MAX_TOLD);
+  if (damage.length > MAX_TOLD) told.push(`and ${damage.length - MAX_TOLD} more`);
+  return { id, kind: "imported", frames, ...totals, epochs: taken.length, missing, damage: told };
 }
 
-/** @throws {Error} the files do not have what was written */
-async function requireWritten(directory: string, expected: readonly Ranges[]): Promise<void> {
-  let frames = 0;
-  for await (const { name } of Deno.readDir(directory)) {
-    if (!name.endsWith(".lpj")) continue;
-    const read = await readBlockFile(`${directory}/${name}`);
-    if (!read || read.damaged > 0) throw new Error(`file "${name}" cannot be read again`);
-    frames += read.ranges.count;
+/** Reads all files. @throws {Error} they do not have what was written */
+async function requireWritten(
+  index: JournalIndex,
+  expected: readonly { run: PeerRun; held: Ranges }[],
+): Promise<void> {
+  const missing = new Map(expected.map(({ run, held }) => [epochWordOf(Uint8Array.fromHex(run.epoch)), held]));
+  for (const { path, epochWord } of index.files) {
+    const read = await readBlockFile(path);
+    if (read) missing.set(epochWord, missing.get(epochWord)?.subtract(read.ranges) ?? new Ranges());
   }
-  const wanted = expected.reduce((sum, held) => sum + held.count, 0);
-  if (frames < wanted) throw new Error(`${frames} frames can be read again, and ${wanted} were written`);
+  const frames = missing.values().reduce((sum, { count }) => sum + count, 0);
+  if (frames > 0) throw new Error(`${frames} frames that were written cannot be read again`);
 }
 
 /** What the peer's cloud has written down of a boat, as far as it can be used. */
@@ -176,6 +189,8 @@ async function readPeerState(
 
 interface RunImportOptions {
   directory: string;
+  /** Of the directory. */
+  index: JournalIndex;
   /** The number of the last frame that the peer's cloud has written down; 0: it has none. */
   cursor: number;
   damage: string[];
@@ -193,13 +208,19 @@ class RunImport implements Disposable {
   readonly #reader = new BlockReader();
   /** Numbers that the boat's blocks have, written or not yet. */
   readonly #boats: Ranges = new Ranges();
+  /** When each block begins whose first number is known. */
   readonly #begins: ReadonlyMap<number, number>;
+  /** Blocks of the boat, by time. */
+  readonly #inTime: readonly PeerBlock[];
+  readonly #longestUs: number;
   #files: { files: BackfillFiles; fromUs: number; bytes: number } | undefined;
 
   constructor(run: PeerRun, options: RunImportOptions) {
     this.#run = run;
     this.#options = options;
     for (const { isBoats, baseSeq, frames } of run.blocks) if (isBoats) this.#boats.add(baseSeq, baseSeq + frames);
+    this.#inTime = run.blocks.filter(({ isBoats }) => isBoats);
+    this.#longestUs = this.#inTime.reduce((most, each) => Math.max(most, each.latestTimeUs - each.firstTimeUs), 0);
     const begins = run.blocks.filter(({ baseSeq }) => baseSeq > 0);
     this.#begins = new Map(begins.map(({ baseSeq, firstTimeUs }) => [baseSeq, firstTimeUs]));
   }
@@ -297,8 +318,7 @@ class RunImport implements Disposable {
     const open = this.#files;
     if (open && firstTimeUs - open.fromUs < FILE_US && open.bytes < FILE_BYTES) return open.files;
     await open?.files.end();
-    const { directory, log } = this.#options;
-    const index = await JournalIndex.open(directory, { log });
+    const { directory, index, log } = this.#options;
     const files = new BackfillFiles({
       ...{ directory, index, log, clock: systemClock, compression: "zstd" },
       onWritten: (written) => index.noteWritten(written),
@@ -310,9 +330,20 @@ class RunImport implements Disposable {
 
   /** Blocks of the boat that may have the same frames. */
   #around({ firstTimeUs, latestTimeUs }: PeerBlock): PeerBlock[] {
-    return this.#run.blocks.filter((other) =>
-      other.isBoats && other.firstTimeUs < latestTimeUs + AROUND_US && other.latestTimeUs > firstTimeUs - AROUND_US
-    );
+    const found: PeerBlock[] = [];
+    let [at, end] = [0, this.#inTime.length];
+    const fromUs = firstTimeUs - AROUND_US - this.#longestUs;
+    while (at < end) {
+      const middle = (at + end) >> 1;
+      if ((this.#inTime[middle]?.firstTimeUs ?? 0) < fromUs) at = middle + 1;
+      else end = middle;
+    }
+    for (; at < this.#inTime.length; at++) {
+      const other = this.#inTime[at];
+      if (!other || other.firstTimeUs > latestTimeUs + AROUND_US) break;
+      if (other.latestTimeUs >= firstTimeUs - AROUND_US) found.push(other);
+    }
+    return found;
   }
 
   async #framesOf({ path, offset, bytes }: PeerBlock): Promise<NumberedFrame[]> {

@@ -120,12 +120,14 @@ function runsOf(blocks: readonly PeerBlock[]): PeerRun[] {
     a.firstTimeUs - b.firstTimeUs || Number(b.isBoats) - Number(a.isBoats) || a.baseSeq - b.baseSeq
   );
   // Blocks of the peer's cloud name no epoch: they belong to that of the boat's blocks around them.
-  const firstNamed = inTime.find(({ epoch }) => epoch !== undefined)?.epoch;
+  const named = inTime.map(({ epoch }) => epoch);
+  for (let i = named.length - 2; i >= 0; i--) named[i] ??= named[i + 1];
   let current: { run: PeerRun; highest: number } | undefined;
-  for (const block of inTime) {
-    const { epoch = current ? undefined : firstNamed, baseSeq } = block;
-    const begins = epoch === undefined ? !current || (baseSeq > 0 && baseSeq < current.highest) : false;
-    const id = epoch ?? (begins || !current ? madeUpEpoch(block) : current.run.epoch);
+  for (const [i, block] of inTime.entries()) {
+    const { baseSeq } = block;
+    const goesOn = current !== undefined && (baseSeq === 0 || baseSeq >= current.highest);
+    const next = named[i] === current?.run.epoch ? undefined : named[i];
+    const id = block.epoch ?? (goesOn && current ? current.run.epoch : next ?? madeUpEpoch(block));
     const run = byEpoch.get(id) ?? { epoch: id, blocks: [], buses: [] };
     if (!byEpoch.has(id)) {
       byEpoch.set(id, run);

@@ -55,6 +55,11 @@ Deno.test(
         assert.equal(code, 2);
         assert.match(complained, reason as RegExp);
       }
+      for (const inside of ["", "/", "/instances", "/new/one"]) {
+        const { code, complained } = await run(REAL, "-data-dir", `${REAL}${inside}`);
+        assert.deepEqual([code, /into itself/.test(complained)], [2, true], complained);
+      }
+      assert.deepEqual([...Deno.readDirSync(REAL)].map(({ name }) => name), ["instances"]);
       await Deno.mkdir(`${folder}/empty/instances`, { recursive: true });
       assert.match((await run(`${folder}/empty`, ...target)).complained, /no boat is in it/);
       {

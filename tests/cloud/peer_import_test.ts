@@ -218,3 +218,33 @@ test(
   },
   CLOUD,
 );
+
+test("frames of a new epoch that came live first are of the epoch that the boat's blocks name later", async (folder) => {
+  const [boat, from, other] = [`${folder}/boat`, `${folder}/from`, new Uint8Array(16).fill(9)];
+  for (const each of [boat, `${from}/journal`]) await Deno.mkdir(each, { recursive: true });
+  const peer = new PeerLiveFiles(`${from}/journal`);
+  {
+    await using journal = await TestJournal.open(boat, { epoch: EPOCH });
+    let timeUs = START_US;
+    for (const epoch of [EPOCH, other]) {
+      if (epoch === other) journal.writer.beginEpoch(epoch);
+      for (let seq = 1; seq <= 900; seq++, timeUs += 5000) {
+        const frame = message({ timeUs, data: Uint8Array.of(seq & 0xff, seq >> 8, 3, 4, 5, 6, 7, 8) });
+        journal.writer.append(seq, frame);
+        // Of each epoch the first came live, and the rest by backfill.
+        if (seq <= 640) peer.take({ seq, id: frame.id, timeUs, data: frame.data });
+      }
+      peer.rotate();
+    }
+  }
+  for (const { name } of [...Deno.readDirSync(boat)].filter(({ name }) => name.endsWith(".lpj"))) {
+    const to = `${from}/journal/${name.replace("nmea2k", "backfill")}`;
+    await copyBlocks(`${boat}/${name}`, { to, only: (seq) => seq > 300 });
+  }
+  Deno.writeTextFileSync(`${from}/state.json`, JSON.stringify({ id: ID, cursor: 900, boat_head_seq: 900 }));
+  const { epochs, missing } = await importTo(folder, from);
+  assert.deepEqual([epochs, missing], [2, 0]);
+  const report = await audit({ boat, cloud: `${folder}/${ID}` });
+  assert.deepEqual(report.epochs.map(({ epoch, same }) => [epoch, same]), [[EPOCH.toHex(), 900], [other.toHex(), 900]]);
+  assert.equal(report.isGood, true);
+});
