@@ -229,10 +229,11 @@ test("frames of a new epoch that came live first are of the epoch that the boat'
     for (const epoch of [EPOCH, other]) {
       if (epoch === other) journal.writer.beginEpoch(epoch);
       for (let seq = 1; seq <= 900; seq++, timeUs += 5000) {
-        const frame = message({ timeUs, data: Uint8Array.of(seq & 0xff, seq >> 8, 3, 4, 5, 6, 7, 8) });
+        const data = Uint8Array.of(seq & 0xff, seq >> 8, 3, 4, 5, 6, 7, 8);
+        const frame = message({ timeUs, data });
         journal.writer.append(seq, frame);
         // Of each epoch the first came live, and the rest by backfill.
-        if (seq <= 640) peer.take({ seq, id: frame.id, timeUs, data: frame.data });
+        if (seq <= 640) peer.take({ seq, id: frame.id, timeUs, data });
       }
       peer.rotate();
     }
