@@ -19,7 +19,7 @@ const REAL_EPOCH = Uint8Array.fromHex("8ba2b6050ca5c45efb003e7cc2e4ea78");
 const EPOCH = new Uint8Array(16).fill(7);
 const ID = "oboat";
 /** Runs of a boat and a cloud of the peer. */
-const SEEDS = environment("VBG_TEST_FULL") === "1" ? 60 : 8;
+const SEEDS = environment("VBG_TEST_FULL") === "1" ? 60 : 5;
 
 function test(name: string, run: (folder: string) => Promise<void>, options = DISK): void {
   Deno.test({ name: `import: ${name}`, ...options, fn: () => inFolder(run) });
