@@ -27,11 +27,13 @@ export interface PeerImportOptions {
   id: string;
   /** Data directory of the cloud that takes it over. Who calls holds it. */
   dataDirectory: string;
+  /** Gets faults of files. */
   log: Logger;
 }
 
 /** What became of one boat's data. */
 export interface PeerImportReport {
+  /** The boat. */
   id: string;
   /** `same`: it was taken over before, and the source has not changed. */
   kind: "imported" | "same";
@@ -51,6 +53,7 @@ export interface PeerImportReport {
 
 /** The target is in use, or the source is none. */
 export class PeerImportError extends Error {
+  /** Tells it from other errors. */
   override readonly name = "PeerImportError";
 }
 
