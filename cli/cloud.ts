@@ -15,10 +15,6 @@ export const cloud: CommandSet = {
     load: async () => (await import("./cloud_server.ts")).serverCommand,
   },
   commands: {
-    "import-lplex": {
-      summary: "takes over the data directory of an lplex cloud",
-      load: async () => (await import("./import_lplex.ts")).importCommand,
-    },
     ca: {
       summary: "certificates for boats and for the cloud",
       commands: {
@@ -39,6 +35,10 @@ export const cloud: CommandSet = {
           load: async () => (await import("./cloud_ca.ts")).listCommand,
         },
       },
+    },
+    "import-lplex": {
+      summary: "takes over the data directory of an lplex cloud",
+      load: async () => (await import("./import_lplex.ts")).importCommand,
     },
   },
 };

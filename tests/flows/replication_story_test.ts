@@ -149,6 +149,7 @@ async function tell({ cloud, boat, proxy }: { cloud: Cloud; boat: TestBoat; prox
     return each.includes("backfill_stop") && each;
   });
   assert.deepEqual(types, [
+    "checkpoint",
     "live_start",
     "live_stop",
     "live_start",
