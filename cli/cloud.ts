@@ -36,6 +36,10 @@ export const cloud: CommandSet = {
         },
       },
     },
+    "import-lplex": {
+      summary: "takes over the data directory of an lplex cloud",
+      load: async () => (await import("./import_lplex.ts")).importCommand,
+    },
   },
 };
 

@@ -18,7 +18,7 @@ import {
 import { connectionOptions, type ConnectionSettings } from "./connection_options.ts";
 import { journalFileChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
 import { duration, integer, powerOfTwo, size, text } from "./option_types.ts";
-import type { Check, LateCheck, Options } from "./options.ts";
+import type { Check, LateCheck, Option, Options } from "./options.ts";
 import { sessionOptions, type SessionSettings } from "./session_options.ts";
 
 /** Settings of the cloud server. */
@@ -47,6 +47,7 @@ export interface CloudSettings
   deviceIdleTimeoutMs: number;
   maxStreams: number;
   streamBufferBytes: number;
+  archiveStartTimeoutMs: number;
 }
 
 /** Name of the file that is looked for without `-config`. */
@@ -56,24 +57,26 @@ const BOATS = "Boats";
 const MEMORY = "Memory";
 const NETWORK = "Network";
 
+/** Where the boats' data is. */
+export const dataDirOption: Option<string> = text({
+  name: "data-dir",
+  placeholder: "DIR",
+  default: {
+    compute: (environment) => keptFolder(environment, "vbg-cloud"),
+    text: "$STATE_DIRECTORY, else ~/.local/state/vbg-cloud",
+  },
+  help: "Folder of what boats have sent, one in it for each boat. Made when missing; one process at a time may use it.",
+  group: BOATS,
+  validate: (dir) => dir === "" ? "Cannot use an empty path as the data directory" : undefined,
+});
+
 const boatOptions: Options<
   Pick<
     CloudSettings,
     "dataDir" | "rateLimit" | "rateBurst" | "maxLiveLagFrames" | "copyRefuseMs" | "maxInstances" | "scrubBytesPerSecond"
   >
 > = {
-  dataDir: text({
-    name: "data-dir",
-    placeholder: "DIR",
-    default: {
-      compute: (environment) => keptFolder(environment, "vbg-cloud"),
-      text: "$STATE_DIRECTORY, else ~/.local/state/vbg-cloud",
-    },
-    help:
-      "Folder of what boats have sent, one in it for each boat. Made when missing; one process at a time may use it.",
-    group: BOATS,
-    validate: (dir) => dir === "" ? "Cannot use an empty path as the data directory" : undefined,
-  }),
+  dataDir: dataDirOption,
   maxInstances: integer({
     name: "max-instances",
     beyond: "The handshake of a further boat is refused with RESOURCE_EXHAUSTED.",
@@ -237,6 +240,17 @@ export const cloudOptions: Options<CloudSettings> = {
     minBytes: 64 * 1024,
     maxBytes: 2 ** 30,
     help: "Memory for live frames of one boat that wait while the disk is full or slow. Then the boat is sent away.",
+    group: "Journal",
+  }),
+  archiveStartTimeoutMs: duration({
+    name: "archive-start-timeout",
+    beyond: "Boats are served, and the rest is archived meanwhile.",
+    key: "journal.archive.start-timeout",
+    default: CLOUD_DEFAULTS.archiveStartTimeoutMs,
+    // systemd ends a start after 120 s.
+    maxMs: 100_000,
+    help:
+      "Before boats are served, every journal file that was not archived is, with both triggers; for at most so long.",
     group: "Journal",
   }),
   ...runOptions(),

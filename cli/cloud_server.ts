@@ -17,7 +17,7 @@ import { CLOUD_CONFIG_NAME, cloudChecks, cloudLateChecks, cloudOptions, type Clo
 import type { CommandFile } from "./dispatch.ts";
 import { retentionOf } from "./journal_options.ts";
 import { PERMISSIONS } from "./permissions.ts";
-import { type Running, serve, type ServerProgram } from "./program.ts";
+import { type Running, serve, type ServerProgram, type Starting } from "./program.ts";
 import { urlOf } from "./url_of.ts";
 
 const serverProgram: ServerProgram<CloudSettings> = {
@@ -34,12 +34,12 @@ const serverProgram: ServerProgram<CloudSettings> = {
 /** `vbg-cloud`. */
 export const serverCommand: CommandFile = {
   program: serverProgram,
-  run: (around) => serve(serverProgram, (settings, { log }) => run(settings, log), around),
+  run: (around) => serve(serverProgram, run, around),
 };
 
 /** Starts the cloud server with settings that are known to be right. */
-async function run(settings: CloudSettings, log: Logger): Promise<Running<CloudSettings>> {
-  const cloud = await startCloud(optionsOf(settings, log));
+async function run(settings: CloudSettings, { log, stopping }: Starting): Promise<Running<CloudSettings>> {
+  const cloud = await startCloud({ ...optionsOf(settings, log), signal: stopping });
   const { grpc, http } = cloud.addresses;
   log.info("listening", { url: urlOf(http, { tls: settings.httpListen === undefined && isSingle(settings) }) });
   log.info("boats may come", { hostname: grpc.hostname, port: grpc.port });
@@ -74,6 +74,7 @@ function optionsOf(settings: CloudSettings, log: Logger): CloudOptions {
       maxBacklogBytes: settings.journalBacklogBytes,
       retention: retentionOf(settings),
       ...(archiveCommand !== "" && { archiveCommand }),
+      archiveStartTimeoutMs: settings.archiveStartTimeoutMs,
     },
     log,
   };

@@ -39,7 +39,7 @@ export interface CommandSet {
   otherwise?: Extract<Command, { load: unknown }>;
 }
 
-const NAME_COLUMNS = 12;
+const NAME_COLUMNS = 14;
 
 /** Runs the command that the first word names. Answers the exit code. */
 export async function dispatch(set: CommandSet, around: Surroundings): Promise<number> {

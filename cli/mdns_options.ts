@@ -7,6 +7,7 @@ export interface MdnsSettings {
   mdns: boolean;
   /** Empty: the machine's name. */
   mdnsName: string;
+  mdnsLplex: boolean;
 }
 
 const FINDING = "Finding";
@@ -31,6 +32,12 @@ export const mdnsOptions: Options<MdnsSettings> = {
     group: FINDING,
     validate: (name) => name === "" ? undefined : checkInstanceName(name),
   }),
+  mdnsLplex: boolean({
+    name: "mdns-lplex",
+    default: false,
+    help: "Announce it as _lplex._tcp as well, under the same name: clients of lplex find it.",
+    group: FINDING,
+  }),
 };
 
 /** Rules for the name. */
@@ -39,5 +46,10 @@ export const mdnsChecks: readonly Check<MdnsSettings>[] = [
     settings: ["mdnsName", "mdns"],
     severity: "warning",
     test: ({ mdns, mdnsName }) => !mdns && mdnsName !== "" ? "Not used: -mdns is off" : undefined,
+  },
+  {
+    settings: ["mdnsLplex", "mdns"],
+    severity: "warning",
+    test: ({ mdns, mdnsLplex }) => !mdns && mdnsLplex ? "Not used: -mdns is off" : undefined,
   },
 ];

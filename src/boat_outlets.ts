@@ -21,6 +21,8 @@ export interface OutletOptions {
   mqtt?: MqttSettings;
   /** Announces the server by mDNS under this name; left out: it is not announced. */
   mdnsName?: string;
+  /** Announces it for clients of lplex, too; default false. */
+  mdnsLplex?: boolean;
   /** Tells of troubles; left out: they are lines of the log. */
   alerts?: AlertSettings;
   /** Directory of what must survive a restart; left out: nothing does. */
@@ -73,10 +75,10 @@ export class Outlets {
 
   /** Announces a server that listens. */
   announce(listening: ListenAddress, { tls }: { tls: boolean }): void {
-    const { mdnsName: name, alerts } = this.#options;
+    const { mdnsName: name, mdnsLplex: lplex, alerts } = this.#options;
     if (name === undefined) return;
     const instance = alerts?.instanceId;
-    this.#mdns = new MdnsAnnouncer({ name, listening, tls, version: VERSION, instance, log: this.#log });
+    this.#mdns = new MdnsAnnouncer({ name, lplex, listening, tls, version: VERSION, instance, log: this.#log });
   }
 
   /** Looks once a second for what is to be told. `nowMs`: all frames have been read up to then. */

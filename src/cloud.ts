@@ -89,6 +89,11 @@ export interface CloudRecordingOptions {
   retention?: RetentionSettings;
   /** Program that archives files; see the retention's `archive`. */
   archiveCommand?: string;
+  /**
+   * A start first archives every file that was not, for at most so long, milliseconds; then boats are served, and it goes
+   * on. Default 60 s.
+   */
+  archiveStartTimeoutMs?: number;
 }
 
 /** How a cloud server is made. */
@@ -111,6 +116,8 @@ export interface CloudOptions extends Partial<CloudLimits>, ConnectionOptions {
   maxBodyBytes?: number;
   /** Longest time that a body may take, milliseconds; default 30 s. */
   bodyTimeoutMs?: number;
+  /** Ends a start that still archives. */
+  signal?: AbortSignal;
   /** Default silent. */
   log?: Logger;
   /** Default the machine's. */
@@ -141,6 +148,7 @@ export const CLOUD_DEFAULTS = {
   /** A tenth of a boat's own: what a boat sends is taken of thousands. */
   maxValues: 8192,
   scrubBytesPerSecond: 1024 * 1024,
+  archiveStartTimeoutMs: 60_000,
 } as const;
 
 /**
@@ -151,6 +159,7 @@ export const CLOUD_DEFAULTS = {
  * @throws {TlsError} certificate and key cannot be used
  * @throws {AuthoritiesError} the authorities of boats cannot be used
  * @throws {RevocationError} the list of revoked certificates cannot be used
+ * @throws the reason of `signal`
  */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const { log = silentLogger, clock = systemClock, dataDirectory } = options;
@@ -199,7 +208,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     stall.stop();
   };
   try {
-    await keepers?.sweep();
+    if (keepers) await sweep(keepers, options, log);
     const doors = await openDoors(options.ports, { ...parts, handler: (health) => apiOf(parts, health) });
     keepers?.start();
     instances.settle();
@@ -269,6 +278,13 @@ function keepersOf(
     log,
     clock,
   });
+}
+
+/** Before boats are served what an earlier run has left is archived, as far as there is time. */
+async function sweep(keepers: Keepers, { journal = {}, signal }: CloudOptions, log: Logger): Promise<void> {
+  const { archiveStartTimeoutMs: archiveMs = CLOUD_DEFAULTS.archiveStartTimeoutMs } = journal;
+  const isDone = await keepers.sweep({ archiveMs, ...(signal && { signal }) });
+  if (!isDone) log.info("journal files are still being archived", { waitedMs: archiveMs });
 }
 
 /** Answers requests. */

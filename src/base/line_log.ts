@@ -5,7 +5,8 @@ import { turn } from "./pause.ts";
 
 /** Largest file that is read when nothing else is said. */
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
-const MODE = 0o600;
+/** Nobody else's business unless somebody says so. */
+const DEFAULT_MODE = 0o600;
 /** Digits of a line's checksum. */
 const CRC_DIGITS = 8;
 /** A file is read and written in pieces of about this many characters, so that the event loop is not held. */
@@ -32,15 +33,25 @@ export class LineLog {
   readonly #directory: string;
   readonly #temporary: string;
   readonly #maxBytes: number;
+  readonly #mode: number;
   /** `whole`: the file ends with a complete line, so lines can be appended. */
   #state: { kind: "whole"; bytes: number; compactBytes: number } | { kind: "unknown" } = { kind: "unknown" };
 
-  /** Takes a file name in an existing directory; touches nothing yet. */
-  constructor(directory: string, { name, maxBytes = DEFAULT_MAX_BYTES }: { name: string; maxBytes?: number }) {
+  /**
+   * Takes a file name in an existing directory; touches nothing yet.
+   *
+   * @param options.maxBytes a longer file is not read, default 64 MiB
+   * @param options.mode permissions of the file, default 0600
+   */
+  constructor(
+    directory: string,
+    { name, maxBytes = DEFAULT_MAX_BYTES, mode = DEFAULT_MODE }: { name: string; maxBytes?: number; mode?: number },
+  ) {
     this.path = `${directory}/${name}`;
     this.#directory = directory;
     this.#temporary = `${directory}/.${name}.tmp`;
     this.#maxBytes = maxBytes;
+    this.#mode = mode;
   }
 
   /** Length of the file; undefined where it has to be replaced before anything can be appended. */
@@ -113,7 +124,7 @@ export class LineLog {
       await removeIfThere(this.#temporary);
       let bytes: number;
       {
-        using file = await Deno.open(this.#temporary, { write: true, createNew: true, mode: MODE });
+        using file = await Deno.open(this.#temporary, { write: true, createNew: true, mode: this.#mode });
         bytes = await writeLines(file, values);
         await file.sync();
       }

@@ -14,6 +14,7 @@ import {
 } from "../replication/mod.ts";
 import type { BackfillFiles } from "./backfill_files.ts";
 import { type BlockVerdict, checkBlock, type CheckedBlock } from "./block_check.ts";
+import { StreamEvents } from "./diagnostic_events.ts";
 import type { Instance } from "./instance.ts";
 import type { BlockTarget } from "./instance_former.ts";
 import type { InstanceSession } from "./instance_sessions.ts";
@@ -56,10 +57,12 @@ export class BackfillSession implements InstanceSession {
   #lastAnswerMs = -Infinity;
   #blocks = 0;
   #frames = 0;
+  readonly #events: StreamEvents;
 
   constructor(options: BackfillSessionOptions) {
     this.#options = options;
     this.caller = options.caller;
+    this.#events = new StreamEvents("backfill", options.instance.note);
   }
 
   /** See {@linkcode InstanceSession}. */
@@ -70,7 +73,13 @@ export class BackfillSession implements InstanceSession {
   /** Ends it; of what it brings nothing counts any more. */
   end(error: RpcError): void {
     this.#ended ??= error;
+    this.#noteStop(errorText(error));
     this.#options.stream.fail(error);
+  }
+
+  /** See {@linkcode InstanceSession}. */
+  started(): void {
+    this.#events.start(`${this.#options.instance.record.holes.length} holes`);
   }
 
   /**
@@ -81,7 +90,6 @@ export class BackfillSession implements InstanceSession {
   async run(): Promise<void> {
     const { instance, stream } = this.#options;
     const files = await instance.enterBackfill(this);
-    instance.note("backfill_start", `${instance.record.holes.length} holes`);
     let reason = "the boat ended the stream";
     try {
       for await (const { block } of stream) {
@@ -95,9 +103,13 @@ export class BackfillSession implements InstanceSession {
       throw this.#ended ?? error;
     } finally {
       await this.#pumping;
+      this.#noteStop(reason);
       await instance.leaveBackfill(this, files);
-      instance.note("backfill_stop", `${this.#blocks} blocks, ${this.#frames} new frames: ${reason}`);
     }
+  }
+
+  #noteStop(reason: string): void {
+    this.#events.stop(`${this.#blocks} blocks, ${this.#frames} new frames: ${reason}`);
   }
 
   async #take(message: BackfillBlock, files: BackfillFiles): Promise<void> {
@@ -207,7 +219,7 @@ export class BackfillSession implements InstanceSession {
       else {
         record.counters.verifyFailures++;
         const reason = `Frame ${conflict} is here with other content: two machines may be this boat`;
-        instance.note("block_received", `refused: ${reason}`);
+        instance.note("checkpoint", `refused: ${reason}`);
         this.#reject(seqs.start, reason);
         if (!former) instance.contest(reason);
       }

@@ -3,7 +3,7 @@ import { type Message, newStoredFrame } from "../frame/mod.ts";
 import { JournalIndex } from "../journal/mod.ts";
 import { type HandshakeRequest, type HandshakeResponse, type LiveFrame, RpcError } from "../replication/mod.ts";
 import type { BackfillFiles } from "./backfill_files.ts";
-import { DiagnosticEvents, type DiagnosticEventType } from "./diagnostic_events.ts";
+import { DiagnosticEvents, type Note } from "./diagnostic_events.ts";
 import { InstanceHandshakes } from "./instance_handshake.ts";
 import { InstanceFormer } from "./instance_former.ts";
 import type { InstanceJournal } from "./instance_journal.ts";
@@ -31,7 +31,7 @@ export class Instance {
   readonly id: string;
   readonly directory: string;
   /** What happened lately. */
-  readonly events: DiagnosticEvents = new DiagnosticEvents();
+  readonly events: DiagnosticEvents;
   readonly record: InstanceRecord;
   readonly former: InstanceFormer;
   readonly #options: InstanceStoresOptions;
@@ -57,6 +57,7 @@ export class Instance {
     this.id = id;
     this.directory = directory;
     this.#options = options;
+    this.events = new DiagnosticEvents(options);
     this.record = new InstanceRecord(state);
     this.#mayHaveMore = state.isOpen !== false && state.epochs.current !== undefined;
     this.#stores = new InstanceStores({
@@ -67,14 +68,13 @@ export class Instance {
       },
       onVanished: (frames, reason) => this.#noteVanished(frames, reason),
     }, this.record);
-    const note = (type: DiagnosticEventType, detail: string) => this.note(type, detail);
-    this.#machines = new InstanceMachines({ ...options, record: this.record, note });
-    this.former = new InstanceFormer({ record: this.record, note });
+    this.#machines = new InstanceMachines({ ...options, record: this.record, note: this.note });
+    this.former = new InstanceFormer({ record: this.record, note: this.note });
     this.#usedMs = clock.monoMs();
     this.#sessions = new InstanceSessions(this.#usedMs);
     this.#handshakes = new InstanceHandshakes({
       ...{ ...options, record: this.record, stores: this.#stores, sessions: this.#sessions },
-      ...{ machines: this.#machines, former: this.former, note },
+      ...{ machines: this.#machines, former: this.former, note: this.note },
       heard: () => this.heard(),
       changed: () => this.#save(),
     });
@@ -239,9 +239,7 @@ export class Instance {
   }
 
   /** Notes what happened. */
-  note(type: DiagnosticEventType, detail: string): void {
-    this.events.add({ timeMs: Math.floor(this.#options.clock.wallUs() / 1000), type, detail });
-  }
+  readonly note: Note = (type, detail) => this.events.add(type, detail);
 
   /**
    * Takes a live frame: into the journal, and to who listens. A number 0 only tells of a device.
@@ -322,6 +320,7 @@ export class Instance {
     this.#sessions.end(unavailable("the server is stopping"));
     await this.#inTurn(() => this.#close());
     await this.#kept.close();
+    await this.events.close();
   }
 
   /** Journals a live frame. False when it is too late for that. */
@@ -365,7 +364,13 @@ export class Instance {
     const request = this.#machines.askedOf(connection);
     if (request) this.#machines.requireAlone({ isStreaming: this.#sessions.isOpenElsewhere(connection) });
     this.#sessions.enter(kind, session);
-    if (request) await this.#handshakes.accept(request, { connection, known: true, verdict: { kind: "same" } });
+    try {
+      if (request) await this.#handshakes.accept(request, { connection, known: true, verdict: { kind: "same" } });
+    } catch (error) {
+      this.leave(session);
+      throw error;
+    }
+    session.started?.();
     return journal;
   }
 

@@ -1,7 +1,7 @@
 import type { JournalIndex } from "../journal/mod.ts";
 import { type FormerEpoch, type FormerHoles, type HandshakeRequest, RpcError } from "../replication/mod.ts";
 import { ContentCheck } from "./content_check.ts";
-import type { DiagnosticEventType } from "./diagnostic_events.ts";
+import type { Note } from "./diagnostic_events.ts";
 import { acceptWord, type Former } from "./former_epochs.ts";
 import type { InstanceRecord } from "./instance_record.ts";
 import type { Received } from "./received.ts";
@@ -24,12 +24,12 @@ export interface BlockTarget {
 /** What is asked of a boat's former epochs, and whether blocks of them are taken. */
 export class InstanceFormer {
   readonly #record: InstanceRecord;
-  readonly #note: (type: DiagnosticEventType, detail: string) => void;
+  readonly #note: Note;
   readonly #content = new ContentCheck();
 
   constructor({ record, note }: {
     record: InstanceRecord;
-    note: (type: DiagnosticEventType, detail: string) => void;
+    note: Note;
   }) {
     this.#record = record;
     this.#note = note;

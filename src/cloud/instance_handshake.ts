@@ -1,7 +1,7 @@
 import type { Clock, Logger } from "../base/mod.ts";
 import { MAX_BUSES } from "../journal/mod.ts";
 import { type HandshakeRequest, type HandshakeResponse, RpcError } from "../replication/mod.ts";
-import type { DiagnosticEventType } from "./diagnostic_events.ts";
+import type { Note } from "./diagnostic_events.ts";
 import type { InstanceFormer } from "./instance_former.ts";
 import type { InstanceJournal } from "./instance_journal.ts";
 import type { InstanceMachines } from "./instance_machines.ts";
@@ -21,7 +21,7 @@ export interface InstanceHandshakesOptions {
   former: InstanceFormer;
   settings: () => InstanceSettings;
   /** Notes what happened. */
-  note: (type: DiagnosticEventType, detail: string) => void;
+  note: Note;
   /** The boat was heard of. */
   heard: () => void;
   /** What is known of it has changed. */
@@ -51,7 +51,7 @@ export class InstanceHandshakes {
     const known = record.epoch !== undefined;
     const verdict = record.judge(request);
     if (verdict.kind === "clone") {
-      note("live_stop", `refused: ${verdict.reason}`);
+      note("checkpoint", `refused: ${verdict.reason}`);
       machines.noteRefused(verdict.reason);
       throw new RpcError("FAILED_PRECONDITION", verdict.reason);
     }
@@ -117,12 +117,13 @@ export class InstanceHandshakes {
     const { epoch: former } = record;
     const left = record.beginEpoch(request, (count) => crypto.getRandomValues(new Uint8Array(count)));
     log.info("a boat's numbers begin", { id, epoch: record.epoch, reason });
-    if (left > 0 && request.features.includes("former")) {
-      note("checkpoint", `numbers begin again: ${left} frames of epoch ${former} are still to come`);
-    } else if (left > 0) {
+    const isToCome = request.features.includes("former");
+    if (left > 0 && !isToCome) {
       log.warn("frames of a boat's former numbers never came", { id, epoch: former, frames: left });
-      note("live_stop", `numbers begin again: ${left} frames of epoch ${former} never came, and stay on the boat`);
     }
+    const what = isToCome ? "are still to come" : "never came, and stay on the boat";
+    const rest = left > 0 ? `; ${left} frames of epoch ${former} ${what}` : "";
+    note("checkpoint", `epoch ${record.epoch} begins: ${reason}${rest}`);
     await stores.beginEpoch(busesBefore);
   }
 }

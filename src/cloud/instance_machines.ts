@@ -2,7 +2,7 @@ import type { Clock, Logger } from "../base/mod.ts";
 import type { JournalIndex } from "../journal/mod.ts";
 import { type HandshakeRequest, Ranges, RpcError } from "../replication/mod.ts";
 import { ContentCheck } from "./content_check.ts";
-import type { DiagnosticEventType } from "./diagnostic_events.ts";
+import type { Note } from "./diagnostic_events.ts";
 import type { InstanceRecord } from "./instance_record.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
 import type { Received } from "./received.ts";
@@ -17,7 +17,7 @@ export interface InstanceMachinesOptions {
   id: string;
   record: InstanceRecord;
   /** Notes what happened. */
-  note: (type: DiagnosticEventType, detail: string) => void;
+  note: Note;
   settings: () => Pick<InstanceSettings, "copyRefuseMs">;
   clock: Clock;
   log: Logger;

@@ -4,6 +4,8 @@ import { RpcError } from "../replication/mod.ts";
 export interface InstanceSession {
   /** The connection it came by; left out where there is but one. */
   readonly connection?: string;
+  /** It was admitted. */
+  started?(): void;
   /** Ends it; of what it brings nothing counts any more. */
   end(error: RpcError): void;
 }

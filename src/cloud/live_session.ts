@@ -9,6 +9,7 @@ import {
   RpcError,
   SERVICE_NAMES,
 } from "../replication/mod.ts";
+import { StreamEvents } from "./diagnostic_events.ts";
 import type { Instance } from "./instance.ts";
 import type { InstanceSession } from "./instance_sessions.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
@@ -50,10 +51,12 @@ export class LiveSession implements InstanceSession {
   #lastStatus: LiveStatus = { ackSeq: 0, receivedThrough: 0 };
   #lastStatusMs = -Infinity;
   #isSending = false;
+  readonly #events: StreamEvents;
 
   constructor(options: LiveSessionOptions) {
     this.#options = options;
     this.caller = options.caller;
+    this.#events = new StreamEvents("live", options.instance.note);
     this.#headAtStart = options.instance.record.headSeq;
   }
 
@@ -65,7 +68,14 @@ export class LiveSession implements InstanceSession {
   /** Ends it; of what it brings nothing counts any more. */
   end(error: RpcError): void {
     this.#ended ??= error;
+    this.#noteStop(errorText(error));
     this.#options.stream.fail(error);
+  }
+
+  /** See {@linkcode InstanceSession}. */
+  started(): void {
+    const { instance: { record, received } } = this.#options;
+    this.#events.start(`boat at ${record.headSeq}, cursor ${received.cursor}`);
   }
 
   /**
@@ -76,7 +86,6 @@ export class LiveSession implements InstanceSession {
   async run(): Promise<void> {
     const { instance, stream } = this.#options;
     await instance.enterLive(this);
-    instance.note("live_start", `boat at ${instance.record.headSeq}, cursor ${instance.received.cursor}`);
     let reason = "the boat ended the stream";
     try {
       this.tick();
@@ -90,7 +99,7 @@ export class LiveSession implements InstanceSession {
       reason = errorText(this.#ended ?? error);
       throw this.#ended ?? error;
     } finally {
-      instance.note("live_stop", `${this.#frames} frames: ${reason}`);
+      this.#noteStop(reason);
       instance.leave(this);
     }
   }
@@ -109,6 +118,10 @@ export class LiveSession implements InstanceSession {
     this.#isSending = true;
     // Why it cannot be sent, reading tells, too.
     stream.send(status).catch(() => {}).finally(() => this.#isSending = false);
+  }
+
+  #noteStop(reason: string): void {
+    this.#events.stop(`${this.#frames} frames: ${reason}`);
   }
 
   /** Peers' boats are used to one status every five seconds. */

@@ -29,6 +29,7 @@ export type { InstanceSession } from "./instance_sessions.ts";
 export * from "./instance_settings.ts";
 export type { InstanceStoresOptions } from "./instance_stores.ts";
 export * from "./instances.ts";
+export { importPeer, PeerImportError, type PeerImportOptions, type PeerImportReport } from "./peer_import.ts";
 export * from "./received.ts";
 export * from "./received_epochs.ts";
 export * from "./replica.ts";

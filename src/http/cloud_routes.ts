@@ -89,12 +89,12 @@ export function cloudRoutes(api: CloudApi): RouteTable {
       query: eventsQuery,
       parts: idPart,
       replies: { 200: ["application/json", replicationEventsSchema], 404: PROBLEM },
-      answer: (_request, { limit }, { id }, about) =>
-        json(
-          find(api, id, about).events.list(limit).map(({ timeMs, type, detail }) => {
-            return { time: formatTimeUs(timeMs * 1000), type, detail };
-          }),
-        ),
+      answer: async (_request, { limit }, { id }, about) => {
+        const events = await find(api, id, about).events.list(limit);
+        return json(
+          events.map(({ timeMs, type, detail }) => ({ time: formatTimeUs(timeMs * 1000), type, detail })),
+        );
+      },
     }),
     ...replicaRows.map((row) => ofInstance(row, api)),
     ...pgnRoutes(),

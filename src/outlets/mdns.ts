@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs, type BackoffOptions, errorText, type Logger } from "../base/mod.ts";
 import { type FoundBoat, readService, type SeenService } from "./mdns_browse.ts";
 import { freeName, hostOf } from "./mdns_name.ts";
-import { BOAT_SERVICE, type Multicast, type MulticastOptions, openMulticast } from "./mdns_socket.ts";
+import { BOAT_SERVICE, type Multicast, type MulticastOptions, openMulticast, PEER_SERVICE } from "./mdns_socket.ts";
 
 /** How the announcement does. */
 export type MdnsState =
@@ -26,6 +26,8 @@ export interface MdnsOptions {
   version: string;
   /** Instance id under which the boat is replicated. */
   instance?: string | undefined;
+  /** Announces it as `_lplex._tcp`, too, for clients of lplex; default false. */
+  lplex?: boolean | undefined;
   /** Told of names, failures and their end, once each. */
   log: Logger;
   /** Where mDNS is spoken, default everywhere. */
@@ -173,15 +175,19 @@ export class MdnsAnnouncer {
   }
 
   #publish({ bonjour }: Multicast, name: string): void {
-    const { name: boat, listening, tls, version, instance } = this.#options;
-    bonjour.publish({
+    const { name: boat, listening, tls, version, instance, lplex = false } = this.#options;
+    const place = {
       name,
-      type: BOAT_SERVICE,
       port: listening.port,
       host: hostOf(name),
       // Probing is done here: the library prints what it finds and gives up.
       probe: false,
       disableIPv6: !listening.hostname.includes(":"),
+    };
+    if (lplex) bonjour.publish({ ...place, type: PEER_SERVICE });
+    bonjour.publish({
+      ...place,
+      type: BOAT_SERVICE,
       txt: {
         version,
         path: "/",

@@ -5,6 +5,8 @@ import type { Bonjour } from "bonjour-service";
 
 /** Service type of boat servers, `_vbg._tcp` in `local.`. */
 export const BOAT_SERVICE = "vbg";
+/** Service type of the peer's servers, which its clients look for: `_lplex._tcp`. */
+export const PEER_SERVICE = "lplex";
 /** Port of multicast DNS (RFC 6762, section 3). */
 export const MDNS_PORT = 5353;
 

@@ -123,6 +123,7 @@ const DEFAULTS: BoatSettings = {
   mqttHomeAssistant: false,
   mdns: true,
   mdnsName: "",
+  mdnsLplex: false,
   alertWebhookUrls: [],
   alertWebhookSecret: "",
   alertDedupWindowMs: 300_000,

@@ -231,7 +231,7 @@ Deno.test("help lists the commands at every level, and nothing but a command is 
     assert.equal(top.code, 0);
     assert.match(
       top.printed,
-      /^vbg-cloud: .*\n\nUsage: vbg-cloud \[COMMAND\] \[flags\] \.\.\.\n\n {2}ca {10}certificates/,
+      /^vbg-cloud: .*\n\nUsage: vbg-cloud \[COMMAND\] \[flags\] \.\.\.\n\n {2}ca {12}certificates/,
     );
     const nested = await cloud("ca", word);
     assert.equal(nested.code, 0);

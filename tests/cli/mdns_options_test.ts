@@ -14,9 +14,11 @@ function resolve(...args: string[]) {
 }
 
 Deno.test("the server is announced by the machine's name unless it is told otherwise", () => {
-  assert.deepEqual(resolve().settings, { mdns: true, mdnsName: "" });
-  assert.deepEqual(resolve("-mdns=false").settings, { mdns: false, mdnsName: "" });
-  assert.deepEqual(resolve("-mdns-name", "Étoile du Nord").settings, { mdns: true, mdnsName: "Étoile du Nord" });
+  assert.deepEqual(resolve().settings, { mdns: true, mdnsName: "", mdnsLplex: false });
+  assert.deepEqual(resolve("-mdns=false").settings, { mdns: false, mdnsName: "", mdnsLplex: false });
+  assert.deepEqual(resolve("-mdns-name", "Étoile du Nord").settings, {
+    ...{ mdns: true, mdnsName: "Étoile du Nord", mdnsLplex: false },
+  });
 });
 
 Deno.test("a name that DNS cannot carry is refused, and one that is not used is told", () => {
@@ -34,5 +36,5 @@ Deno.test("the file has a switch and a name, which do not take each other's plac
   const { values, unknown } = flattenConfig(await parseHocon('mdns = false, mdns-name = "aurora"'), mdnsOptions);
   assert.deepEqual(unknown, []);
   const { settings } = resolveSettings<MdnsSettings>(mdnsOptions, { config: values, checks: mdnsChecks });
-  assert.deepEqual(settings, { mdns: false, mdnsName: "aurora" });
+  assert.deepEqual(settings, { mdns: false, mdnsName: "aurora", mdnsLplex: false });
 });

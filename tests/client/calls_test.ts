@@ -140,7 +140,7 @@ Deno.test("a cloud's client lists boats and reads each as on the boat itself", D
     const cloud = connectCloud(server.url, { token: "secret" });
     assert.deepEqual((await cloud.instances()).map(({ id, connected }) => [id, connected]), [["boat-1", true]]);
     assert.equal((await cloud.status("boat-1")).received_through, 1);
-    server.instances.get("boat-1")?.events.add({ timeMs: 0, type: "checkpoint", detail: "" });
+    server.instances.get("boat-1")?.events.add("checkpoint", "");
     assert.deepEqual((await cloud.replicationEvents("boat-1", { limit: 1 })).map(({ type }) => type), ["checkpoint"]);
     assert.equal((await cloud.health()).instances_total, 1);
     assert.equal((await refused(cloud.status("a/b"))).status, 404);

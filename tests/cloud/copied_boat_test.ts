@@ -127,7 +127,7 @@ test(
     const words = /^the boat is at 20, and frames up to 30 are here: two machines may be this boat.* streams now$/;
     await assert.rejects(cloud.greeted(copy), code("FAILED_PRECONDITION", words));
     assert.equal(cloud.boat.connected, true);
-    assert.match(cloud.boat.events.list(1)[0]?.detail ?? "", /^refused: the boat is at 20/);
+    assert.match((await cloud.boat.events.list(1))[0]?.detail ?? "", /^refused: the boat is at 20/);
     await ended(cloud, live);
     cloud.settings.copyRefuseMs = 10 * MINUTE_MS;
     clock.advance(9 * MINUTE_MS);

@@ -73,7 +73,7 @@ for (const isOnDisk of [true, false]) {
     }]);
     const { counters, holes } = cloud.boat.summary();
     assert.deepEqual([counters.verifyFailures, counters.backfillFrames, holes[0]?.start], [1, 50, 151]);
-    assert.match(cloud.boat.events.list().map(({ detail }) => detail).join(), /refused: Frame 91/);
+    assert.match((await cloud.boat.events.list()).map(({ detail }) => detail).join(), /refused: Frame 91/);
     await cloud.instances.stop();
     assert.deepEqual(await framesIn(cloud.boat.directory), Array.from({ length: 150 }, (_, i) => wanted(i + 1)));
   });

@@ -9,7 +9,7 @@ import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { range as seqs } from "../support/session.ts";
-import { wireBlock } from "./block_check_fixture.ts";
+import { EPOCH, wireBlock } from "./block_check_fixture.ts";
 import {
   batch,
   BOAT,
@@ -122,10 +122,10 @@ test("blocks fill holes, newest state is told, and what comes twice is stored on
   await eventually("the end", () => !cloud.boat.connected);
   await cloud.boat.stop();
   assert.deepEqual(await framesIn(cloud.boat.directory), seqs(1, 2010).map(wanted));
-  const types = cloud.boat.events.list().map(({ type }) => type);
+  const types = (await cloud.boat.events.list()).map(({ type }) => type);
   assert.deepEqual(types, [
     ...["live_stop", "backfill_stop"],
-    ...["block_received", "block_received", "block_received", "backfill_start", "live_start"],
+    ...["block_received", "block_received", "block_received", "backfill_start", "live_start", "checkpoint"],
   ]);
 });
 
@@ -236,8 +236,8 @@ test("numbers that begin again begin afresh, what the former run lacks is told, 
   await assert.rejects(statusWith(live, () => false), code("ABORTED", /begun again/));
   await assert.rejects(cloud.greeted({ headSeq: 31 }), code("FAILED_PRECONDITION", /two machines/));
   assert.deepEqual([cloud.boat.summary().epoch, cloud.boat.summary().counters.leftFrames], [epoch.toHex(), 7]);
-  const details = cloud.boat.events.list().map(({ detail }) => detail).join("\n");
-  assert.match(details, /^refused: .* two machines may[^]*\nnumbers begin again: 7 frames of epoch/);
+  const details = (await cloud.boat.events.list()).map(({ detail }) => detail).join("\n");
+  assert.match(details, /^refused: .* two machines may[^]*\nepoch b7.* begins: .*; 7 frames of epoch a1/);
 });
 
 test("what a boat says that it never used or lost is no hole, and the lag counts frames", async (cloud) => {
@@ -290,7 +290,10 @@ test("who is not let in any more is cut off at once", async (cloud) => {
   const { client } = await cloud.greeted();
   const [live, backfill] = [client.live(), client.backfill()];
   await statusWith(live, () => true);
-  await eventually("backfill", () => cloud.boat.events.list().some(({ type }) => type === "backfill_start"));
+  await eventually(
+    "backfill",
+    async () => (await cloud.boat.events.list()).some(({ type }) => type === "backfill_start"),
+  );
   cloud.service.recheck(({ instanceId }) => instanceId !== BOAT);
   await assert.rejects(statusWith(live, () => false), code("UNAUTHENTICATED"));
   await assert.rejects(backfill[Symbol.asyncIterator]().next(), code("UNAUTHENTICATED"));
@@ -378,12 +381,13 @@ test("every 50 000 live frames a checkpoint is noted, and streams say why they e
   const live = client.live();
   for (let from = 1; from <= 100_000; from += 4000) await live.send(batch(from, from + 3999));
   live.end();
-  await eventually("the end", () => cloud.boat.events.list(1)[0]?.type === "live_stop");
-  const details = cloud.boat.events.list().map(({ type, detail }) => `${type}: ${detail}`);
+  await eventually("the end", async () => (await cloud.boat.events.list(1))[0]?.type === "live_stop");
+  const details = (await cloud.boat.events.list()).map(({ type, detail }) => `${type}: ${detail}`);
   assert.deepEqual(details, [
     "live_stop: 100000 frames: the boat ended the stream",
     "checkpoint: 100000 frames, cursor 100000, boat at 100000",
     "checkpoint: 52000 frames, cursor 52000, boat at 52000",
     "live_start: boat at 0, cursor 0",
+    `checkpoint: epoch ${EPOCH.toHex()} begins: the boat is here for the first time`,
   ]);
 }, { settings: { blockBytes: 262_144 } });

@@ -79,6 +79,31 @@ Deno.test("a boat is found by its name with all that it says of itself", NEEDS, 
   assert.deepEqual(await findBoats({ name: "borealis", multicast: sea.multicast, timeoutMs: 50 }), []);
 });
 
+Deno.test(
+  "with lplex a boat is found by clients of lplex, too, under the same name, until it stops",
+  NEEDS,
+  async () => {
+    await using sea = new Sea();
+    await isNamed(sea.add({ name: "borealis" }));
+    const boat = sea.add({ lplex: true, listening: { hostname: "0.0.0.0", port: 4711 } });
+    await isNamed(boat);
+    await using client = await openMulticast({ ...sea.multicast, onError: () => {} });
+    const browser = client.bonjour.find({ type: "lplex" });
+    const asking = setInterval(() => browser.update(), 50);
+    try {
+      const found = () => browser.services.map(({ name, port, fqdn, txt }) => ({ name, port, fqdn, txt }));
+      const wanted = [{ name: "aurora", port: 4711, fqdn: "aurora._lplex._tcp.local", txt: {} }];
+      await eventually("the boat", () => JSON.stringify(found()) === JSON.stringify(wanted));
+      await sea.finds("aurora", "borealis");
+      await boat.stop();
+      await eventually("its goodbye", () => found().length === 0);
+    } finally {
+      clearInterval(asking);
+      browser.stop();
+    }
+  },
+);
+
 Deno.test("a boat that comes later with a taken name gets a new one, and says so", NEEDS, async () => {
   await using sea = new Sea();
   assert.equal(await isNamed(sea.add()), "aurora");

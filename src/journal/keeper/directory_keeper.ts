@@ -1,4 +1,5 @@
 import { backoffMs, type Clock, errorText, type LogFields, type Logger } from "../../base/mod.ts";
+import { parseFileName } from "../file_name.ts";
 import { runArchiveCommand } from "./archive_command.ts";
 import { type ArchiveFile, batchesOf } from "./archive_protocol.ts";
 import {
@@ -83,6 +84,15 @@ export interface KeeperSurroundings {
   isNamed: boolean;
 }
 
+/** What is to be archived now. */
+interface Waiting {
+  files: readonly ArchiveFile[];
+  /** Those that failed are among them. */
+  isRetry: boolean;
+  /** Names of those that are archived before their time. */
+  early: ReadonlySet<string>;
+}
+
 /** Shared: of thousands of directories hardly one has any. */
 const NO_NAMES: ReadonlySet<string> = new Set();
 const NOTHING: KeeperStatus = { files: 0, bytes: 0, failed: 0, strange: [], isPaused: false };
@@ -98,6 +108,8 @@ export class DirectoryKeeper {
   readonly #settings: RetentionSettings;
   /** Names of files that could not be archived. */
   #failed = NO_NAMES;
+  /** Names of files that a sweep still has to try to archive, whether it is their time or not. */
+  #toSweep = NO_NAMES;
   #retry = { tries: 0, triedMs: 0, atMs: 0 };
   #status = NOTHING;
   /** What was logged of a fault that lasts. */
@@ -118,6 +130,16 @@ export class DirectoryKeeper {
   get retryAtMs(): number {
     const { triedMs, atMs } = this.#retry;
     return this.#status.isPaused ? Math.min(atMs, triedMs + PAUSED_RETRY_MS) : atMs;
+  }
+
+  /** From the next look on archives every file of ours that is there now and was not archived, each tried once. */
+  async sweep(): Promise<void> {
+    if (this.#settings.archive === "off") return;
+    // A directory that cannot be read is reported by the look.
+    const { files } = await listJournalFiles(this.place.directory).catch(() => ({ files: [] }));
+    this.#toSweep = new Set(
+      files.filter((file) => !file.isArchived && parseFileName(file.name)).map(({ name }) => name),
+    );
   }
 
   /**
@@ -154,7 +176,7 @@ export class DirectoryKeeper {
       }
       for (const marker of listing.orphans) await attempt(() => removeMarker(directory, marker));
       for (const removal of plan.remove) await attempt(() => this.#remove(removal));
-      hasMore = await this.#archive(this.#waiting(plan), { archiveMs, attempt });
+      hasMore = await this.#archive(this.#waiting(plan, listing), { archiveMs, attempt });
     });
     this.#status = { ...this.#status, failed: this.#failed.size, ...(error === undefined ? {} : { error }) };
     if (error === undefined) this.#told = NO_NAMES;
@@ -221,17 +243,22 @@ export class DirectoryKeeper {
   }
 
   /** What is to be archived now, oldest first. */
-  #waiting({ archive, retry }: RetentionPlan): { files: ArchiveFile[]; isRetry: boolean } {
+  #waiting({ archive, retry, remove }: RetentionPlan, listing: Listing): Waiting {
     const isRetry = retry.length > 0 && this.#around.clock.monoMs() >= this.retryAtMs;
     const { id, directory } = this.place;
-    const files = (isRetry ? [...archive, ...retry] : archive).filter(({ name }) => !this.#around.isOpen(id, name))
+    const due = isRetry ? [...archive, ...retry] : archive;
+    const planned = new Set([...archive, ...retry, ...remove.map(({ file }) => file)].map(({ name }) => name));
+    const swept = this.#toSweep.size === 0 ? [] : listing.files
+      .filter(({ name, isArchived }) => this.#toSweep.has(name) && !isArchived && !planned.has(name))
+      .sort((one, other) => one.name < other.name ? -1 : 1);
+    const files = [...due, ...swept].filter(({ name }) => !this.#around.isOpen(id, name))
       .map(({ name, bytes }): ArchiveFile => ({ name, bytes, path: `${directory}/${name}` }));
-    return { files, isRetry };
+    return { files, isRetry, early: new Set(swept.map(({ name }) => name)) };
   }
 
   /** Archives what is waiting, as far as there is time. Gives whether there is more to do at once. */
   async #archive(
-    { files, isRetry }: { files: readonly ArchiveFile[]; isRetry: boolean },
+    { files, isRetry, early }: Waiting,
     { archiveMs, attempt }: { archiveMs: number | undefined; attempt: Attempt },
   ): Promise<boolean> {
     if (archiveMs === undefined) return files.length > 0;
@@ -245,7 +272,7 @@ export class DirectoryKeeper {
         hasMore = true;
         break;
       }
-      const failed = await this.#archiveBatch(batch, attempt);
+      const failed = await this.#archiveBatch(batch, { early, attempt });
       isFailing ||= failed > 0;
       // What waits for room does not wait for the next look.
       hasMore ||= failed < batch.length && this.#status.isPaused;
@@ -255,8 +282,11 @@ export class DirectoryKeeper {
     return hasMore;
   }
 
-  /** Archives a batch, marks what is archived, and gives the number of files that are not. */
-  async #archiveBatch(batch: readonly ArchiveFile[], attempt: Attempt): Promise<number> {
+  /** Archives a batch, marks what is archived, and gives the number of files that are due and are not. */
+  async #archiveBatch(
+    batch: readonly ArchiveFile[],
+    { early, attempt }: { early: ReadonlySet<string>; attempt: Attempt },
+  ): Promise<number> {
     const { id, directory } = this.place;
     const { command = "", log, signal, commandTimeoutMs: timeoutMs } = this.#around;
     const outcomes = await runArchiveCommand(batch, {
@@ -270,6 +300,7 @@ export class DirectoryKeeper {
     if (isMarked) this.#failed = this.#failed.difference(new Set(done));
     // Whoever was told to end has not failed.
     if (signal.aborted) return 0;
+    this.#toSweep = this.#toSweep.difference(new Set(batch.map(({ name }) => name)));
     const failed = batch.filter(({ name }) => !isMarked || !done.includes(name));
     for (const { name, path } of failed) {
       const outcome = outcomes.get(path);
@@ -277,8 +308,10 @@ export class DirectoryKeeper {
       if (outcome?.status !== "error" || this.#failed.has(name)) continue;
       log.warn("journal file not archived", this.#fields({ file: name, error: outcome.error }));
     }
-    this.#failed = this.#failed.union(new Set(failed.map(({ name }) => name)));
-    return failed.length;
+    // One that is not due has not failed yet: it is tried again before it may be deleted.
+    const due = failed.filter(({ name }) => !early.has(name));
+    this.#failed = this.#failed.union(new Set(due.map(({ name }) => name)));
+    return due.length;
   }
 
   #retryLater(): void {

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, systemClock } from "../../base/mod.ts";
+import { type Clock, type Logger, pause, systemClock } from "../../base/mod.ts";
 import { BelievedClock } from "./clock_doubt.ts";
 import { DirectoryKeeper, type KeeperStatus, type KeeperSurroundings, type KeptDirectory } from "./directory_keeper.ts";
 import { SCAN_MS } from "./keeper.ts";
@@ -55,6 +55,9 @@ export class Keepers {
   readonly #archive = new Pause();
   #running: Promise<unknown> = Promise.resolve();
   #isStarted = false;
+  #archiving: Promise<void> | undefined;
+  /** Told when nothing waits to be archived. */
+  #onArchived: () => void = () => {};
 
   /** Makes a keeper that does nothing yet. */
   constructor(options: KeepersOptions) {
@@ -80,19 +83,36 @@ export class Keepers {
 
   /**
    * Looks at all directories once, one after the other, before anybody writes into them: deletes what is to be deleted,
-   * finds who has to pause, and notes what is to be archived, which begins with {@linkcode Keepers.start}.
+   * and finds who has to pause. Then every file that was not archived is, whatever the trigger.
+   *
+   * @param options.archiveMs longest time to wait for that; it goes on after {@linkcode Keepers.start}. Default 0
+   * @param options.signal ends the wait
+   * @returns whether all of them were tried
+   * @throws the signal's reason
    */
-  sweep(): Promise<void> {
-    const sweeping = this.#round({ pauseMs: () => 0 });
-    this.#running = Promise.all([this.#running, sweeping]);
-    return sweeping;
+  async sweep({ archiveMs = 0, signal }: { archiveMs?: number; signal?: AbortSignal } = {}): Promise<boolean> {
+    const looking = this.#round({ pauseMs: () => 0, isSweep: true });
+    this.#running = Promise.all([this.#running, looking]);
+    await looking;
+    if (this.#waiting.size === 0 || archiveMs <= 0) return this.#waiting.size === 0;
+    const archived = new Promise<true>((resolve) => this.#onArchived = () => resolve(true));
+    this.#startArchive();
+    const over = new AbortController();
+    const timedOut = pause(archiveMs, AbortSignal.any([over.signal, ...signal ? [signal] : []])).then(() => false);
+    try {
+      return await Promise.race([archived, timedOut]);
+    } finally {
+      over.abort();
+      timedOut.catch(() => {});
+    }
   }
 
   /** From now on looks in rounds and when woken, and archives. */
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
-    this.#running = Promise.all([this.#running, this.#runLooks(), this.#runArchive()]);
+    this.#running = Promise.all([this.#running, this.#runLooks()]);
+    this.#startArchive();
   }
 
   /** A file of an instance was finished: looks there soon. May be called at any time, as often as one likes. */
@@ -109,6 +129,11 @@ export class Keepers {
     await this.#running;
   }
 
+  #startArchive(): void {
+    this.#archiving ??= this.#runArchive();
+    this.#running = Promise.all([this.#running, this.#archiving]);
+  }
+
   get #isStopped(): boolean {
     return this.#stop.signal.aborted;
   }
@@ -119,7 +144,9 @@ export class Keepers {
   }
 
   /** Looks at each directory once, and at those that are woken meanwhile. */
-  async #round({ pauseMs }: { pauseMs: (directories: number) => number }): Promise<void> {
+  async #round(
+    { pauseMs, isSweep = false }: { pauseMs: (directories: number) => number; isSweep?: boolean },
+  ): Promise<void> {
     const places = [...this.#options.directories()];
     const ids = new Set(places.map(({ id }) => id));
     for (const id of this.#keepers.keys()) if (!ids.has(id)) this.#keepers.delete(id);
@@ -127,7 +154,7 @@ export class Keepers {
     if (places.length === 0 && restMs > 0) await this.#rest(restMs);
     for (const place of places) {
       if (this.#isStopped) return;
-      await this.#look(place);
+      await this.#look(place, { isSweep });
       if (restMs > 0) await this.#rest(restMs);
     }
   }
@@ -148,12 +175,13 @@ export class Keepers {
     return known?.place ?? [...this.#options.directories()].find((place) => place.id === id);
   }
 
-  async #look(place: KeptDirectory): Promise<void> {
+  async #look(place: KeptDirectory, { isSweep = false } = {}): Promise<void> {
     const { id } = place;
     // When a batch is archived the directory is looked at anyway.
     if (this.#busy.has(id)) return;
     const keeper = this.#keepers.get(id) ?? new DirectoryKeeper(place, this.#around);
     this.#keepers.set(id, keeper);
+    if (isSweep) await keeper.sweep();
     if (!await this.#alone(id, () => keeper.look())) return;
     this.#waiting.add(id);
     this.#archive.end();
@@ -162,13 +190,15 @@ export class Keepers {
   async #runArchive(): Promise<void> {
     while (!this.#isStopped) {
       const [id] = this.#waiting;
-      if (id === undefined) await this.#archive.wait();
-      else {
+      if (id === undefined) {
+        this.#onArchived();
+        await this.#archive.wait();
+      } else {
         this.#waiting.delete(id);
         await this.#busy.get(id);
         const keeper = this.#keepers.get(id);
         if (keeper === undefined) continue;
-        await this.#alone(id, () => keeper.look({ archiveMs: 0 }));
+        if (await this.#alone(id, () => keeper.look({ archiveMs: 0 }))) this.#waiting.add(id);
         // What is archived may go now, and there may be another batch.
         this.wake(id);
       }

@@ -96,8 +96,52 @@ test("a sweep has looked at every directory when it ends, each by limits of its 
   await keepers.stop();
 });
 
+for (const archive of ["on-rotate", "before-expire"] as const) {
+  test(`a sweep with ${archive} ends when every file of all boats is archived`, PROCESSES, async (fleet) => {
+    const ids = ["ada", "bob"];
+    for (const id of ids) fleet.boat(id, ...Array.from({ length: 40 }, (_, i) => name(100 - i)));
+    fleet.open.add(`bob/${name(61)}`);
+    const command = await writeScript(fleet.folder, TELL_WHO);
+    const keepers = fleet.keepers({ archive }, { command });
+    assert.equal(await keepers.sweep({ archiveMs: HOUR }), true);
+    assert.deepEqual(ids.map((id) => fleet.marked(id)), [40, 39], "one is being written");
+    await keepers.stop();
+    const runs = (await readLog(fleet.folder)).map((line) => line.trim().split(" "));
+    assert.deepEqual(runs.map(({ length }) => length), [32, 32, 8, 7], "each gets a batch in turn");
+  });
+
+  test(`a sweep with ${archive} that takes too long goes on after the start`, PROCESSES, async (fleet) => {
+    fleet.boat("ada", ...Array.from({ length: 40 }, (_, i) => name(100 - i)));
+    const command = await writeScript(fleet.folder, `while [ ! -e "$LOG.go" ]; do sleep 0.05; done\n${TELL_WHO}`);
+    const keepers = fleet.keepers({ archive }, { command, lookEveryMs: HOUR });
+    assert.equal(await keepers.sweep({ archiveMs: 50 }), false);
+    keepers.start();
+    assert.equal(fleet.marked("ada"), 0);
+    Deno.writeTextFileSync(`${fleet.folder}/archive.log.go`, "");
+    await eventually("all archived", () => fleet.marked("ada") === 40);
+    await keepers.stop();
+  });
+}
+
+test("what a sweep cannot archive is tried again when it is about to expire", PROCESSES, async (fleet) => {
+  fleet.boat("ada", name(30), name(3));
+  const command = await writeScript(fleet.folder, `echo run >>"$LOG"; exit 1`);
+  const settings = { archive: "before-expire", maxAgeMs: 100 * HOUR, maxBytes: 10_000 } as const;
+  const keepers = fleet.keepers(settings, { command, lookEveryMs: 20 });
+  assert.equal(await keepers.sweep({ archiveMs: HOUR }), true, "each was tried once");
+  assert.deepEqual(await readLog(fleet.folder), ["run"]);
+  assert.equal(fleet.lines.filter((line) => line.includes("not archived")).length, 2);
+  await writeScript(fleet.folder, TELL_WHO);
+  keepers.start();
+  fleet.clock.advance(75 * HOUR);
+  fleet.clock.advance(0);
+  await eventually("the old one archived and deleted", () => fleet.names("ada").length === 1);
+  await keepers.stop();
+  assert.deepEqual((await readLog(fleet.folder)).map((line) => line.trim()), ["run", "ada"]);
+});
+
 test(
-  "a sweep archives nothing; then batches run one at a time, and the command is told whose",
+  "a sweep without time archives nothing; then batches run one at a time, and the command is told whose",
   PROCESSES,
   async (fleet) => {
     const ids = ["ada", "bob", "cyd"];
