@@ -3,7 +3,7 @@ import type { SkippedFrames } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
 import type { Batch } from "./batch.ts";
 import { ClientQueue, type Portion } from "./client_queue.ts";
-import type { StreamClient } from "./stream_hub.ts";
+import type { StreamClient } from "./stream_client.ts";
 import { type StreamMemory, TRANSPORT_BYTES } from "./stream_memory.ts";
 
 /** A stream that has been silent for this long gets a comment, so that proxies keep it open. */
