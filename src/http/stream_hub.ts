@@ -8,9 +8,8 @@ import { StreamMemory } from "./stream_memory.ts";
 import { Places, type StreamPlaces } from "./stream_places.ts";
 
 /** Frames wait this long for company: one write a tick costs a tenth of one write a frame. */
-const MIN_TICK_MS = 4;
-/** With many clients a tick is longer, because its cost is a write for each of them: one millisecond for so many. */
-const CLIENTS_PER_TICK_MS = 50;
+const MIN_TICK_MS = 3;
+/** They wait longer where a tick takes longer, as long as the last one took: so streams leave half of the time to others. */
 const MAX_TICK_MS = 8;
 /** How often clients are looked at for silence and for drops to tell. */
 const HOUSEKEEPING_MS = 1000;
@@ -86,8 +85,9 @@ export class StreamHub {
   readonly #stopDevices: () => void;
   #tick: ReturnType<typeof setTimeout> | undefined;
   #drain: ReturnType<typeof setTimeout> | undefined;
+  /** How long the last tick took. */
+  #tookMs = 0;
   #dropped = 0;
-  #clients = 0;
   #stopped = false;
 
   /** @param options.places, options.memory default its own */
@@ -150,7 +150,6 @@ export class StreamHub {
     const channel = this.#shared.get(key) ?? this.#open({ filter, decode }, key);
     this.#flush(channel);
     channel.clients.add(client);
-    this.#clients++;
     const leaveMemory = this.memory.join({
       get queuedBytes() {
         return client.queuedBytes;
@@ -208,7 +207,6 @@ export class StreamHub {
 
   #leave(channel: Channel, client: StreamClient): void {
     if (!channel.clients.delete(client)) return;
-    this.#clients--;
     if (channel.clients.size > 0) return;
     channel.close();
     this.#channels.delete(channel);
@@ -218,12 +216,13 @@ export class StreamHub {
 
   #wake(channel: Channel): void {
     this.#ready.add(channel);
-    const tickMs = Math.min(MAX_TICK_MS, MIN_TICK_MS + this.#clients / CLIENTS_PER_TICK_MS);
+    const tickMs = Math.max(MIN_TICK_MS, Math.min(MAX_TICK_MS, this.#tookMs));
     this.#tick ??= setTimeout(() => this.#stall.run("streams", () => this.#deliverReady()), tickMs);
   }
 
   #deliverReady(): void {
     this.#tick = undefined;
+    const startMs = this.#clock.monoMs();
     const ready = [...this.#ready];
     this.#ready.clear();
     for (const channel of ready) {
@@ -231,6 +230,7 @@ export class StreamHub {
       this.#flush(channel, channel.subscription.hasDropped ? Infinity : BATCHES_PER_TURN);
       if (channel.subscription.waiting > 0) this.#wake(channel);
     }
+    this.#tookMs = this.#clock.monoMs() - startMs;
     this.memory.keep();
     this.#drainSoon();
   }
