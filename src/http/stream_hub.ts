@@ -9,9 +9,8 @@ import { StreamMemory } from "./stream_memory.ts";
 import { Places, type StreamPlaces } from "./stream_places.ts";
 
 /** Frames wait this long for company: one write a tick costs a tenth of one write a frame. */
-const MIN_TICK_MS = 4;
-/** With many clients a tick is longer, because its cost is a write for each of them: one millisecond for so many. */
-const CLIENTS_PER_TICK_MS = 50;
+const MIN_TICK_MS = 3;
+/** They wait longer where a tick takes longer, as long as the last one took: so streams leave half of the time to others. */
 const MAX_TICK_MS = 8;
 /** How often clients are looked at for silence and for drops to tell. */
 const HOUSEKEEPING_MS = 1000;
@@ -46,8 +45,9 @@ export class StreamHub {
   readonly #stopDevices: () => void;
   #tick: ReturnType<typeof setTimeout> | undefined;
   #drain: ReturnType<typeof setTimeout> | undefined;
+  /** How long the last tick took. */
+  #tookMs = 0;
   #dropped = 0;
-  #clients = 0;
   #stopped = false;
 
   /** @param options.places, options.memory default its own */
@@ -109,7 +109,6 @@ export class StreamHub {
     const key = JSON.stringify([filter, decode]);
     const channel = this.#shared.get(key) ?? this.#open({ filter, decode }, key);
     this.#dropped += channel.add(client);
-    this.#clients++;
     const leaveMemory = this.memory.join({
       get queuedBytes() {
         return client.queuedBytes;
@@ -169,7 +168,6 @@ export class StreamHub {
 
   #leave(channel: StreamChannel, client: StreamClient): void {
     if (!channel.delete(client)) return;
-    this.#clients--;
     if (channel.clients.size > 0) return;
     channel.close();
     this.#channels.delete(channel);
@@ -179,7 +177,7 @@ export class StreamHub {
 
   #wake(channel: StreamChannel): void {
     this.#ready.add(channel);
-    this.#deliverIn(Math.min(MAX_TICK_MS, MIN_TICK_MS + this.#clients / CLIENTS_PER_TICK_MS));
+    this.#deliverIn(Math.max(MIN_TICK_MS, Math.min(MAX_TICK_MS, this.#tookMs)));
   }
 
   #deliverIn(delayMs: number): void {
@@ -188,8 +186,8 @@ export class StreamHub {
 
   #deliverReady(): void {
     this.#tick = undefined;
-    const endMs = this.#clock.monoMs() + SLICE_MS;
-    const isOver = () => this.#clock.monoMs() >= endMs;
+    const startMs = this.#clock.monoMs();
+    const isOver = () => this.#clock.monoMs() >= startMs + SLICE_MS;
     for (const channel of [...this.#ready]) {
       this.#dropped += channel.send(isOver);
       this.#ready.delete(channel);
@@ -197,6 +195,7 @@ export class StreamHub {
       if (channel.isBehind) this.#ready.add(channel);
       if (isOver()) break;
     }
+    this.#tookMs = this.#clock.monoMs() - startMs;
     if (this.#ready.size > 0) this.#deliverIn(0);
     this.memory.keep();
     this.#drainSoon();
