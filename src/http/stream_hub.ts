@@ -19,8 +19,12 @@ export const WAITING_FRAMES = 16_384;
 const DRAIN_MS = 1;
 /** … and while they take nothing. */
 const IDLE_DRAIN_MS = 32;
-/** Most frames in one write. */
+/** Most frames in one write … */
 const BATCH_FRAMES = 512;
+/** … which takes no more frames from so many characters on: the connection of a client that does not read holds one write. */
+const BATCH_CHARACTERS = 512 * 1024;
+/** Frames that are read without a look at their length. */
+const BATCH_STEP = 16;
 /** Most writes to one client in a row: a burst must not hold the event loop. */
 const BATCHES_PER_TURN = 4;
 
@@ -255,12 +259,17 @@ export class StreamHub {
     for (let turn = 0; turn < batches && subscription.waiting > 0; turn++) {
       const seqs: number[] = [];
       const texts: string[] = [];
-      subscription.drain((seq) => {
+      let characters = 0;
+      const add = (seq: number) => {
         const text = textOf(seq);
         if (text === undefined) return subscription.drop(seq);
         seqs.push(seq);
         texts.push(text);
-      }, BATCH_FRAMES);
+        characters += text.length;
+      };
+      while (subscription.waiting > 0 && seqs.length < BATCH_FRAMES && characters < BATCH_CHARACTERS) {
+        subscription.drain(add, BATCH_STEP);
+      }
       if (seqs.length === 0) continue;
       const batch = new Batch(seqs, texts);
       for (const client of clients) this.#dropped += client.deliver(batch);
