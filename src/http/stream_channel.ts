@@ -2,8 +2,12 @@ import type { SkippedFrames, Subscription } from "../broker/mod.ts";
 import { Batch } from "./batch.ts";
 import type { StreamClient } from "./stream_client.ts";
 
-/** Most frames in one write. */
+/** Most frames in one write … */
 const BATCH_FRAMES = 512;
+/** … which takes no more frames from so many characters on: the connection of a client that does not read holds one write. */
+const BATCH_CHARACTERS = 512 * 1024;
+/** Frames that are read without a look at their length. */
+const BATCH_STEP = 16;
 /** While so many parts wait to be sent no more is taken from the subscription, which counts what it has no room for. */
 const MAX_PARTS = 4;
 /** What newcomers are not to get is set apart for the others in so many parts, before those are sent without a pause. */
@@ -108,12 +112,17 @@ export class StreamChannel {
     for (let made = 0; made < batches && subscription.waiting > 0; made++) {
       const seqs: number[] = [];
       const texts: string[] = [];
-      subscription.drain((seq) => {
+      let characters = 0;
+      const add = (seq: number) => {
         const text = this.#text(seq);
         if (text === undefined) return subscription.drop(seq);
         seqs.push(seq);
         texts.push(text);
-      }, BATCH_FRAMES);
+        characters += text.length;
+      };
+      while (subscription.waiting > 0 && seqs.length < BATCH_FRAMES && characters < BATCH_CHARACTERS) {
+        subscription.drain(add, BATCH_STEP);
+      }
       if (seqs.length > 0) this.#parts.push(this.#part(new Batch(seqs, texts)));
     }
     const dropped = subscription.waiting === 0 ? subscription.takeDropped() : undefined;
