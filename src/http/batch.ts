@@ -1,6 +1,6 @@
 import type { DroppedFrames } from "../broker/mod.ts";
+import { Chunk } from "./chunk.ts";
 
-const encoder = new TextEncoder();
 /** What an envelope adds to the text of a frame, and the string object. */
 const ENVELOPE_BYTES = 64;
 
@@ -14,7 +14,7 @@ export class Batch {
   readonly holders: Record<StreamKind, number> = { sse: 0, websocket: 0 };
   readonly #seqs: readonly number[];
   readonly #texts: readonly string[];
-  #events: Uint8Array<ArrayBuffer> | undefined;
+  #events: Chunk | undefined;
   #envelopes: readonly string[] | undefined;
   #envelopeBytes: number | undefined;
 
@@ -36,9 +36,9 @@ export class Batch {
     return this.#seqs.at(-1) ?? 0;
   }
 
-  /** As server-sent events, in UTF-8. */
-  get events(): Uint8Array<ArrayBuffer> {
-    return this.#events ??= encoder.encode(`data: ${this.#texts.join("\n\ndata: ")}\n\n`);
+  /** As server-sent events. */
+  get events(): Chunk {
+    return this.#events ??= new Chunk(`data: ${this.#texts.join("\n\ndata: ")}\n\n`);
   }
 
   /** As WebSocket messages. */
@@ -48,7 +48,7 @@ export class Batch {
 
   /** Memory that it takes while clients of a kind wait for it, bytes. */
   bytesFor(kind: StreamKind): number {
-    if (kind === "sse") return this.events.length;
+    if (kind === "sse") return this.events.coded.length;
     return this.#envelopeBytes ??= this.#texts.reduce((sum, { length }) => sum + length + ENVELOPE_BYTES, 0);
   }
 

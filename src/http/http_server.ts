@@ -1,10 +1,14 @@
+import { Buffer } from "node:buffer";
 import { type IncomingMessage, type OutgoingHttpHeaders, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { nextTick } from "node:process";
 import { TLSSocket } from "node:tls";
 import type { ListenAddress, Logger, StallDetector } from "../base/mod.ts";
+import type { Chunk } from "./chunk.ts";
 import type { Connection } from "./connections.ts";
 import { type Loopback, openLoopback } from "./listen_loopback.ts";
-import { ApiError, problem } from "./reply.ts";
+import { type PushedBody, pushedBodyOf } from "./pushed_body.ts";
+import { ApiError, problem, textOf } from "./reply.ts";
 import { offerUpgrade } from "./upgrades.ts";
 
 /** Answers a request; `from` is its client. */
@@ -198,15 +202,20 @@ async function send(
   response: Response,
   { incoming, reply, pace }: { incoming: IncomingMessage; reply: ServerResponse; pace: Pace },
 ): Promise<void> {
-  const reader = response.body?.getReader();
-  reply.once("close", () => void reader?.cancel().catch(() => {}));
+  const pushed = pushedBodyOf(response);
+  if (pushed) return push(pushed, { response, incoming, reply });
+  const text = textOf(response);
+  const reader = text === undefined ? response.body?.getReader() : undefined;
+  if (reader) reply.once("close", () => void reader.cancel().catch(() => {}));
   if (reply.destroyed || incoming.socket.destroyed) return void reader?.cancel().catch(() => {});
   const hasUnreadBody = !incoming.complete;
   if (hasUnreadBody) reply.shouldKeepAlive = false;
   const headers: OutgoingHttpHeaders = Object.fromEntries(response.headers);
   const isStream = `${headers["content-type"]}`.startsWith("text/event-stream");
-  const body: Body = reader ? await begin(reader) : { all: NOTHING };
-  if (body.all && !BODILESS.includes(response.status)) headers["content-length"] = body.all.length;
+  const body: Body = reader ? await begin(reader) : { all: text ?? NOTHING };
+  if (body.all !== undefined && !BODILESS.includes(response.status)) {
+    headers["content-length"] = Buffer.byteLength(body.all);
+  }
   reply.writeHead(response.status, headers);
   if (body.rest) reply.flushHeaders();
   const isHead = incoming.method === "HEAD";
@@ -217,11 +226,55 @@ async function send(
   if (hasUnreadBody) linger(incoming);
 }
 
+/**
+ * Sends the head of a reply and lets its body write to the connection. Writing beside `reply` spares each chunk a queue, a
+ * tick and a `writev` of three parts: with 500 streams that was half of the time that they took.
+ */
+function push(
+  body: PushedBody,
+  { response, incoming, reply }: { response: Response; incoming: IncomingMessage; reply: ServerResponse },
+): void {
+  const { socket } = incoming;
+  if (reply.destroyed || socket.destroyed) return body.closed();
+  if (!incoming.complete) reply.shouldKeepAlive = false;
+  reply.writeHead(response.status, Object.fromEntries(response.headers));
+  if (incoming.method === "HEAD") {
+    body.closed();
+    return void reply.end();
+  }
+  const drained = () => body.drained();
+  const closed = () => {
+    socket.off("drain", drained).off("close", closed);
+    body.closed();
+  };
+  const write = (chunk: Chunk) => {
+    if (!socket.writable) return false;
+    socket.write(reply.chunkedEncoding ? chunk.coded : chunk.data);
+    return !socket.writableNeedDrain;
+  };
+  const start = () => {
+    socket.on("drain", drained);
+    body.start({
+      get bufferedBytes() {
+        return socket.writableLength;
+      },
+      write,
+      end: () => void reply.end(),
+    });
+  };
+  reply.once("close", closed);
+  socket.once("close", closed);
+  reply.flushHeaders();
+  // The connection is the reply's own once those to earlier requests on it are sent, and its head is.
+  if (reply.socket) start();
+  else reply.once("socket", () => nextTick(start));
+}
+
 /** What a body is read from. */
 type Source = Pick<ReadableStreamDefaultReader<Uint8Array>, "read">;
 
 /** A body of which all is known, or what is to come of it. */
-type Body = { all: Uint8Array; rest?: undefined } | { rest: Source; all?: undefined };
+type Body = { all: Uint8Array | string; rest?: undefined } | { rest: Source; all?: undefined };
 const NOTHING = new Uint8Array();
 /** Microtasks that a read of what is there takes, and some more. */
 const TURNS = 8;

@@ -30,6 +30,7 @@ export * from "./metrics.ts";
 export * from "./reads.ts";
 export { type ReaderOptions, ReplicaReaders } from "./replica_readers.ts";
 export * from "./routes.ts";
+export * from "./stream_client.ts";
 export * from "./stream_hub.ts";
 export { StreamMemory } from "./stream_memory.ts";
 export * from "./tls_files.ts";

@@ -6,7 +6,8 @@ import { overloaded } from "./reply.ts";
 import { RETRY_AFTER_S } from "./room.ts";
 import type { SessionFigures } from "../stream/mod.ts";
 import type { SessionApi } from "./session_routes.ts";
-import { type StreamClient, StreamHub } from "./stream_hub.ts";
+import type { StreamClient } from "./stream_client.ts";
+import { StreamHub } from "./stream_hub.ts";
 import { StreamMemory } from "./stream_memory.ts";
 import { Places, type StreamPlaces } from "./stream_places.ts";
 

@@ -40,9 +40,23 @@ export function overloaded(detail: string, retryAfterS: number): ApiError {
   return new ApiError(503, detail, { headers: { "Retry-After": String(retryAfterS) } });
 }
 
+const texts = new WeakMap<Response, string>();
+
+/** A reply whose body is there as a whole: it is sent in one piece, without reading the `Response` as a stream. */
+export function textReply(text: string, init: ResponseInit): Response {
+  const response = new Response(text, init);
+  texts.set(response, text);
+  return response;
+}
+
+/** The body of a {@linkcode textReply}. */
+export function textOf(response: Response): string | undefined {
+  return texts.get(response);
+}
+
 /** A value as JSON. */
 export function json(value: unknown, status = 200): Response {
-  return new Response(JSON.stringify(value), { status, headers: { "Content-Type": "application/json" } });
+  return textReply(JSON.stringify(value), { status, headers: { "Content-Type": "application/json" } });
 }
 
 /** A list is made and sent in slices of about this many characters … */
@@ -109,7 +123,7 @@ export function problem(error: unknown): Response {
   const known = error instanceof ApiError ? error : new ApiError(500, "The server failed to answer this request");
   const { status, message, members, headers } = known;
   const body = { type: "about:blank", title: STATUS_CODES[status] ?? "Error", status, detail: message, ...members };
-  return new Response(JSON.stringify(body), {
+  return textReply(JSON.stringify(body), {
     status,
     headers: { "Content-Type": "application/problem+json", ...headers },
   });

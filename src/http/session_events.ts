@@ -134,7 +134,7 @@ export class SessionEvents implements StreamMember {
   #breakSilence(): void {
     const nowMs = this.#options.clock.monoMs();
     if (!this.#isWaiting || nowMs - this.#lastWriteMs < SILENCE_MS) return;
-    this.#controller?.enqueue(KEEP_ALIVE);
+    this.#controller?.enqueue(encoder.encode(KEEP_ALIVE));
     this.#lastWriteMs = nowMs;
   }
 

@@ -2,16 +2,18 @@ import type { Clock } from "../base/mod.ts";
 import type { SkippedFrames } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
 import type { Batch } from "./batch.ts";
+import { Chunk } from "./chunk.ts";
 import { ClientQueue, type Portion } from "./client_queue.ts";
-import type { StreamClient } from "./stream_hub.ts";
-import { type StreamMemory, TRANSPORT_BYTES } from "./stream_memory.ts";
+import { type PushedBody, pushedResponse, type PushSink } from "./pushed_body.ts";
+import type { StreamClient } from "./stream_client.ts";
+import type { StreamMemory } from "./stream_memory.ts";
 
 /** A stream that has been silent for this long gets a comment, so that proxies keep it open. */
 export const SILENCE_MS = 15_000;
 
-const encoder = new TextEncoder();
 /** A comment that says nothing. */
-export const KEEP_ALIVE = encoder.encode(": alive\n\n");
+export const KEEP_ALIVE = ": alive\n\n";
+const keepAlive = new Chunk(KEEP_ALIVE);
 
 /** Headers of every event stream. */
 export const STREAM_HEADERS = {
@@ -34,37 +36,29 @@ export interface EventStreamOptions {
 }
 
 /** A client on an event stream (SSE). What it cannot take in time is dropped, counted and told. */
-export class EventStream implements StreamClient {
+export class EventStream implements StreamClient, PushedBody {
   readonly kind = "sse";
   readonly needsDrain = false;
   readonly #options: EventStreamOptions;
-  readonly #body: ReadableStream<Uint8Array>;
   readonly #queue: ClientQueue;
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  /** The transport has asked for more and has not got it. Otherwise its own buffers are full. */
-  #isAsked = false;
+  #state: { kind: "open" } | { kind: "ending" } | { kind: "ended" } = { kind: "open" };
+  /** The connection, from the start of the body to its end. */
+  #sink: PushSink | undefined;
+  /** The connection takes more: nothing is written to one that does not. */
+  #isReady = false;
+  /** Something was written since the last housekeeping. */
+  #hasWritten = false;
   #lastWriteMs: number;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
     this.#queue = new ClientQueue({ kind: this.kind, ...options });
     this.#lastWriteMs = options.clock.monoMs();
-    // The queue is ours, not the stream's: what waits in it can still be dropped.
-    this.#body = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        this.#controller = controller;
-      },
-      pull: () => {
-        this.#isAsked = true;
-        this.drain();
-      },
-      cancel: () => this.#end(),
-    }, { highWaterMark: 0 });
   }
 
   /** The reply that carries the stream. */
   response(): Response {
-    return new Response(this.#body, { headers: STREAM_HEADERS });
+    return pushedResponse(this, STREAM_HEADERS);
   }
 
   get queuedBytes(): number {
@@ -76,10 +70,14 @@ export class EventStream implements StreamClient {
   }
 
   get transportBytes(): number {
-    return this.#isAsked ? 0 : TRANSPORT_BYTES;
+    return this.#isReady ? 0 : this.#sink?.bufferedBytes ?? 0;
   }
 
   deliver(batch: Batch): number {
+    if (this.#isReady && this.#queue.isEmpty) {
+      this.#write(batch.events);
+      return 0;
+    }
     const dropped = this.#queue.push(batch);
     this.drain();
     return dropped;
@@ -96,10 +94,14 @@ export class EventStream implements StreamClient {
   }
 
   drain(): boolean {
-    const portion = this.#isAsked ? this.#queue.take(Infinity) : undefined;
-    if (portion === undefined) return false;
-    this.#write(bytesOf(portion));
-    return true;
+    let sent = false;
+    while (this.#isReady) {
+      const portion = this.#queue.take(Infinity);
+      if (portion === undefined) return sent;
+      this.#write(chunkOf(portion));
+      sent = true;
+    }
+    return sent;
   }
 
   shed(): number {
@@ -108,30 +110,56 @@ export class EventStream implements StreamClient {
 
   housekeeping(nowMs: number): void {
     this.drain();
-    if (this.#isAsked && nowMs - this.#lastWriteMs >= SILENCE_MS) this.#write(KEEP_ALIVE);
+    if (this.#hasWritten) this.#lastWriteMs = nowMs;
+    this.#hasWritten = false;
+    if (!this.#isReady || nowMs - this.#lastWriteMs < SILENCE_MS) return;
+    this.#write(keepAlive);
+    this.#lastWriteMs = nowMs;
+    this.#hasWritten = false;
   }
 
   end(): void {
-    for (let next = this.#queue.take(Infinity); next; next = this.#queue.take(Infinity)) this.#write(bytesOf(next));
-    this.#controller?.close();
-    this.#end();
+    if (this.#state.kind !== "open") return;
+    this.#state = { kind: "ending" };
+    if (this.#sink) this.#finish(this.#sink);
   }
 
-  #write(bytes: Uint8Array): void {
-    this.#isAsked = false;
-    this.#controller?.enqueue(bytes);
-    this.#lastWriteMs = this.#options.clock.monoMs();
+  start(sink: PushSink): void {
+    if (this.#state.kind === "ended") return;
+    if (this.#state.kind === "ending") return this.#finish(sink);
+    this.#sink = sink;
+    this.#isReady = true;
+    this.drain();
   }
 
-  #end(): void {
-    if (!this.#controller) return;
-    this.#controller = undefined;
+  drained(): void {
+    this.#isReady = this.#sink !== undefined;
+    this.drain();
+  }
+
+  closed(): void {
+    if (this.#state.kind === "ended") return;
+    this.#state = { kind: "ended" };
+    this.#sink = undefined;
+    this.#isReady = false;
     this.#queue.clear();
     this.#options.ended();
   }
+
+  #write(chunk: Chunk): void {
+    this.#isReady = this.#sink?.write(chunk) ?? false;
+    this.#hasWritten = true;
+  }
+
+  /** Hands over all that waits, whether the client takes it now or not, and ends the body. */
+  #finish(sink: PushSink): void {
+    for (let next = this.#queue.take(Infinity); next; next = this.#queue.take(Infinity)) sink.write(chunkOf(next));
+    sink.end();
+    this.closed();
+  }
 }
 
-function bytesOf(portion: Portion): Uint8Array {
+function chunkOf(portion: Portion): Chunk {
   if (portion.kind === "frames") return portion.batch.events;
-  return encoder.encode(`event: ${portion.type}\ndata: ${portion.text}\n\n`);
+  return new Chunk(`event: ${portion.type}\ndata: ${portion.text}\n\n`);
 }

@@ -1,9 +1,8 @@
 import type { Batch, StreamKind } from "./batch.ts";
 
 /**
- * What the transport holds at most for a stream whose client does not read, beside the kernel's buffers: the channel
- * between JavaScript and the HTTP server (64 KiB), the write buffer of the HTTP server (about 400 KiB) and one chunk.
- * Measured with Deno 2.9.6: 460 to 610 KB a stream.
+ * What the transport holds at most for a session whose client does not read, beside the kernel's buffers: the buffer of the
+ * connection (64 KiB), and two writes of a session that are on their way there.
  */
 export const TRANSPORT_BYTES = 512 * 1024;
 /** When the budget is exceeded queues are dropped until this part of it is in use, so that it is not exceeded again at once. */

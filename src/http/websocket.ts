@@ -3,7 +3,7 @@ import type { DeviceEvent } from "../frame/mod.ts";
 import type { Batch } from "./batch.ts";
 import { ClientQueue, type Portion } from "./client_queue.ts";
 import { ApiError } from "./reply.ts";
-import type { StreamClient } from "./stream_hub.ts";
+import type { StreamClient } from "./stream_client.ts";
 import type { StreamMemory } from "./stream_memory.ts";
 import { UnsentMessages } from "./unsent_messages.ts";
 import { upgradeOf } from "./upgrades.ts";

@@ -72,6 +72,38 @@ function matchOf(layout: Definition, key: number | string): number | undefined {
   return layout.matches.find(({ field }) => field.name === key)?.field.match;
 }
 
+/** What layouts are left once a discriminator is known. */
+interface Narrowed {
+  byMatch: ReadonlyMap<number, readonly Definition[]>;
+  /** Those without that discriminator. */
+  rest: readonly Definition[];
+}
+
+/** By the layouts there were, and the key of the discriminator. */
+const narrowings = new WeakMap<readonly Definition[], Map<number | string, Narrowed>>();
+
+/** The layouts whose discriminator is `raw`, and those without it. */
+function narrow(
+  layouts: readonly Definition[],
+  { key, raw }: { key: number | string; raw: number },
+): readonly Definition[] {
+  const [only] = layouts;
+  if (only && layouts.length === 1) return (matchOf(only, key) ?? raw) === raw ? layouts : [];
+  let byKey = narrowings.get(layouts);
+  if (byKey === undefined) narrowings.set(layouts, byKey = new Map());
+  let known = byKey.get(key);
+  if (known === undefined) byKey.set(key, known = narrowedBy(layouts, key));
+  return known.byMatch.get(raw) ?? known.rest;
+}
+
+function narrowedBy(layouts: readonly Definition[], key: number | string): Narrowed {
+  const matches = new Map(layouts.map((layout) => [layout, matchOf(layout, key)]));
+  const leftFor = (raw: number | undefined) => layouts.filter((layout) => (matches.get(layout) ?? raw) === raw);
+  const told = new Set([...matches.values()].filter((match) => match !== undefined));
+  if (told.size === 0) return { byMatch: new Map(), rest: layouts };
+  return { byMatch: new Map(Array.from(told, (raw) => [raw, leftFor(raw)])), rest: leftFor(undefined) };
+}
+
 /** The PGN that is commanded: which of its layouts is meant shows as the parameters tell its discriminators. */
 export class CommandedPgn {
   /** Those that can still be meant. */
@@ -93,8 +125,7 @@ export class CommandedPgn {
    * PGN 126208 tells the manufacturer of a proprietary PGN in front.
    */
   note(key: number | string, raw: Raw): void {
-    const isMeant = (layout: Definition) => (matchOf(layout, key) ?? Number(raw)) === Number(raw);
-    if (!this.#layouts.every(isMeant)) this.#layouts = this.#layouts.filter(isMeant);
+    this.#layouts = narrow(this.#layouts, { key, raw: Number(raw) });
   }
 
   /** The layouts behind the first one that can be meant as well. */

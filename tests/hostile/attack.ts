@@ -29,6 +29,11 @@ export interface AttackOptions {
   buses?: number;
   /** How long the attack takes. */
   timeMs: number;
+  /**
+   * The program has a core to itself, and everything that attacks and feeds it another: so the attack's own CPU time is not
+   * in the times of `/livez`. Needs two cores.
+   */
+  isApart?: boolean;
   /** More flags of the program. */
   flags?: readonly string[];
   /** Attacks; when it returns early, the feeder goes on until the time is over. What it throws is thrown. */
@@ -63,6 +68,9 @@ export interface AttackReport {
 const GRACE_MS = 10_000;
 /** How long frames may be on their way once the feeder has stopped. */
 const ARRIVAL_MS = 60_000;
+/** Where the server runs, and everything else, when they are apart. */
+const SERVER_CORE = 1;
+const ATTACKERS_CORE = 0;
 const BOAT_ID = "attacked";
 const FOLDER = "journal";
 
@@ -73,17 +81,19 @@ const FOLDER = "journal";
  * @throws {Error} a process failed, or the attack threw or did not end
  */
 export async function underAttack(
-  { program = "boat", framesPerSecond = 2000, buses = 1, timeMs, flags = [], attack }: AttackOptions,
+  { program = "boat", framesPerSecond = 2000, buses = 1, timeMs, isApart = false, flags = [], attack }: AttackOptions,
 ): Promise<AttackReport> {
   await using all = new AsyncDisposableStack();
+  if (isApart) all.use(await ownCore(ATTACKERS_CORE));
   const feeders = Array.from(
     { length: buses },
     (_, bus) => all.use(new Helper("feeder.ts", String(framesPerSecond), String(bus))),
   );
   const ports = await Promise.all(feeders.map(async (feeder) => (await feeder.next<{ port: number }>()).port));
-  const cloud = program === "cloud" ? all.use(await startCloud(flags)) : undefined;
+  const core = isApart ? SERVER_CORE : undefined;
+  const cloud = program === "cloud" ? all.use(await startCloud({ flags, core })) : undefined;
   const grpcPort = cloud && await grpcPortOf(cloud);
-  const boat = all.use(await startBoat(ports, grpcPort === undefined ? { flags } : { flags: [], grpcPort }));
+  const boat = all.use(await startBoat(ports, grpcPort === undefined ? { flags, core } : { flags: [], grpcPort }));
   const attacked = cloud ?? boat;
   const [url, boatUrl] = [await attacked.url(), await boat.url()];
   await eventually("the first frames", async () => (await boatOf(boatUrl))?.frames);
@@ -105,6 +115,17 @@ export async function underAttack(
   const directory = cloud ? `${cloud.folder}/boats` : `${boat.folder}/${FOLDER}`;
   const found = countRecorded(directory, { counts, mayOverlap: cloud !== undefined });
   return { fed, ...found, ...seen, exitCode, log: attacked.log };
+}
+
+/** Lets this process, and what it starts from now on, run on one core, until that is disposed of. */
+async function ownCore(core: number): Promise<AsyncDisposable> {
+  const pin = async (list: string) => {
+    const args = ["--all-tasks", "--cpu-list", "--pid", list, String(Deno.pid)];
+    const { success, stderr } = await new Deno.Command("taskset", { args }).output();
+    if (!success) throw new Error(new TextDecoder().decode(stderr));
+  };
+  await pin(String(core));
+  return { [Symbol.asyncDispose]: () => pin(`0-${navigator.hardwareConcurrency - 1}`) };
 }
 
 async function runAttack(
@@ -134,21 +155,28 @@ async function runAttack(
 
 function startBoat(
   gatewayPorts: readonly number[],
-  { flags, grpcPort }: { flags: readonly string[]; grpcPort?: number },
+  { flags, core, grpcPort }: { flags: readonly string[]; core?: number | undefined; grpcPort?: number },
 ): Promise<TestProgram> {
   const replication = ["-replication-target", `127.0.0.1:${grpcPort}`, "-replication-instance-id", BOAT_ID];
-  return TestProgram.start("boat", (folder) => [
-    ...gatewayPorts.flatMap((port, bus) => ["-interface", `tcp://127.0.0.1:${port}?name=fed${bus}#ydwg`]),
-    ...["-discovery=false", "-mdns=false"],
-    ...["-listen", "127.0.0.1:0", "-state-dir", `${folder}/state`, "-journal-dir", `${folder}/${FOLDER}`],
-    ...(grpcPort === undefined ? [] : [...replication, "-replication-insecure"]),
-    ...flags,
-  ]);
+  return TestProgram.start(
+    "boat",
+    (folder) => [
+      ...gatewayPorts.flatMap((port, bus) => ["-interface", `tcp://127.0.0.1:${port}?name=fed${bus}#ydwg`]),
+      ...["-discovery=false", "-mdns=false"],
+      ...["-listen", "127.0.0.1:0", "-state-dir", `${folder}/state`, "-journal-dir", `${folder}/${FOLDER}`],
+      ...(grpcPort === undefined ? [] : [...replication, "-replication-insecure"]),
+      ...flags,
+    ],
+    {},
+    { core },
+  );
 }
 
-function startCloud(flags: readonly string[]): Promise<TestProgram> {
+function startCloud(
+  { flags, core }: { flags: readonly string[]; core: number | undefined },
+): Promise<TestProgram> {
   const listen = ["-http-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-insecure"];
-  return TestProgram.start("cloud", (folder) => ["-data-dir", `${folder}/boats`, ...listen, ...flags]);
+  return TestProgram.start("cloud", (folder) => ["-data-dir", `${folder}/boats`, ...listen, ...flags], {}, { core });
 }
 
 async function grpcPortOf(cloud: TestProgram): Promise<number> {

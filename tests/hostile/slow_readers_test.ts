@@ -9,6 +9,8 @@ import { sendRaw } from "../support/raw_http.ts";
 import { SseClient } from "../support/sse_client.ts";
 
 const MIB = 2 ** 20;
+/** What a connection holds at least when its client does not read. */
+const CONNECTION_BYTES = 64 * 1024;
 /** Large messages, so that the buffers of the kernel are soon full. */
 const MESSAGE_BYTES = 1785;
 /** More than kernel and client library hold together. */
@@ -56,7 +58,7 @@ Deno.test("streams that do not read stay within the budget of all, and each is t
   const budget = 8 * MIB;
   await using boat = await TestBoat.start({ streamMemoryBytes: budget, streamBufferBytes: MIB });
   await using deaf = new AsyncDisposableStack();
-  // Their transports take 6 MiB; their queues would take 12 MiB more.
+  // Their connections take up to 7 MiB; their queues would take 12 MiB more.
   for (const each of await openDeaf(boat, 11)) deaf.use(each);
   await using slow = await boat.events("?pgn=126720");
   await eventually("the streams", async () => await boat.metric(`vbg_streams{kind="sse"}`) === 12);
@@ -89,18 +91,19 @@ Deno.test("a client that reads gets every frame while the budget is used up by o
 });
 
 Deno.test("when clients that do not read use up the budget a further stream is refused with 503, and let in when they go", async () => {
-  await using boat = await TestBoat.start({ streamMemoryBytes: MIB });
+  const budget = 2 * CONNECTION_BYTES;
+  await using boat = await TestBoat.start({ streamMemoryBytes: budget });
   const deaf = await openDeaf(boat, 2);
   await eventually("the streams", async () => await boat.metric(`vbg_streams{kind="sse"}`) === 2);
   await flood(boat);
-  await eventually("the budget to be used up", async () => (await boat.metric(MEMORY) ?? 0) >= MIB);
+  await eventually("the budget to be used up", async () => (await boat.metric(MEMORY) ?? 0) >= budget);
   for (const path of ["/events", "/ws"]) {
     const { status, headers, text } = await boat.raw(path, path === "/ws" ? { headers: UPGRADE } : {});
     assert.deepEqual([status, headers.get("Retry-After")], [503, "5"], path);
     assert.match(await text(), /-stream-memory/);
   }
   for (const each of deaf) await each[Symbol.asyncDispose]();
-  await eventually("memory", async () => (await boat.metric(MEMORY) ?? Infinity) < MIB);
+  await eventually("memory", async () => (await boat.metric(MEMORY) ?? Infinity) < budget);
   await (await boat.events())[Symbol.asyncDispose]();
 });
 
@@ -136,7 +139,8 @@ Deno.test("a WebSocket that asks and does not read the answers is closed", async
 });
 
 Deno.test("a session gets every frame while streams that do not read use up the budget", async () => {
-  await using boat = await TestBoat.start({ streamMemoryBytes: MIB, ringFrames: 8192 });
+  const budget = 3 * CONNECTION_BYTES;
+  await using boat = await TestBoat.start({ streamMemoryBytes: budget, ringFrames: 8192 });
   await using deaf = new AsyncDisposableStack();
   const put = await fetch(`${boat.url}/clients/reader`, { method: "PUT", body: `{"buffer_timeout": "PT5M"}` });
   assert.equal(put.status, 200);
@@ -148,7 +152,7 @@ Deno.test("a session gets every frame while streams that do not read use up the 
     boat.flood(STEP, MESSAGE_BYTES);
     await eventually("the session", () => session.frames.length === sent + STEP);
   }
-  await eventually("the budget to be used up", async () => (await boat.metric(MEMORY) ?? 0) >= MIB);
+  await eventually("the budget to be used up", async () => (await boat.metric(MEMORY) ?? 0) >= budget);
   const head = FLOOD_MESSAGES + 10 * STEP;
   for (let sent = FLOOD_MESSAGES; sent < head; sent += STEP) {
     boat.flood(STEP, MESSAGE_BYTES);

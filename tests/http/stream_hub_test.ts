@@ -3,6 +3,7 @@ import { silentLogger, StallDetector, systemClock } from "../../src/base/mod.ts"
 import { Broker } from "../../src/broker/mod.ts";
 import { type StreamClient, StreamHub } from "../../src/http/mod.ts";
 import { eventually } from "../support/eventually.ts";
+import type { Batch } from "../../src/http/batch.ts";
 import { message } from "../support/messages.ts";
 
 function client(): StreamClient & { seen: string[] } {
@@ -83,4 +84,32 @@ Deno.test("a place that is taken counts until it is given back, once", () => {
   release();
   assert.equal(hub.taken, 0);
   stop();
+});
+
+Deno.test("a hub with many clients lets other work have its turn between them, and gives each of them all frames in order", async () => {
+  let nowMs = 0;
+  const broker = new Broker({ buses: ["can0"] });
+  const stall = new StallDetector(silentLogger);
+  const hub = new StreamHub({ broker, clock: { ...systemClock, monoMs: () => nowMs }, stall });
+  // Each delivery takes a millisecond.
+  const clients = Array.from({ length: 40 }, () => {
+    const each = client();
+    const deliver = each.deliver.bind(each);
+    return Object.assign(each, { deliver: (batch: Batch) => (nowMs++, deliver(batch)) });
+  });
+  for (const each of clients) hub.join(each, { filter: { pgn: [127250] } });
+  const count = () => clients.filter(({ seen }) => seen.includes("1-2")).length;
+  broker.publish(message());
+  broker.publish(message());
+  await eventually("the first of them", () => count() > 0);
+  assert.ok(count() < clients.length, `${count()} at once`);
+  // Somebody who comes meanwhile gets what comes from then on.
+  const late = client();
+  hub.join(late, { filter: { pgn: [127250] } });
+  broker.publish(message());
+  await eventually("the last of them", () => late.seen.includes("3-3"));
+  assert.deepEqual([...new Set(clients.map(({ seen }) => seen.join()))], ["device,1-2,3-3"]);
+  assert.deepEqual(late.seen, ["3-3"]);
+  hub.stop();
+  stall.stop();
 });

@@ -14,15 +14,16 @@ export class TestProgram implements AsyncDisposable {
     this.#reading = this.#read();
   }
 
-  /** Starts `cli/{name}.ts` as its task of deno.json does; its folder, which is empty, is where it runs. `env` is added to our environment. */
+  /** Starts `cli/{name}.ts` as its task of deno.json does; its folder, which is empty, is where it runs. `env` is added to our environment; `core` is the only one that it runs on. */
   static async start(
     name: "boat" | "cloud" | "vbg",
     argsIn: (folder: string) => string[] | Promise<string[]>,
     env: Record<string, string> = {},
-    { openFiles }: { openFiles?: number } = {},
+    { openFiles, core }: { openFiles?: number; core?: number | undefined } = {},
   ): Promise<TestProgram> {
     const folder = await Deno.makeTempDir();
     const limit = openFiles === undefined ? [] : ["prlimit", `--nofile=${openFiles}`];
+    if (core !== undefined) limit.push("taskset", "--cpu-list", String(core));
     const words = taskArgs(name === "vbg" ? "cli" : name, ...await argsIn(folder));
     const [command = "", ...args] = [...limit, Deno.execPath(), ...words];
     const settings = { args, env, cwd: folder, stdout: "null", stderr: "piped" } as const;
