@@ -64,6 +64,11 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
   }
 }
 
+/** The boat's instance id where it has one: for the archive command, alerts and mDNS. */
+function instanceOf({ replicationInstanceId: instanceId }: BoatSettings): { instanceId?: string } {
+  return instanceId === "" ? {} : { instanceId };
+}
+
 /** How the boat records; nothing without a directory. */
 function recording(settings: BoatSettings, stateDirectory: string): RecordingOptions | undefined {
   const { journalDir, journalCompression } = settings;
@@ -81,6 +86,7 @@ function recording(settings: BoatSettings, stateDirectory: string): RecordingOpt
     slowBlockMs: settings.journalPackAfterMs,
     retention: retentionOf(settings),
     ...(settings.archiveCommand !== "" && { archiveCommand: settings.archiveCommand }),
+    ...instanceOf(settings),
   };
 }
 
@@ -105,7 +111,7 @@ async function start(
     ...(device && { virtualDevice: device }),
     ...(mqtt && { mqtt }),
     ...(settings.mdns && !settings.demo && { mdnsName: settings.mdnsName || instanceNameOf(Deno.hostname()) }),
-    alerts: { ...alertsOf(settings), ...(replication && { instanceId: replication.instanceId }) },
+    alerts: { ...alertsOf(settings), ...instanceOf(settings) },
     ...(certPath !== "" && { tls: { certPath, keyPath } }),
     ...(journal && { journal }),
     ...(replication && { replication }),
