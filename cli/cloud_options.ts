@@ -67,7 +67,7 @@ const boatOptions: Options<
     placeholder: "DIR",
     default: {
       compute: (environment) => keptFolder(environment, "vbg-cloud"),
-      text: "$STATE_DIRECTORY, else ~/.local/state/vbg-cloud",
+      text: "$STATE_DIRECTORY, else $XDG_STATE_HOME/vbg-cloud, else ~/.local/state/vbg-cloud",
     },
     help:
       "Folder of what boats have sent, one in it for each boat. Made when missing; one process at a time may use it.",
