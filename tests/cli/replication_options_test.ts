@@ -21,8 +21,7 @@ function resolve(args: string[], { interfaces = ["can0"], archiveCommand = "" } 
   const checks = replicationChecks.map((check) => ({
     ...check,
     settings: check.settings.filter((name) => name in replicationOptions) as [keyof ReplicationSettings],
-    test: (settings: ReplicationSettings, isGiven: (name: keyof ReplicationSettings) => boolean) =>
-      check.test({ ...settings, interfaces, archiveCommand }, () => false),
+    test: (settings: ReplicationSettings) => check.test({ ...settings, interfaces, archiveCommand }, () => false),
   }));
   return resolveSettings<ReplicationSettings>(replicationOptions, { ...flags && { flags }, checks });
 }
