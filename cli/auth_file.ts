@@ -28,9 +28,9 @@ export function readTokens({ authFile, apiKey }: TokenSettings): AccessToken[] {
   return [...tokens, { name: API_KEY_NAME, sha256, scopes: SCOPES }];
 }
 
-/** Whether others than the owner may read or change a file. */
+/** Whether a file may be read by others than its owner and group (a service's, where root owns it), or changed by them. */
 export function isWideOpen(path: string): boolean {
-  return ((Deno.statSync(path).mode ?? 0) & 0o077) !== 0;
+  return ((Deno.statSync(path).mode ?? 0) & 0o037) !== 0;
 }
 
 function readAuthFile(path: string): AccessToken[] {

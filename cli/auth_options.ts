@@ -79,7 +79,7 @@ export const tokenChecks: readonly Check<TokenSettings>[] = [
     severity: "warning",
     test: ({ authFile }) => {
       if (authFile === "" || reasonOf(() => readTokens({ authFile, apiKey: "" })) !== undefined) return undefined;
-      return isWideOpen(authFile) ? `Others than its owner may read or change "${authFile}": chmod 600` : undefined;
+      return isWideOpen(authFile) ? `Everybody may read, or its group change, "${authFile}": chmod 640` : undefined;
     },
   },
   {

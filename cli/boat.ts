@@ -22,7 +22,7 @@ import { replicationLimitsOf, replicationOf } from "./replication_options.ts";
 import { PERMISSIONS } from "./permissions.ts";
 import { type Running, serve, type ServerProgram } from "./program.ts";
 import { startAdvised } from "./start_advice.ts";
-import { openStateDir } from "./state_dir.ts";
+import { DEMO_STATE, isDefaultStateDir, openStateDir, temporaryDemoFolder } from "./state_dir.ts";
 import { urlOf } from "./url_of.ts";
 import { virtualDeviceOf } from "./virtual_device_options.ts";
 
@@ -37,12 +37,16 @@ export const boatProgram: ServerProgram<BoatSettings> = {
   configName: BOAT_CONFIG_NAME,
 };
 
-/** Folder inside the state directory that keeps the demo's state apart from a real boat's. */
-export const DEMO_STATE = "demo";
-
 /** Starts the boat server with settings that are known to be right. */
 export async function runBoat(settings: BoatSettings, log: Logger): Promise<Running<BoatSettings>> {
-  const stateDir = await openStateDir(settings.demo ? `${settings.stateDir}/${DEMO_STATE}` : settings.stateDir);
+  const isThrownAway = settings.demo && isDefaultStateDir(settings.stateDir);
+  const temporary = isThrownAway ? await temporaryDemoFolder() : undefined;
+  const folder = temporary ?? settings.stateDir;
+  const stateDir = await openStateDir(settings.demo ? `${folder}/${DEMO_STATE}` : folder);
+  const close = async () => {
+    stateDir[Symbol.dispose]();
+    if (temporary !== undefined) await Deno.remove(temporary, { recursive: true });
+  };
   try {
     const boat = await start(settings, { log, stateDirectory: stateDir.path });
     log.info("listening", { url: urlOf(boat.address, { tls: settings.tlsCert !== "" }) });
@@ -55,13 +59,18 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
       },
       stop: async () => {
         await boat.stop();
-        stateDir[Symbol.dispose]();
+        await close();
       },
     };
   } catch (error) {
-    stateDir[Symbol.dispose]();
+    await close();
     throw error;
   }
+}
+
+/** The boat's instance id where it has one: for the archive command, alerts and mDNS. */
+function instanceOf({ replicationInstanceId: instanceId }: BoatSettings): { instanceId?: string } {
+  return instanceId === "" ? {} : { instanceId };
 }
 
 /** How the boat records; nothing without a directory. */
@@ -81,6 +90,7 @@ function recording(settings: BoatSettings, stateDirectory: string): RecordingOpt
     slowBlockMs: settings.journalPackAfterMs,
     retention: retentionOf(settings),
     ...(settings.archiveCommand !== "" && { archiveCommand: settings.archiveCommand }),
+    ...instanceOf(settings),
   };
 }
 
@@ -105,7 +115,7 @@ async function start(
     ...(device && { virtualDevice: device }),
     ...(mqtt && { mqtt }),
     ...(settings.mdns && !settings.demo && { mdnsName: settings.mdnsName || instanceNameOf(Deno.hostname()) }),
-    alerts: { ...alertsOf(settings), ...(replication && { instanceId: replication.instanceId }) },
+    alerts: { ...alertsOf(settings), ...instanceOf(settings) },
     ...(certPath !== "" && { tls: { certPath, keyPath } }),
     ...(journal && { journal }),
     ...(replication && { replication }),

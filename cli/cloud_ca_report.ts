@@ -45,7 +45,8 @@ export function formatServer(made: CertificateFolder, caDir: string): string {
       ["tls-revoked", revokedPath],
     ]),
     "",
-    `Or in vbg-cloud.conf, with the three files and ${revokedPath} copied to ${CLOUD_FOLDER}:`,
+    ...installLines([made.certPath, made.keyPath, made.caPath, revokedPath], CLOUD_FOLDER),
+    "Add to /etc/vbg/vbg-cloud.conf:",
     "  grpc {",
     "    tls {",
     `      cert = "${CLOUD_FOLDER}/cert.pem"`,
@@ -85,7 +86,8 @@ export function formatBoat(
       ["replication-tls-ca", made.caPath],
     ]),
     "",
-    `Or in vbg-boat.conf, with the three files copied to ${BOAT_FOLDER}:`,
+    ...installLines([made.certPath, made.keyPath, made.caPath], BOAT_FOLDER),
+    "Add to /etc/vbg/vbg-boat.conf:",
     "  replication {",
     `    target = "${target}"`,
     `    instance-id = "${name}"`,
@@ -163,6 +165,14 @@ function madeLines({ certPath, keyPath, caPath, certificate }: CertificateFolder
       [keyPath, "its key, which only this machine and that one may know"],
       [caPath, "the authority's certificate"],
     ]),
+  ];
+}
+
+/** How a service, which runs as the user `vbg`, gets files that nobody else can read. */
+function installLines(paths: readonly string[], folder: string): string[] {
+  return [
+    "Or, for the packaged service, copy the files to its machine and run there as root:",
+    `  install -D -o root -g vbg -m 640 -t ${folder} ${paths.map(shellWord).join(" ")}`,
   ];
 }
 

@@ -89,9 +89,10 @@ export function serverOptions(): Options<ServerSettings> {
       placeholder: "DIR",
       default: {
         compute: (environment) => keptFolder(environment, "vbg"),
-        text: "$STATE_DIRECTORY, else ~/.local/state/vbg",
+        text: "$STATE_DIRECTORY, else $XDG_STATE_HOME/vbg, else ~/.local/state/vbg",
       },
-      help: "Folder of what must survive a restart. Made when missing; one process at a time may use it.",
+      help: "Folder of what must survive a restart. Made when missing; one process at a time may use it. " +
+        "A demo has a temporary one by default.",
       group: OPERATION,
       validate: (dir) => dir === "" ? "Cannot use an empty path as the state directory" : undefined,
     }),
@@ -138,11 +139,13 @@ export function runOptions(): Options<RunSettings> {
   };
 }
 
-/** Folder of what a service keeps: where systemd says, else below the home directory, else below `/var/lib`. */
-export function keptFolder({ STATE_DIRECTORY, HOME }: Environment, name: string): string {
+/** Folder of what a service keeps: where systemd says, else where the user keeps such things, else below `/var/lib`. */
+export function keptFolder({ STATE_DIRECTORY, XDG_STATE_HOME, HOME }: Environment, name: string): string {
   // systemd lists several directories with colons between them.
   const [managed] = STATE_DIRECTORY?.split(":") ?? [];
   if (managed) return managed;
+  // The XDG specification has relative paths ignored.
+  if (XDG_STATE_HOME?.startsWith("/")) return `${XDG_STATE_HOME}/${name}`;
   return HOME ? `${HOME}/.local/state/${name}` : `/var/lib/${name}`;
 }
 

@@ -6,12 +6,13 @@
 import { type Cloud, ListenError, startCloud, VERSION } from "@vessel/gateway";
 import { Authority, initAuthority } from "@vessel/gateway/cloud";
 import { formatAddress, type ListenAddress, type Logger, MAX_PORT, systemClock } from "@vessel/gateway/settings";
-import { DEMO_STATE, runBoat } from "./boat.ts";
+import { runBoat } from "./boat.ts";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./boat_options.ts";
 import { integer } from "./option_types.ts";
 import type { Check } from "./options.ts";
 import { PERMISSIONS } from "./permissions.ts";
 import { type Running, serve, type ServerProgram } from "./program.ts";
+import { DEMO_STATE, isDefaultStateDir, temporaryDemoFolder } from "./state_dir.ts";
 import { urlOf } from "./url_of.ts";
 
 /** Settings of the demo: the boat's, and where its cloud is. */
@@ -65,14 +66,15 @@ const DAYS = 365;
 const MAX_JOURNAL_BYTES = 256 * 1024 * 1024;
 
 async function run(settings: DemoSettings, log: Logger): Promise<Running<DemoSettings>> {
-  const folder = `${settings.stateDir}/${DEMO_STATE}`;
-  const throwAway = await Deno.makeTempDir({ prefix: "vbg-demo-" });
+  const throwAway = await temporaryDemoFolder();
+  const stateDir = isDefaultStateDir(settings.stateDir) ? throwAway : settings.stateDir;
+  const folder = `${stateDir}/${DEMO_STATE}`;
   const forget = () => Deno.remove(throwAway, { recursive: true });
   let cloud: Cloud | undefined;
   try {
     const certificates = await makeCertificates(throwAway);
     cloud = await startDemoCloud(settings, { folder, certificates, log });
-    const boat = await runBoat(boatSettings(settings, { folder, cloud, certificates }), log);
+    const boat = await runBoat(boatSettings({ ...settings, stateDir }, { folder, cloud, certificates }), log);
     log.info("what the cloud has of the boat", { url: `${urlOf(cloud.addresses.http)}/instances/${BOAT}/status` });
     return { ...boat, stop: () => boat.stop().finally(cloud?.stop).finally(forget) };
   } catch (error) {

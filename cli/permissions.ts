@@ -13,7 +13,7 @@ const NAMED = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "-
  */
 export const PERMISSIONS: Readonly<Record<"boat" | "cloud" | "vbg" | "demo", readonly string[]>> = {
   boat: ["-A"],
-  cloud: [...NAMED, "--allow-sys=osUptime,systemMemoryInfo"],
-  vbg: [...NAMED, "--allow-sys=hostname,networkInterfaces,osUptime,statfs,systemMemoryInfo"],
-  demo: [...NAMED, "--allow-sys=hostname,osUptime,systemMemoryInfo"],
+  cloud: [...NAMED, "--allow-sys=homedir,osUptime,systemMemoryInfo"],
+  vbg: [...NAMED, "--allow-sys=homedir,hostname,networkInterfaces,osUptime,statfs,systemMemoryInfo"],
+  demo: [...NAMED, "--allow-sys=homedir,hostname,osUptime,systemMemoryInfo"],
 };

@@ -67,8 +67,8 @@ const targetOptions: Options<
     placeholder: "ID",
     default: "",
     help:
-      "Which boat this is in the cloud; the common name of its certificate. 1 to 64 letters, digits, '.', '_', '-', " +
-      "the first a letter or digit.",
+      "Which boat this is: in the cloud, where it is the common name of its certificate, and for the archive command. " +
+      "1 to 64 letters, digits, '.', '_', '-', the first a letter or digit.",
     group: REPLICATION,
     validate: (value) =>
       value === "" || isInstanceId(value)
@@ -154,13 +154,18 @@ export const replicationOptions: Options<ReplicationSettings> = {
 };
 
 /** What settings of replication must satisfy together. */
-export const replicationChecks: readonly Check<ReplicationSettings & { interfaces: readonly string[] }>[] = [
+export const replicationChecks: readonly Check<
+  ReplicationSettings & { interfaces: readonly string[]; archiveCommand: string }
+>[] = [
   {
-    settings: ["replicationTarget", "replicationInstanceId"],
+    settings: ["replicationTarget", "replicationInstanceId", "archiveCommand"],
     severity: "error",
-    test: ({ replicationTarget: target, replicationInstanceId: id }) => {
+    test: ({ replicationTarget: target, replicationInstanceId: id, archiveCommand }) => {
       if (target !== "" && id === "") return "Cannot replicate without -replication-instance-id";
-      return target === "" && id !== "" ? "Cannot replicate without -replication-target" : undefined;
+      // A boat without a cloud needs the id to tell its archived files from those of other boats.
+      return target === "" && id !== "" && archiveCommand === ""
+        ? "Cannot replicate without -replication-target"
+        : undefined;
     },
   },
   {

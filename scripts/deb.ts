@@ -88,6 +88,8 @@ async function addPrograms(lib: string): Promise<void> {
   const entries = PROGRAMS.map(({ file }) => `cli/${file}`);
   const args = ["install", "--quiet", "--frozen", "--node-modules-dir=auto", "--entrypoint", ...entries];
   await runProgram(Deno.execPath(), args, { cwd: lib });
+  // Some packages have files for their owner alone, which the services' user could not read.
+  await runProgram("chmod", ["-R", "u=rwX,go=rX", lib]);
 }
 
 async function addLaunchers(folder: string): Promise<void> {

@@ -29,6 +29,8 @@ export interface RecordingOptions {
   retention?: RetentionSettings;
   /** Program that archives files; see the retention's `archive`. */
   archiveCommand?: string;
+  /** Instance id of the boat, which that program gets; default the prefix. */
+  instanceId?: string;
   /**
    * How often files are looked after, milliseconds; for tests.
    *

@@ -88,7 +88,7 @@ export function withoutGoaway(socket: Duplex, { side, onGoaway }: GoawayOptions)
       if (last === undefined) return done();
       socket.cork();
       for (const piece of pieces) socket.write(piece);
-      socket.write(last, done);
+      socket.write(last, (error) => done(error && lostConnection(error)));
       socket.uncork();
     },
     final: (done) => void socket.end(done),
@@ -105,9 +105,19 @@ export function withoutGoaway(socket: Duplex, { side, onGoaway }: GoawayOptions)
     if (incoming.found > before) onGoaway?.();
   });
   socket.on("end", () => duplex.push(null));
-  socket.on("error", (error) => duplex.destroy(error));
+  socket.on("error", (error) => duplex.destroy(lostConnection(error)));
   socket.on("close", () => duplex.destroy());
   return duplex;
+}
+
+/** What the system says when a connection has gone, while writing or otherwise. */
+const LOST_CODES = new Set(["EPIPE", "ECONNABORTED", "ENOTCONN", "ENETDOWN", "ENETUNREACH", "EHOSTUNREACH"]);
+
+/** The same error as the one of a connection that was reset: of others the library says that the program is at fault. */
+function lostConnection(error: Error): Error {
+  const code: unknown = Reflect.get(error, "code");
+  if (typeof code !== "string" || !LOST_CODES.has(code)) return error;
+  return Object.assign(new Error(error.message, { cause: error }), { code: "ECONNRESET" });
 }
 
 /** What a server has said before its GOAWAY may take so long to be read, milliseconds. */

@@ -90,6 +90,8 @@ export class ReplicationServer {
   readonly #injector: ConnectionInjector;
   readonly #streams = new Set<{ fail: (error: RpcError) => void }>();
   readonly #running = new Set<Promise<void>>();
+  /** HTTP/2 streams of calls; each is gone when the other side has its status. */
+  readonly #open = new Set<Promise<void>>();
   #isStopping = false;
 
   private constructor(grpc: Grpc, options: ReplicationServerOptions) {
@@ -129,13 +131,18 @@ export class ReplicationServer {
     this.#injector.injectConnection(served(socket, begin));
   }
 
-  /** Ends all streams with `UNAVAILABLE`, waits for what is being answered, at most `graceMs`, and closes connections. */
+  /**
+   * Ends all streams with `UNAVAILABLE`, waits for what is being answered, and until the other sides have read how their
+   * calls ended, at most `graceMs`, and closes connections.
+   */
   async stop({ graceMs }: { graceMs: number }): Promise<void> {
     this.#isStopping = true;
     for (const stream of this.#streams) stream.fail(stopping());
     const grace = Promise.withResolvers<void>();
     const timer = setTimeout(grace.resolve, graceMs);
     await Promise.race([Promise.allSettled(this.#running), grace.promise]);
+    // A connection that is closed earlier takes statuses with it that have not left.
+    await Promise.race([Promise.all(this.#open), grace.promise]);
     this.#injector.drain(0);
     this.#server.tryShutdown(() => grace.resolve());
     await grace.promise;
@@ -150,6 +157,7 @@ export class ReplicationServer {
         start: (next) =>
           next({
             onReceiveMetadata: (metadata, nextMetadata) => {
+              this.#track(call);
               try {
                 this.#checkCertificate(call, metadata);
               } catch (error) {
@@ -163,6 +171,15 @@ export class ReplicationServer {
             },
           }),
       });
+  }
+
+  #track(call: ServerInterceptingCallInterface): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#open.add(promise);
+    onClose(call, () => {
+      this.#open.delete(promise);
+      resolve();
+    });
   }
 
   #checkCertificate(call: ServerInterceptingCallInterface, metadata: Metadata): void {

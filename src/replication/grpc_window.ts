@@ -21,10 +21,11 @@ export function widenWindow(call: object): void {
   session.setLocalWindowSize(RECEIVE_WINDOW_BYTES);
 }
 
-/** Calls `done` when the stream of a call has closed. */
+/** Calls `done` when the stream of a call has closed; at once where it is closed already, or not found. */
 export function onClose(call: object, done: () => void): void {
   const stream = streamOf(call);
-  if (stream instanceof EventEmitter) stream.once("close", done);
+  if (stream instanceof EventEmitter && inside(stream, "destroyed") !== true) stream.once("close", done);
+  else done();
 }
 
 /** The answer that was sent last may take so long to be read, milliseconds. */

@@ -117,10 +117,10 @@ Deno.test("a file of tokens that others may read or change is warned of", FILES,
   await inFolder(async (folder) => {
     const path = `${folder}/tokens.json`;
     await Deno.writeTextFile(path, JSON.stringify([TOKEN]));
-    for (const mode of [0o640, 0o604, 0o620, 0o644]) {
+    for (const mode of [0o604, 0o620, 0o644, 0o660]) {
       await Deno.chmod(path, mode);
       assert.deepEqual(problems("-auth-file", path), [
-        `warning auth-file: Others than its owner may read or change "${path}": chmod 600`,
+        `warning auth-file: Everybody may read, or its group change, "${path}": chmod 640`,
       ]);
     }
   });

@@ -186,6 +186,9 @@ Deno.test("the state directory is systemd's, else under home, else the system's"
   const dir = (environment: Record<string, string>) => boatOptions.stateDir.default(environment);
   assert.equal(dir({ STATE_DIRECTORY: "/var/lib/vbg:/var/lib/other", HOME: "/root" }), "/var/lib/vbg");
   assert.equal(dir({ HOME: "/root" }), "/root/.local/state/vbg");
+  assert.equal(dir({ HOME: "/root", XDG_STATE_HOME: "/xdg" }), "/xdg/vbg");
+  assert.equal(dir({ HOME: "/root", XDG_STATE_HOME: "relative" }), "/root/.local/state/vbg");
+  assert.equal(dir({ STATE_DIRECTORY: "/var/lib/vbg", XDG_STATE_HOME: "/xdg" }), "/var/lib/vbg");
   assert.equal(dir({}), "/var/lib/vbg");
 });
 

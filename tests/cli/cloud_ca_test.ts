@@ -88,7 +88,7 @@ Deno.test(
     const identity = check.judge([cert], { nowMs: Date.now(), claimed: "aurora", isRevoked: () => false });
     assert.equal(identity.ok, true);
     assert.equal(flags["replication-tls-key"], `${dir}/boats/aurora/key.pem`);
-    const config = await parseHocon(partFrom(printed, /^Or in vbg-boat\.conf/).join("\n"));
+    const config = await parseHocon(partFrom(printed, /^Add to .*vbg-boat\.conf/).join("\n"));
     const tls = {
       cert: "/etc/vbg/replication/cert.pem",
       key: "/etc/vbg/replication/key.pem",
@@ -119,7 +119,7 @@ Deno.test(
       "tls-client-ca": `${dir}/server/ca.pem`,
       "tls-revoked": `${dir}/revoked.txt`,
     });
-    const config = await parseHocon(partFrom(printed, /^Or in vbg-cloud\.conf/).join("\n"));
+    const config = await parseHocon(partFrom(printed, /^Add to .*vbg-cloud\.conf/).join("\n"));
     const at = (name: string) => `/etc/vbg/tls/${name}`;
     const tls = { cert: at("cert.pem"), key: at("key.pem"), "client-ca": at("ca.pem"), revoked: at("revoked.txt") };
     assert.deepEqual(config, { grpc: { tls } });

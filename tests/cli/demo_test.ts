@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { TestProgram } from "../support/program.ts";
 import { taskArgs } from "../support/task.ts";
 
 const PROGRAM = needs({ permissions: ["env", "net", "read", "run", "write"] });
@@ -23,6 +24,43 @@ Deno.test("the demo names the flags of its two ports when one is taken", PROGRAM
       assert.match(err, new RegExp(`127\\.0\\.0\\.1:${port}: the port is taken; -port and -cloud-port name others`));
     }
   }));
+
+for (
+  const [what, name, words] of [["the demo", "demo", ["-cloud-port", "0"]], ["a boat with -demo", "boat", [
+    "-demo",
+  ]]] as const
+) {
+  Deno.test(
+    `what ${what} keeps is gone when it ends, unless a state directory is given`,
+    PROGRAM,
+    () =>
+      inFolder(async (folder) => {
+        const [home, temporary, given] = [`${folder}/home`, `${folder}/tmp`, `${folder}/given`];
+        for (const each of [home, temporary]) await Deno.mkdir(each);
+        for (const flags of [[], ["-state-dir", given]]) {
+          const args = [...words, "-listen", "127.0.0.1:0", "-mdns=false", "-log-format", "json", ...flags];
+          const env = { HOME: home, XDG_STATE_HOME: `${home}/state`, TMPDIR: temporary, DENO_DIR: await denoDir() };
+          await using program = await TestProgram.start(name, () => args, env);
+          await program.url();
+          assert.ok(flags.length > 0 || namesIn(temporary).length > 0);
+          program.signal("SIGTERM");
+          assert.equal(await program.exitCode(), 0);
+          assert.deepEqual([namesIn(home), namesIn(temporary)], [[], []]);
+        }
+        assert.ok(namesIn(`${given}/demo`).includes("head.json"));
+      }),
+  );
+}
+
+/** Where Deno has its packages, whatever the home directory is. */
+async function denoDir(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
+}
+
+function namesIn(folder: string): string[] {
+  return Array.from(Deno.readDirSync(folder), ({ name }) => name);
+}
 
 Deno.test("the demo says which settings it does not use", PROGRAM, () =>
   inFolder(async (folder) => {

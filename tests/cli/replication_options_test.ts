@@ -15,20 +15,19 @@ import { needs } from "../support/needs.ts";
 const HOCON = needs({ permissions: ["env", "read", "sys"] });
 const OPENSSL = needs({ permissions: ["read", "write"], programs: ["openssl"] });
 
-function resolve(args: string[], { interfaces = ["can0"] } = {}) {
+function resolve(args: string[], { interfaces = ["can0"], archiveCommand = "" } = {}) {
   const { flags, error } = parseCommandLine(args, replicationOptions);
   assert.equal(error, undefined);
   const checks = replicationChecks.map((check) => ({
     ...check,
-    settings: check.settings.filter((name) => name !== "interfaces") as [keyof ReplicationSettings],
-    test: (settings: ReplicationSettings, isGiven: (name: keyof ReplicationSettings) => boolean) =>
-      check.test({ ...settings, interfaces }, (name) => name !== "interfaces" && isGiven(name)),
+    settings: check.settings.filter((name) => name in replicationOptions) as [keyof ReplicationSettings],
+    test: (settings: ReplicationSettings) => check.test({ ...settings, interfaces, archiveCommand }, () => false),
   }));
   return resolveSettings<ReplicationSettings>(replicationOptions, { ...flags && { flags }, checks });
 }
 
 /** What is wrong with a command line, in words. */
-function problemsOf(args: string[], options?: { interfaces: string[] }): string[] {
+function problemsOf(args: string[], options?: { interfaces?: string[]; archiveCommand?: string }): string[] {
   return resolve(args, options).problems.map(({ severity, message }) => `${severity}: ${message}`);
 }
 
@@ -47,6 +46,10 @@ Deno.test("a target needs an instance id, and the other way round", () => {
   assert.deepEqual(problemsOf(["-replication-instance-id", "aurora"]), [
     "error: Cannot replicate without -replication-target",
   ]);
+});
+
+Deno.test("a boat that archives without a cloud may have an instance id", () => {
+  assert.deepEqual(problemsOf(["-replication-instance-id", "aurora"], { archiveCommand: "/etc/vbg/archive" }), []);
 });
 
 Deno.test("targets and instance ids that can be none are refused", () => {

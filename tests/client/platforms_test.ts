@@ -1,22 +1,28 @@
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
+import { cp } from "node:fs/promises";
+import { dirname } from "node:path";
 import { TestBoat } from "../support/boat.ts";
 import { Browser, hasPlaywright } from "../support/browser.ts";
-import { inFolder } from "../support/folder.ts";
-import { needs } from "../support/needs.ts";
+import { environment, type NeededPermission, needs } from "../support/needs.ts";
+import { findNode } from "../support/node.ts";
+import { blockAfter } from "../support/readme.ts";
 import { accessToken } from "../support/sending.ts";
 import { range } from "../support/session.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const READ = needs({ permissions: ["read"] });
-const NODE = needs({ permissions: ["env", "net", "read", "run", "sys", "write"], programs: ["node"] });
+const PERMISSIONS: NeededPermission[] = ["env", "net", "read", "run", "sys", "write"];
+const PROGRAMS = ["sh", "npm", "tar"];
+const node = findNode();
+const PACKAGE = needs({ permissions: PERMISSIONS, programs: PROGRAMS });
+const NODE = needs({ permissions: PERMISSIONS, programs: PROGRAMS, others: { "Node 20": node !== undefined } });
 const BROWSER = needs({
-  permissions: ["env", "net", "read", "run", "sys", "write"],
-  programs: ["chromium"],
+  permissions: PERMISSIONS,
+  programs: [...PROGRAMS, "chromium"],
   others: { 'npm package "playwright-core"': hasPlaywright() },
 });
 
-/** What each platform does with the bundle; gives what it has seen. */
+/** What each platform does with the client; gives what it has seen. */
 const SCENE = `async ({ connect, ApiError }, url) => {
   const client = connect(url, { token: "secret" });
   const [{ src }] = await client.devices();
@@ -56,24 +62,32 @@ interface Seen {
   end: string;
 }
 
-/** Bundles the client as for a browser. */
-async function bundle(folder: string): Promise<string> {
-  const path = `${folder}/client.mjs`;
-  const args = [
-    "bundle",
-    "-q",
-    "--no-lock",
-    "--platform",
-    "browser",
-    "--format",
-    "esm",
-    "-o",
-    path,
-    "src/client/mod.ts",
-  ];
-  const { success, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: fileURLToPath(ROOT) }).output();
-  assert.ok(success, new TextDecoder().decode(stderr));
-  return path;
+let made: Promise<string> | undefined;
+
+/** A project that has the client as README makes it from a clone; made once for all tests. */
+function project(): Promise<string> {
+  return made ??= makeProject();
+}
+
+async function makeProject(): Promise<string> {
+  const folder = await Deno.makeTempDir({ prefix: "vbg_npm_test_" });
+  globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+  const clone = `${folder}/clone`;
+  for (const name of CLONE) await cp(new URL(name, ROOT), `${clone}/${name}`, { recursive: true });
+  await sh(await blockAfter("## Reading it from a program", "sh"), clone);
+  await Deno.writeTextFile(`${folder}/package.json`, '{ "private": true, "type": "module" }');
+  await sh("npm install --offline --no-audit --no-fund ./clone/dist/*.tgz", folder);
+  return folder;
+}
+
+/** What a clone has, as far as the package is made of it. */
+const CLONE = ["LICENSE", "cli", "deno.json", "deno.lock", "mod.ts", "scripts", "src"];
+
+async function sh(command: string, cwd: string): Promise<void> {
+  const env = { PATH: `${dirname(Deno.execPath())}:${environment("PATH")}` };
+  const { code, stdout, stderr } = await new Deno.Command("sh", { args: ["-euc", command], cwd, env }).output();
+  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assert.equal(code, 0, `${out}${err}`);
 }
 
 /** Lets a boat speak while somebody listens, and judges what was seen. */
@@ -104,47 +118,54 @@ Deno.test("the client takes from other folders nothing but types, and nothing fr
   }
 });
 
-Deno.test(
-  "in Node the bundled client reads devices, live frames and a session",
-  NODE,
-  () =>
-    inFolder(async (folder) => {
-      await bundle(folder);
-      const program = `import * as client from "./client.mjs";
+Deno.test("the npm package of README reads devices, live frames and a session in Node", NODE, async () => {
+  const cwd = await project();
+  await Deno.writeTextFile(
+    `${cwd}/main.js`,
+    `import * as client from "@vessel/gateway/client";
 console.log(JSON.stringify(await (${SCENE})(client, process.argv[2])));
-`;
-      await Deno.writeTextFile(`${folder}/main.mjs`, program);
-      await play(async ({ url }) => {
-        const { stdout, stderr } = await new Deno.Command("node", { args: ["main.mjs", url], cwd: folder }).output();
-        const text = new TextDecoder().decode(stdout);
-        assert.ok(text !== "", new TextDecoder().decode(stderr));
-        return JSON.parse(text);
-      });
-    }),
-);
+`,
+  );
+  await play(async ({ url }) => {
+    const { stdout, stderr } = await new Deno.Command(node ?? "node", { args: ["main.js", url], cwd }).output();
+    const text = new TextDecoder().decode(stdout);
+    assert.ok(text !== "", new TextDecoder().decode(stderr));
+    return JSON.parse(text);
+  });
+});
 
-Deno.test(
-  "in a real browser a page of somebody else's reads with the bundled client",
-  BROWSER,
-  () =>
-    inFolder(async (folder) => {
-      const script = await Deno.readTextFile(await bundle(folder));
-      const site = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
-        const isScript = new URL(request.url).pathname === "/client.mjs";
-        return new Response(isScript ? script : "<!doctype html><body>", {
-          headers: { "Content-Type": isScript ? "text/javascript" : "text/html" },
-        });
-      });
-      try {
-        await using browser = await Browser.start({ hosts: [] });
-        const page = await browser.newPage();
-        await page.goto(`http://127.0.0.1:${site.addr.port}/`);
-        await play(async ({ url }) => {
-          const call = `import("/client.mjs").then((client) => (${SCENE})(client, ${JSON.stringify(url)}))`;
-          return JSON.parse(String(await page.evaluate(`${call}.then(JSON.stringify)`)));
-        });
-      } finally {
-        await site.shutdown();
-      }
-    }),
-);
+Deno.test("a program in TypeScript knows the types of the npm package", PACKAGE, async () => {
+  const folder = await project();
+  const program = (field: string) =>
+    `import { connect, type Device } from "@vessel/gateway/client";
+const devices: Device[] = await connect("http://127.0.0.1").devices();
+export const first: number | undefined = devices[0]?.${field};
+`;
+  for (const [field, isRight] of [["src", true], ["no_such_field", false], ["manufacturer", false]] as const) {
+    await Deno.writeTextFile(`${folder}/types.ts`, program(field));
+    const args = ["check", "--quiet", "--no-config", "--no-lock", "--node-modules-dir=manual", "types.ts"];
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: folder }).output();
+    assert.equal(success, isRight, new TextDecoder().decode(stderr));
+  }
+});
+
+Deno.test("in a real browser a page of somebody else's reads with the file of the npm package", BROWSER, async () => {
+  const script = await Deno.readTextFile(`${await project()}/node_modules/@vessel/gateway/client.js`);
+  const site = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
+    const isScript = new URL(request.url).pathname === "/client.js";
+    return new Response(isScript ? script : "<!doctype html><body>", {
+      headers: { "Content-Type": isScript ? "text/javascript" : "text/html" },
+    });
+  });
+  try {
+    await using browser = await Browser.start({ hosts: [] });
+    const page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${site.addr.port}/`);
+    await play(async ({ url }) => {
+      const call = `import("/client.js").then((client) => (${SCENE})(client, ${JSON.stringify(url)}))`;
+      return JSON.parse(String(await page.evaluate(`${call}.then(JSON.stringify)`)));
+    });
+  } finally {
+    await site.shutdown();
+  }
+});

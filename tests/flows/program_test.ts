@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import type { Device } from "../../src/frame/mod.ts";
+import { readLog, writeScript } from "../journal/keeper/script.ts";
 import { eventually } from "../support/eventually.ts";
 import { needs } from "../support/needs.ts";
 import { TestProgram } from "../support/program.ts";
 import { SseClient } from "../support/sse_client.ts";
 
 const options = needs({ permissions: ["run", "read", "write", "net", "env"] });
+const ARCHIVE = needs({ permissions: ["run", "read", "write", "net", "env"], programs: ["sh", "cat", "chmod"] });
 
 function startBoat(...flags: string[]): Promise<TestProgram> {
   return TestProgram.start("boat", (folder) => ["-state-dir", folder, "-log-format", "json", ...flags]);
@@ -21,6 +23,23 @@ Deno.test("the demo shows at least ten devices with manufacturer and model, and 
     return devices.filter(({ manufacturer, model_id }) => manufacturer && model_id).length >= 10;
   });
 });
+
+const REPLICATING = ["-replication-target", "127.0.0.1:1", "-replication-insecure"];
+for (const [what, flags] of [["replicates", REPLICATING], ["records alone", []]] as const) {
+  Deno.test(`the archive command of a boat that ${what} gets the boat's own instance id`, ARCHIVE, async () => {
+    await using program = await TestProgram.start("boat", async (folder) => [
+      ...["-demo", "-listen", "127.0.0.1:0", "-state-dir", folder, "-log-format", "json"],
+      ...["-journal-dir", `${folder}/journal`, "-journal-rotate-duration", "1s"],
+      ...["-journal-archive-command", await writeScript(folder, 'cat >>"$LOG"')],
+      ...["-journal-archive-trigger", "on-rotate", "-replication-instance-id", "aurora", ...flags],
+    ]);
+    const [line = ""] = await eventually("a file to archive", async () => {
+      const lines = await readLog(program.folder);
+      return lines.length > 0 ? lines : undefined;
+    });
+    assert.equal(JSON.parse(line).instance_id, "aurora");
+  });
+}
 
 Deno.test("SIGTERM ends the program with streams open: exit code 0, in time", options, async () => {
   await using program = await startBoat("-demo", "-listen", "127.0.0.1:0");

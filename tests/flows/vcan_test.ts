@@ -11,7 +11,7 @@ const TIMEOUT_S = 1800;
 
 const options = needs({
   permissions: ["run", "read", "write", "env", "ffi"],
-  programs: ["ip", "cansend", "cangen", ...(kernelHasVcan() ? [] : ["linux.uml"])],
+  programs: ["ip", "cansend", "cangen", ...(kernelHasVcan() ? [] : ["linux.uml", "insmod"])],
 });
 
 /** Whether this machine has the buses or, as far as one can see, its kernel can make them. */

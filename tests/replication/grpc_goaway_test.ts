@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { GoawayFilter } from "../../src/replication/grpc_goaway.ts";
+import { once } from "node:events";
+import { Duplex } from "node:stream";
+import { GoawayFilter, withoutGoaway } from "../../src/replication/grpc_goaway.ts";
 import { Random } from "../support/random.ts";
 
 const PREFACE = new TextEncoder().encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -33,3 +35,20 @@ Deno.test("every frame but GOAWAY passes as it is, wherever the bytes are cut", 
     assert.equal(joined(passed), joined([...head, ...wanted]));
   }
 });
+
+for (const code of ["EPIPE", "ECONNABORTED", "ENETUNREACH", "ECONNRESET"]) {
+  Deno.test(`a connection that ends with ${code}, while writing or not, is one that was reset`, async () => {
+    const broken = () => Object.assign(new Error(`write ${code}`), { code });
+    const writing = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done(broken()) });
+    const idle = new Duplex({ read() {} });
+    const connections = [writing, idle].map((socket) => withoutGoaway(socket, { side: "client" }));
+    const errors = Promise.all(connections.map((each) => once(each, "error")));
+    connections[0]?.write(PREFACE);
+    idle.destroy(broken());
+    for (const [error] of await errors) {
+      // The only code by which the library knows that the network is at fault, and not the program.
+      assert.equal(error.code, "ECONNRESET");
+      assert.match(error.message, new RegExp(code));
+    }
+  });
+}

@@ -185,6 +185,36 @@ Deno.test("a server that stops ends streams as unavailable, after their services
   await assert.rejects(client.handshake(REQUEST, TIMEOUT), code("UNAVAILABLE"));
 });
 
+Deno.test(
+  "a server that stops has a client read all that was sent, and the status behind it, before it closes",
+  GRPC,
+  async () => {
+    let sent = 0;
+    await using fixture = await ServerFixture.start(service({
+      backfill: async (stream) => {
+        const reason = "x".repeat(250);
+        const rejected = Array.from({ length: 200 }, () => ({ baseSeq: 1, reason }));
+        for (;; sent++) await stream.send({ continuousThrough: 1, remaining: [], filled: [], rejected });
+      },
+    }));
+    const stream = (await fixture.client()).backfill();
+    await eventually("messages under way", () => sent > 10);
+    // The client reads nothing: flow control holds the last messages, and the status, back.
+    for (let before = -1; before !== sent; await pause(100)) before = sent;
+    const stopped = fixture.server.stop({ graceMs: 60_000 });
+    await eventually("the end of the service", () => fixture.server.openCalls === 0);
+    await pause(200);
+    let got = 0;
+    const reading = (async () => {
+      for await (const _message of stream) got++;
+    })();
+    await assert.rejects(reading, code("UNAVAILABLE", /stopping/));
+    // The message that waited for room was sent, too.
+    assert.equal(got, sent + 1);
+    await stopped;
+  },
+);
+
 Deno.test("a boat that has vanished without a word is given up, and so is a cloud", GRPC, async () => {
   const keepalive = { timeMs: 500, timeoutMs: 1000 };
   let reason: unknown;

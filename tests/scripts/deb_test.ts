@@ -40,6 +40,12 @@ Deno.test("the package says what it is and holds programs, settings, unit and us
     const { stdout: contents } = await run("dpkg-deb", ["--contents", path]);
     const lines = contents.trimEnd().split("\n");
     assert.ok(lines.every((line) => line.includes(" root/root ")));
+    // Links say lrwxrwxrwx.
+    assert.deepEqual(
+      lines.filter((line) => !/^([dl]|-)rw.r.[x-]r.[x-]/.test(line)),
+      [],
+      "everybody can read everything",
+    );
     for (
       const [mode, file] of [
         ["-rwxr-xr-x", "/usr/bin/vbg-boat"],

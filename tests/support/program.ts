@@ -16,7 +16,7 @@ export class TestProgram implements AsyncDisposable {
 
   /** Starts `cli/{name}.ts` as its task of deno.json does; its folder, which is empty, is where it runs. `env` is added to our environment; `core` is the only one that it runs on. */
   static async start(
-    name: "boat" | "cloud" | "vbg",
+    name: "boat" | "cloud" | "demo" | "vbg",
     argsIn: (folder: string) => string[] | Promise<string[]>,
     env: Record<string, string> = {},
     { openFiles, core }: { openFiles?: number; core?: number | undefined } = {},

@@ -7,13 +7,16 @@ import { run } from "../contract/can_bus.ts";
 import { type CandumpFrame, parseCandump } from "../support/candump.ts";
 import { NaiveAssembler } from "../support/naive_assembler.ts";
 import { eventually } from "../support/eventually.ts";
-import { needs } from "../support/needs.ts";
+import { ADDON } from "../support/addon.ts";
+import { type Needs, needs } from "../support/needs.ts";
 import { SseClient } from "../support/sse_client.ts";
 
-const options = needs({
+const NEEDS: Needs = {
   permissions: ["ffi", "read", "run", "net"],
   programs: ["ip", "cansend", "cangen", "canplayer"],
-});
+};
+const options = needs(NEEDS);
+const DRIVERS = [["ffi", options], ["socketcan", needs({ ...NEEDS, others: ADDON })]] as const;
 const RECORDING = new URL("../data/candump_sample3.txt", import.meta.url);
 /** Within this time an interface that comes back is in use again; the promise is 2 s, and user-mode Linux on a busy machine is slow. */
 const RECOVERY_MS = 10_000;
@@ -87,10 +90,10 @@ async function play(frames: CandumpFrame[], bus: string): Promise<void> {
   }
 }
 
-for (const driver of ["ffi", "socketcan"] as const) {
+for (const [driver, needed] of DRIVERS) {
   Deno.test(
     `a recording played by canplayer comes out of /events as counted by hand, read by ${driver}`,
-    options,
+    needed,
     async () => {
       const frames = parseCandump(await Deno.readTextFile(RECORDING));
       const expected = predict(frames);

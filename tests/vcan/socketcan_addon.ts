@@ -1,14 +1,15 @@
 import { createBus, LoopbackBus, SocketCanBus } from "../../src/can/mod.ts";
 import { systemClock } from "../../src/base/mod.ts";
-import { loadAddon, SocketCanAddonBus } from "../../src/can/socketcan_addon.ts";
+import { SocketCanAddonBus } from "../../src/can/socketcan_addon.ts";
 import assert from "node:assert/strict";
 import { canBusSuite } from "../contract/can_bus.ts";
-import { allowed, needs } from "../support/needs.ts";
+import { ADDON } from "../support/addon.ts";
+import { needs } from "../support/needs.ts";
 
 const options = needs({
   permissions: ["ffi", "read", "env"],
   programs: ["ip", "tc", "cansend"],
-  others: { 'npm package "socketcan"': isInstalled() },
+  others: ADDON,
 });
 
 canBusSuite("SocketCanAddonBus", { create: (name) => new SocketCanAddonBus(name), hasInterfaces: true, options });
@@ -19,13 +20,3 @@ Deno.test("createBus makes the bus of each driver", options, async () => {
   assert.ok(await createBus("vcan0", { driver: "socketcan", ...parts }) instanceof SocketCanAddonBus);
   assert.ok(await createBus("vcan0", { driver: "loopback", ...parts }) instanceof LoopbackBus);
 });
-
-function isInstalled(): boolean {
-  if (!allowed("ffi") || !allowed("read")) return false;
-  try {
-    loadAddon();
-    return true;
-  } catch {
-    return false;
-  }
-}
