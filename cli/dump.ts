@@ -61,7 +61,7 @@ async function dump(
   const [output, errors] = [outputOf(around), errorsOf(around)];
   const json = wantsJson(settings, output);
   const view = new DumpView({ ...settings, where: settings.where?.where, output, json });
-  const signal = stoppedBy(around);
+  const signal = stoppedBy(around, { hangUp: settings.journal !== undefined });
   const note = (text: string) => around.complain(`${program.name}: ${text}`);
   const parts = { around, output, errors, view, signal, note };
   try {
