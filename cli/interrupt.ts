@@ -31,8 +31,10 @@ export function interruption({ hangUp = false }: InterruptionOptions = {}): Abor
       controller.abort(new Interrupted("Stopped"));
     } else if (nowMs - firstMs > SAME_REQUEST_MS) Deno.exit(INTERRUPTED_EXIT_CODE);
   };
-  const signals = hangUp && !isWindows && !isHangUpIgnored() ? [...STOP_SIGNALS, "SIGHUP" as const] : STOP_SIGNALS;
-  for (const signal of signals) Deno.addSignalListener(signal, ask);
+  // Deno's first signal listener catches SIGHUP as well, and so ends a process that was started to ignore it.
+  const isImmune = hangUp && !isWindows && isHangUpIgnored();
+  for (const signal of STOP_SIGNALS) Deno.addSignalListener(signal, ask);
+  if (hangUp && !isWindows) Deno.addSignalListener("SIGHUP", isImmune ? () => {} : ask);
   return controller.signal;
 }
 
