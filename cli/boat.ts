@@ -40,14 +40,18 @@ export const boatProgram: ServerProgram<BoatSettings> = {
 /** Folder inside the state directory that keeps the demo's state apart from a real boat's. */
 export const DEMO_STATE = "demo";
 
+/** A boat server that runs, and where it listens. */
+export interface RunningBoat extends Running<BoatSettings>, Pick<Boat, "address"> {}
+
 /** Starts the boat server with settings that are known to be right. */
-export async function runBoat(settings: BoatSettings, log: Logger): Promise<Running<BoatSettings>> {
+export async function runBoat(settings: BoatSettings, log: Logger): Promise<RunningBoat> {
   const stateDir = await openStateDir(settings.demo ? `${settings.stateDir}/${DEMO_STATE}` : settings.stateDir);
   try {
     const boat = await start(settings, { log, stateDirectory: stateDir.path });
     log.info("listening", { url: urlOf(boat.address, { tls: settings.tlsCert !== "" }) });
     let current = settings;
     return {
+      address: boat.address,
       beats: boat.beats,
       reload: (changed) => {
         current = { ...current, ...changed };

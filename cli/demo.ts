@@ -37,6 +37,10 @@ const demoProgram: ServerProgram<DemoSettings> = {
   summary: "runs a simulated boat, its boat server and a cloud that it replicates to; takes the boat server's flags",
   options: {
     ...boatOptions,
+    listen: {
+      ...boatOptions.listen,
+      help: "Address of the boat's HTTP server, such as :8089 for all addresses. Without it: -port on 127.0.0.1.",
+    },
     cloudPort: integer({
       name: "cloud-port",
       default: 8080,
@@ -73,7 +77,8 @@ async function run(settings: DemoSettings, log: Logger): Promise<Running<DemoSet
     const certificates = await makeCertificates(throwAway);
     cloud = await startDemoCloud(settings, { folder, certificates, log });
     const boat = await runBoat(boatSettings(settings, { folder, cloud, certificates }), log);
-    log.info("what the cloud has of the boat", { url: `${urlOf(cloud.addresses.http)}/instances/${BOAT}/status` });
+    const boatUrl = urlOf(boat.address, { tls: settings.tlsCert !== "" });
+    log.info(`open ${boatUrl}/ in a browser; the cloud of this boat is ${urlOf(cloud.addresses.http)}/`);
     return { ...boat, stop: () => boat.stop().finally(cloud?.stop).finally(forget) };
   } catch (error) {
     await cloud?.stop();
@@ -114,6 +119,7 @@ function boatSettings(
   return {
     ...settings,
     demo: true,
+    listen: settings.listen ?? here(settings.port),
     journalDir: settings.journalDir || `${folder}/journal`,
     retentionMaxBytes: settings.retentionMaxBytes || MAX_JOURNAL_BYTES,
     replicationTarget: formatAddress(cloud.addresses.grpc),

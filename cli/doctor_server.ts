@@ -1,6 +1,6 @@
 import type { BoatHealth } from "@vessel/gateway";
 import { errorText } from "@vessel/gateway/settings";
-import { type ChosenServer, NoServerError } from "./boat_choice.ts";
+import type { ChosenServer } from "./boat_choice.ts";
 import type { Finding, FindingState } from "./doctor_finding.ts";
 import { advised } from "./server_advice.ts";
 
@@ -9,20 +9,17 @@ const STATES: Readonly<Record<string, FindingState>> = { ok: "ok", degraded: "wa
 /** How the server was asked for. */
 export interface ServerQuestion {
   choose: () => Promise<ChosenServer>;
-  /** Whether somebody named it: then it has to be there. */
-  isNamed: boolean;
   timeoutMs: number;
 }
 
 /** Looks whether the server answers, and how it says that its parts are. */
-export async function checkServer({ choose, isNamed, timeoutMs }: ServerQuestion): Promise<Finding[]> {
+export async function checkServer({ choose, timeoutMs }: ServerQuestion): Promise<Finding[]> {
   const name = "server";
   try {
     const server = await choose();
     const health = await server.client.health({ signal: AbortSignal.timeout(timeoutMs) });
     return [{ name, state: "ok", text: `${server.place()} answers` }, ...judgeHealth(health)];
   } catch (error) {
-    if (error instanceof NoServerError && !isNamed) return [{ name, state: "skip", text: errorText(error) }];
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
     const text = isLate ? `no answer within ${timeoutMs / 1000} s` : errorText(advised(error));
     return [{ name, state: "fail", text }];
