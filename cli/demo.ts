@@ -4,8 +4,17 @@
  * @module
  */
 import { type Cloud, ListenError, startCloud, VERSION } from "@vessel/gateway";
+import { connectCloud } from "@vessel/gateway/client";
 import { Authority, initAuthority } from "@vessel/gateway/cloud";
-import { formatAddress, type ListenAddress, type Logger, MAX_PORT, systemClock } from "@vessel/gateway/settings";
+import {
+  errorText,
+  formatAddress,
+  type ListenAddress,
+  type Logger,
+  MAX_PORT,
+  pause,
+  systemClock,
+} from "@vessel/gateway/settings";
 import { DEMO_STATE, runBoat } from "./boat.ts";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./boat_options.ts";
 import { integer } from "./option_types.ts";
@@ -65,6 +74,9 @@ const BOAT = "demo";
 const HERE = "127.0.0.1";
 /** Longer than anybody looks at a demo, days. */
 const DAYS = 365;
+/** Longest wait for the connection between boat and cloud. */
+const CONNECT_MS = 10_000;
+const POLL_MS = 100;
 /** The demo fills nobody's disk. */
 const MAX_JOURNAL_BYTES = 256 * 1024 * 1024;
 
@@ -77,13 +89,36 @@ async function run(settings: DemoSettings, log: Logger): Promise<Running<DemoSet
     const certificates = await makeCertificates(throwAway);
     cloud = await startDemoCloud(settings, { folder, certificates, log });
     const boat = await runBoat(boatSettings(settings, { folder, cloud, certificates }), log);
-    const boatUrl = urlOf(boat.address, { tls: settings.tlsCert !== "" });
-    log.info(`open ${boatUrl}/ in a browser; the cloud of this boat is ${urlOf(cloud.addresses.http)}/`);
-    return { ...boat, stop: () => boat.stop().finally(cloud?.stop).finally(forget) };
+    const urls = { boat: urlOf(boat.address, { tls: settings.tlsCert !== "" }), cloud: urlOf(cloud.addresses.http) };
+    const stopping = new AbortController();
+    void sayWhatToOpen(urls, { log, signal: stopping.signal });
+    const stop = () => boat.stop().finally(cloud?.stop).finally(forget);
+    return { ...boat, stop: () => (stopping.abort(), stop()) };
   } catch (error) {
     await cloud?.stop();
     await forget();
     throw error instanceof ListenError ? new ListenError(`${error.message}; -port and -cloud-port name others`) : error;
+  }
+}
+
+/** The last line of the start: it waits until boat and cloud have found each other, whose lines would hide it. */
+async function sayWhatToOpen(
+  { boat, cloud }: { boat: string; cloud: string },
+  { log, signal }: { log: Logger; signal: AbortSignal },
+): Promise<void> {
+  const client = connectCloud(cloud, { signal });
+  const endMs = systemClock.monoMs() + CONNECT_MS;
+  try {
+    while (systemClock.monoMs() < endMs) {
+      const { connected } = await client.status(BOAT).catch(() => ({ connected: false }));
+      // The replica starts with the first question.
+      if (connected) await client.boat(BOAT).devices();
+      if (connected) break;
+      await pause(POLL_MS, signal);
+    }
+    log.info(`open ${boat}/ in a browser; the cloud of this boat is ${cloud}/`);
+  } catch (error) {
+    if (!signal.aborted) log.warn("demo cloud does not answer", { error: errorText(error) });
   }
 }
 

@@ -54,7 +54,10 @@ export function boatRoutes(api: BoatApi): RouteTable {
 
 function boatPage({ server, health, journal, replication }: BoatApi): HomePage {
   const { status, components, broker: { device_count: devices }, last_frame_at: last } = health();
-  const facts = [`${devices} ${devices === 1 ? "device" : "devices"}`, `last frame ${last ?? "never"}`];
+  const facts = [
+    `${devices} ${devices === 1 ? "device" : "devices"}`,
+    `last frame ${last?.replace(/T(.*)\.\d+Z$/, " $1 UTC") ?? "never"}`,
+  ];
   const boat = [
     { text: "devices", path: "/devices", about: "who is on the buses" },
     { text: "values", path: "/values/decoded", about: "newest message of each kind, decoded" },
@@ -64,5 +67,12 @@ function boatPage({ server, health, journal, replication }: BoatApi): HomePage {
       : []),
     ...(replication ? [{ text: "replication", path: "/replication/status", about: "what the cloud has" }] : []),
   ];
-  return { ...server, status, components, facts, sections: [{ title: "Boat", links: boat }, SERVER_SECTION] };
+  return {
+    ...server,
+    status,
+    components,
+    facts,
+    boatPath: "",
+    sections: [{ title: "Boat", links: boat }, SERVER_SECTION],
+  };
 }

@@ -149,11 +149,13 @@ function cloudPage({ instances, health, server }: CloudApi, { caller }: About): 
   ]);
   const all = { text: "instances", path: "/instances", about: "all boats, and how far their frames are here" };
   const facts = [`${visible.length} ${visible.length === 1 ? "boat" : "boats"}`, `${connected} connected`];
+  const [first] = visible;
   return {
     ...server,
     status,
     components,
     facts,
+    boatPath: first && `/instances/${first.id}`,
     sections: [{ title: "Boats", links: [all, ...links] }, SERVER_SECTION],
   };
 }

@@ -11,6 +11,8 @@ export interface HomePage {
   facts: readonly string[];
   /** Parts of the server; those that are not `ok` are listed. */
   components: Readonly<Record<string, ComponentHealth>>;
+  /** Path of a boat that `vbg` can be pointed at; undefined: there is none. */
+  boatPath: string | undefined;
   /** Lists of links with their headings. */
   sections: readonly HomeSection[];
 }
@@ -35,10 +37,12 @@ body{margin:0 auto;max-width:44rem;padding:1rem}
 h1{margin:.5rem 0 0;overflow-wrap:anywhere}
 h2{margin:1.5rem 0 .25rem;font-size:1.1rem}
 ul{list-style:none;margin:0;padding:0}
-li{padding:.35rem 0;border-top:1px solid #8884;overflow-wrap:anywhere}
-a{display:inline-block;min-width:9rem;padding:.2rem 0;font-weight:600}
+li{display:flex;gap:.75rem;padding:.5rem 0;border-top:1px solid #8884}
+li>*{flex:0 0 8rem;overflow-wrap:anywhere}
+li>span{flex:1}
+a{font-weight:600}
 code{font:.9em ui-monospace,monospace}
-pre{overflow-x:auto;padding:.5rem;background:#8882;border-radius:.3rem}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:.5rem;background:#8882;border-radius:.3rem}
 .ok{color:#187a3c}.degraded{color:#a35c00}.unhealthy{color:#c02020}
 @media(prefers-color-scheme:dark){.ok{color:#5fd38a}.degraded{color:#ffb454}.unhealthy{color:#ff7b7b}a{color:#8ab4ff}}
 `;
@@ -66,12 +70,12 @@ export function wantsPage({ headers }: Request): boolean {
  * @param options.parameter added to each link: the token, where the page was asked for with one in its address
  */
 export function homePage(page: HomePage, { origin, parameter }: { origin: string; parameter: string }): string {
-  const { name, version, status, facts, components, sections } = page;
+  const { name, version, status, facts, components, sections, boatPath } = page;
   const bad = Object.entries(components).filter(([, part]) => part.status !== "ok");
   const examples = [
     `curl ${origin}/openapi.json`,
     ...sections.flatMap(({ links }) => links).slice(0, 2).map(({ path }) => `curl ${origin}${path}`),
-    `vbg top -server ${origin}`,
+    ...(boatPath === undefined ? [] : [`vbg top -server ${origin}${boatPath}`]),
   ];
   return `<!doctype html>
 <html lang="en">
@@ -87,7 +91,7 @@ export function homePage(page: HomePage, { origin, parameter }: { origin: string
 ${
     bad.length === 0 ? "" : listOf(
       bad.map(([part, { status, message = "" }]) =>
-        `<strong class="${status}">${escaped(part)}: ${status}</strong> ${escaped(message)}`
+        `<strong class="${status}">${escaped(part)}: ${status}</strong> <span>${escaped(message)}</span>`
       ),
     )
   }${sections.map((section) => sectionText(section, parameter)).join("")}<h2>Documentation</h2>
@@ -111,7 +115,7 @@ function sectionText({ title, links }: HomeSection, parameter: string): string {
   if (links.length === 0) return "";
   const items = links.map(({ path, text, about }) => {
     const joint = parameter === "" ? "" : path.includes("?") ? "&" : "?";
-    return `<a href="${escaped(path + joint + parameter)}">${escaped(text)}</a> ${escaped(about)}`;
+    return `<a href="${escaped(path + joint + parameter)}">${escaped(text)}</a> <span>${escaped(about)}</span>`;
   });
   return `<h2>${escaped(title)}</h2>\n${listOf(items)}`;
 }

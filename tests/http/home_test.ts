@@ -65,7 +65,7 @@ Deno.test("names and messages are text on the page, whatever is in them", () => 
   assert.equal(escaped(mark), "&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;");
   const link = { text: mark, path: `/${mark}`, about: mark };
   const html = homePage({
-    ...{ name: mark, version: mark, status: "degraded", facts: [mark] },
+    ...{ boatPath: mark, name: mark, version: mark, status: "degraded", facts: [mark] },
     components: { [mark]: { status: "degraded", message: mark } },
     sections: [{ title: mark, links: [link] }],
   }, { origin: `http://${mark}`, parameter: `access_token=${mark}` });
