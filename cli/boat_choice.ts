@@ -1,4 +1,11 @@
-import { type Client, type ClientOptions, connect, connectCloud, type Filter } from "@vessel/gateway/client";
+import {
+  type Client,
+  type ClientOptions,
+  type CloudClient,
+  connect,
+  connectCloud,
+  type Filter,
+} from "@vessel/gateway/client";
 import type { FindBoatsOptions, FoundBoat } from "@vessel/gateway";
 import { errorText } from "@vessel/gateway/settings";
 import { BoatPlaces, cloudPlace, placeOf, type ServerPlace } from "./boat_places.ts";
@@ -17,7 +24,9 @@ export interface ChosenServer {
   /** Where requests go now, for people: `aurora (http://192.168.1.5:8089)`. */
   place(): string;
   /** Where requests go now. */
-  address(): Pick<ServerPlace, "url" | "root" | "token">;
+  address(): Pick<ServerPlace, "url" | "root">;
+  /** The cloud that the boat is in now. @throws {TypeError} it is on a server of its own */
+  cloud(): { client: CloudClient; id: string };
 }
 
 /** Looks for boat servers on the network, as `findBoats` does. */
@@ -67,6 +76,7 @@ export async function chooseServer(settings: ServerChoice, parts: ChoiceParts): 
       ...{ client, label: server, exclusions: filterOfExclusions(config.exclude) },
       place: () => server,
       address: () => placeOf(server, { token }),
+      cloud: () => cloudOf(placeOf(server, { token }), { ...ending, ...options }),
     };
   }
   const name = settings.boat ?? (environment.VBG_BOAT || config.defaultBoat || onlyBoat(config));
@@ -83,14 +93,22 @@ export async function chooseServer(settings: ServerChoice, parts: ChoiceParts): 
     exclusions: filterOfExclusions(config.exclude, boat?.exclude),
     place: () => `${places.current.label} (${places.current.url})`,
     address: () => places.current,
+    cloud: () => cloudOf(places.current, { ...ending, ...options }),
   };
 }
 
 /** A boat's server, or a boat in a cloud: of that some paths are not below the boat's. */
 function clientOf(address: string, options: ClientOptions): Client {
-  const { url, root } = placeOf(address, { token: undefined });
-  if (url === root) return connect(url, options);
-  return connectCloud(root, options).boat(decodeURIComponent(url.slice(url.lastIndexOf("/") + 1)));
+  const place = placeOf(address, { token: options.token });
+  if (place.url === place.root) return connect(address, options);
+  const { client, id } = cloudOf(place, options);
+  return client.boat(id);
+}
+
+function cloudOf({ url, root, token }: ServerPlace, options: ClientOptions): { client: CloudClient; id: string } {
+  if (url === root) throw new TypeError(`There is no cloud at ${url}`);
+  const client = connectCloud(root, { ...options, ...(token !== undefined && { token }) });
+  return { client, id: decodeURIComponent(url.slice(url.lastIndexOf("/") + 1)) };
 }
 
 interface Wanted {

@@ -109,3 +109,36 @@ Deno.test("the server may be named without http://", NET, async () => {
   const wrong = await runCommand(["devices", "-server", "ftp://boat.local"]);
   assert.equal(wrong.code, 2);
 });
+
+Deno.test(
+  "exclusions of vbg.conf and of the command line add up in every command with a filter",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const config = `${folder}/mine.conf`;
+      await using boat = await TestBoat.start({
+        stateDirectory: folder,
+        journal: { directory: `${folder}/j`, stateDirectory: folder },
+      });
+      const names = [7, 8, 9].map((src) => boat.claim(src, { manufacturerCode: 229, uniqueNumber: src }));
+      const say = (src: number, pgn: number) => boat.say({ src, pgn, data: [1, 2, 3, 4, 5, 6, 7, 8] });
+      const sayAll = () => [7, 8, 9].forEach((src) => [127250, 130306, 129025].forEach((pgn) => say(src, pgn)));
+      sayAll();
+      await eventually("all messages", () => boat.boat.broker.head === 12);
+      const hex = names.map((name) => name.toString(16));
+      await Deno.writeTextFile(config, `exclude-pgn = [60928, 127250], exclude-name = "${hex[0]}"`);
+      const words = ["-server", boat.url, "-config", config, "-exclude-pgn", "130306", "-exclude-name", `0x${hex[1]}`];
+      const only = (frames: { src: number; pgn: number }[]) => frames.map(({ src, pgn }) => `${src}:${pgn}`).join(" ");
+      const [values] = JSON.parse((await runCommand(["values", "-raw", ...words])).out);
+      assert.deepEqual([values.src, values.values.map(({ pgn }: { pgn: number }) => pgn)], [9, [129025]]);
+      const linesOf = (text: string) => text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+      assert.equal(only(linesOf((await runCommand(["history", ...words])).out)), "9:129025");
+      for (const name of ["dump", "tail"]) {
+        await using command = new LiveCommand([name, ...words]);
+        await eventually("the connection", () => command.complained.some((text) => text.includes("connected to")));
+        sayAll();
+        await eventually("a frame", () => command.written.length > 0);
+        assert.equal(only(linesOf(command.written.join(""))), "9:129025", name);
+      }
+    }),
+);

@@ -104,16 +104,28 @@ function canUnshare(): boolean {
   }
 }
 
+/** A boat that is in a cloud alone, with exclusions. */
+const BOAT_IN_CLOUD = `
+exclude-pgn = 127251
+boats.aurora { mdns = nobody, cloud = "http://127.0.0.1:8080/instances/demo", exclude-pgn = [129025] }
+boats.other { mdns = other, exclude-pgn = [129026] }
+`;
+
 Deno.test(
-  "after the demo has started, vbg without a word about the server shows it",
+  "after the demo has started, vbg finds it without a word, and by its name in its cloud, with all exclusions",
   NAMESPACE,
   () =>
     inFolder(async (folder) => {
       // Ports 8089 and 8080 of a network of its own.
       const line = (words: string[]) => [Deno.execPath(), ...words].map((word) => `'${word}'`).join(" ");
       const demo = line(taskArgs("demo", "-state-dir", `${folder}/state`));
+      const vbg = (...words: string[]) => line(taskArgs("cli", ...words, "-mdns-timeout", "0.1s"));
+      const config = `${folder}/mine.conf`;
+      await Deno.writeTextFile(config, BOAT_IN_CLOUD);
+      const values = ["values", "-raw", "-boat", "aurora", "-config", config];
+      const commands = [vbg("devices"), vbg(...values), vbg(...values, "-exclude-pgn", "127250")];
       const script = `ip link set lo up; ${demo} & demo=$!; read line; ` +
-        `${line(taskArgs("cli", "devices", "-mdns-timeout", "0.1s"))}; echo "CODE $?"; kill $demo; wait $demo`;
+        `${commands.join("; ")}; echo "CODE $?"; kill $demo; wait $demo`;
       const child = new Deno.Command("unshare", {
         args: ["-rn", "sh", "-c", script],
         env: { XDG_CONFIG_HOME: folder },
