@@ -1,7 +1,8 @@
 /**
  * The permissions that every program needs. Files, addresses and the programs to start (archive command, credential_process)
- * come from settings, so these permissions are not limited further. There is no FFI: native code cannot be loaded. A
- * missing permission is an error and never a prompt, which nobody would answer for a service.
+ * come from settings, so these permissions are not limited further. There is no FFI: native code cannot be loaded. The
+ * parser of configuration files asks for the home directory when it is loaded. A missing permission is an error and never
+ * a prompt, which nobody would answer for a service.
  */
 const NAMED = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--allow-env", "--allow-run"];
 
@@ -13,7 +14,7 @@ const NAMED = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "-
  */
 export const PERMISSIONS: Readonly<Record<"boat" | "cloud" | "vbg" | "demo", readonly string[]>> = {
   boat: ["-A"],
-  cloud: [...NAMED, "--allow-sys=osUptime,systemMemoryInfo"],
-  vbg: [...NAMED, "--allow-sys=hostname,networkInterfaces,osUptime,statfs,systemMemoryInfo"],
-  demo: [...NAMED, "--allow-sys=hostname,osUptime,systemMemoryInfo"],
+  cloud: [...NAMED, "--allow-sys=homedir,osUptime,systemMemoryInfo"],
+  vbg: [...NAMED, "--allow-sys=homedir,hostname,networkInterfaces,osUptime,statfs,systemMemoryInfo"],
+  demo: [...NAMED, "--allow-sys=homedir,hostname,osUptime,systemMemoryInfo"],
 };

@@ -151,9 +151,16 @@ Deno.test(
         err,
         /vbg devices: no boat server was found on the network: using http:\/\/127\.0\.0\.1:8089 on this machine/,
       );
-      const [devices = "", code] = out.split("\n");
+      const [devices = "", inCloud = "", without = "", code] = out.split("\n");
       assert.equal(code, "CODE 0");
       assert.ok(JSON.parse(devices).length > 0);
+      const pgns = (text: string) => {
+        const found: { values: { pgn: number }[] }[] = JSON.parse(text);
+        const all = new Set(found.flatMap(({ values }) => values.map(({ pgn }) => pgn)));
+        return [127250, 127251, 129025, 129026, 130306].filter((pgn) => all.has(pgn));
+      };
+      // The boat is not on the network: its cloud answers. Exclusions of all boats, of this one and of the flag add up.
+      assert.deepEqual([pgns(inCloud), pgns(without)], [[127250, 129026, 130306], [129026, 130306]]);
       const text = err.trimEnd().split("\n");
       const last = text.findIndex((each) => each.includes("open http://127.0.0.1:8089/"));
       assert.ok(text.slice(last + 1).every((each) => !each.includes("listening")), "nothing about addresses follows");

@@ -68,13 +68,16 @@ Deno.test(
       const checks = async () => {
         const { out } = await runCommand(words, { environment: { VBG_TOKEN: "secret" } });
         const found: { checks: { name: string; state: string; text: string }[] } = JSON.parse(out);
-        return found.checks.slice(0, 3).map(({ name, state, text }) => `${state} ${name}: ${text}`);
+        return found.checks.map(({ name, state, text }) => `${state} ${name}: ${text}`);
       };
       const url = `${cloud.url}/instances/aurora`;
       assert.deepEqual((await checks()).slice(0, 2), [`ok server: ${url} answers`, "ok server's health: ok"]);
-      assert.match((await checks())[2] ?? "", /^ok boat aurora: connected; /);
+      assert.match((await checks()).find((each) => each.includes(" boat ")) ?? "", /^ok boat aurora: connected; /);
       boat.leave();
-      assert.match((await checks())[2] ?? "", /^warn boat aurora: not connected, last heard of 20.*Z; /);
+      assert.match(
+        (await checks()).find((each) => each.includes(" boat ")) ?? "",
+        /^warn boat aurora: not connected, last heard of 20.*Z; /,
+      );
       const nobody = await runCommand(["doctor", "-server", `${cloud.url}/instances/nobody`, "-token", "secret"]);
       assert.equal(nobody.code, 1);
       assert.match(nobody.out, /404 There is no instance/);

@@ -25,6 +25,8 @@ const TASKS: Record<string, keyof typeof PERMISSIONS> = {
 const SYSTEM_FIGURES: Record<string, RegExp> = {
   cpus: /\bcpus\(/,
   gid: /\bDeno\.gid\(/,
+  // The parser asks when it is loaded.
+  homedir: /import\("@pushcorn\/hocon-parser"\)/,
   hostname: /\bhostname\(\)/,
   loadavg: /\bloadavg\(/,
   networkInterfaces: /\bnetworkInterfaces\(/,
