@@ -207,8 +207,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
   const parts = { stores, hub, stall, access, voice, outlets, link, lines, identity, tls, connections, clock, log };
   const health = healthOf(parts, () => limits.busSilenceThresholdMs);
-  const name = options.mdnsName ?? options.replication?.instanceId ?? TITLE;
-  const handler = apiOf(parts, { ...rest, name, limits, health });
+  const handler = apiOf(parts, { ...rest, name: nameOf(options), limits, health });
   let beats = 0;
   const housekeeping = keepHouse({ ...parts, health, beat: () => beats++ }, () => limits.deviceIdleTimeoutMs);
 
@@ -313,6 +312,11 @@ interface ApiParts {
   connections: Connections;
   clock: Clock;
   log: Logger;
+}
+
+/** What the server calls itself. */
+function nameOf({ mdnsName, replication }: BoatOptions): string {
+  return mdnsName ?? replication?.instanceId ?? TITLE;
 }
 
 /** Answers requests. */
