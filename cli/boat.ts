@@ -37,8 +37,11 @@ export const boatProgram: ServerProgram<BoatSettings> = {
   configName: BOAT_CONFIG_NAME,
 };
 
+/** A boat server that runs, and where it listens. */
+export interface RunningBoat extends Running<BoatSettings>, Pick<Boat, "address"> {}
+
 /** Starts the boat server with settings that are known to be right. */
-export async function runBoat(settings: BoatSettings, log: Logger): Promise<Running<BoatSettings>> {
+export async function runBoat(settings: BoatSettings, log: Logger): Promise<RunningBoat> {
   const isThrownAway = settings.demo && isDefaultStateDir(settings.stateDir);
   const temporary = isThrownAway ? await temporaryDemoFolder() : undefined;
   const folder = temporary ?? settings.stateDir;
@@ -52,6 +55,7 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
     log.info("listening", { url: urlOf(boat.address, { tls: settings.tlsCert !== "" }) });
     let current = settings;
     return {
+      address: boat.address,
       beats: boat.beats,
       reload: (changed) => {
         current = { ...current, ...changed };

@@ -20,6 +20,7 @@ import { replicationChecks, replicationOptions, type ReplicationSettings } from 
 import { requestChecks, requestOptions, type RequestSettings } from "./request_rules.ts";
 import { sendChecks, sendOptions, type SendOptionSettings } from "./send_options.ts";
 import { sessionOptions, type SessionSettings } from "./session_options.ts";
+import { doubtSlots } from "./slots.ts";
 import {
   virtualDeviceChecks,
   virtualDeviceOptions,
@@ -244,6 +245,7 @@ export const boatChecks: readonly Check<BoatSettings>[] = [
   ...mdnsChecks,
   ...alertChecks,
   ...replicationChecks,
+  { settings: ["slots"], severity: "warning", test: ({ slots }) => doubtSlots(slots) },
   {
     settings: ["interfaces"],
     severity: "error",

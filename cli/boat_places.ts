@@ -9,6 +9,8 @@ export interface ServerPlace {
   /** The server's own paths: the same, or of a cloud its root. */
   root: string;
   token: string | undefined;
+  /** It was found on this machine, without anybody having named it. */
+  isLocal?: boolean;
 }
 
 /** Paths that a cloud has once, not for each boat. */
@@ -17,12 +19,18 @@ const ROOT_PATHS = /^\/pgns(?:[/?]|$)/;
 const STREAM_PATHS = /\/events(?:\?|$)/;
 
 /** Address of a boat in a cloud as a place. */
-export function placeOf(cloud: string, { name, token }: { name: string; token: string | undefined }): ServerPlace {
-  const address = cloud.replace(/\/+$/, "");
-  const [, root] = /^(.*)\/instances\/[^/]+$/.exec(address) ?? [];
+export function cloudPlace(cloud: string, { name, token }: { name: string; token: string | undefined }): ServerPlace {
+  const place = placeOf(cloud, { token });
   const label = `${name} in the cloud`;
-  if (root !== undefined) return { label, url: address, root, token };
-  return { label, url: `${address}/instances/${encodeURIComponent(name)}`, root: address, token };
+  if (place.root !== place.url) return { ...place, label };
+  return { ...place, label, url: `${place.root}/instances/${encodeURIComponent(name)}` };
+}
+
+/** An address that was given as a place: that of a boat server, or of a boat in a cloud (`…/instances/ID`). */
+export function placeOf(address: string, { token }: { token: string | undefined }): ServerPlace {
+  const url = address.replace(/\/+$/, "");
+  const [, root = url] = /^(.*)\/instances\/[^/]+$/.exec(url) ?? [];
+  return { label: url, url, root, token };
 }
 
 /**

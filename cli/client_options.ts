@@ -2,7 +2,8 @@ import type { Filter } from "@vessel/gateway";
 import { readName } from "@vessel/gateway/frame";
 import type { ProgramSettings } from "./common_options.ts";
 import { boolean, duration, list, optional, text } from "./option_types.ts";
-import type { Check, Options } from "./options.ts";
+import { doubtManufacturers } from "./filter_doubt.ts";
+import type { Check, Option, Options } from "./options.ts";
 import type { Output } from "./terminal.ts";
 
 /** Which server is asked; see `chooseServer`. */
@@ -53,15 +54,17 @@ const here = { key: [], environment: false } as const;
 export function serverOptions(): Options<ServerChoice> {
   const group = SERVER;
   return {
-    server: optional(text({
+    server: withScheme(optional(text({
       name: "server",
       ...here,
       placeholder: "URL",
       default: "",
-      help: "Address of the server: http://boat.local:8089, or https://cloud.example.com/instances/ID.",
+      help:
+        "Address of the server: boat.local:8089, or https://cloud.example.com/instances/ID. Without https:// it is " +
+        "http://.",
       group,
       validate: checkServer,
-    })),
+    }))),
     boat: optional(text({
       name: "boat",
       ...here,
@@ -70,7 +73,8 @@ export function serverOptions(): Options<ServerChoice> {
       help:
         "Boat of the configuration, or name of a boat server on the network: it is looked for there first, then in " +
         "the cloud that the configuration names. Without -server and -boat: VBG_BOAT, else default-boat of the " +
-        "configuration, else its only boat, else the only server on the network.",
+        "configuration, else its only boat, else the only server on the network, else a server of this machine on " +
+        "port 8089 or 8080.",
       group,
     })),
     cloud: boolean({
@@ -151,10 +155,14 @@ export function wantsJson({ json }: OutputChoice, { isTerminal }: Pick<Output, "
 
 /** Rows of FilterChoice. */
 export function filterOptions(): Options<FilterChoice> {
-  const words = { ...here, default: [], group: FILTER };
+  const words = { ...here, default: [], commas: true, group: FILTER };
   const pgn = { ...words, placeholder: "PGN", validate: checkNumber("PGN", MAX_PGN) };
   return {
-    pgn: list({ name: "pgn", ...pgn, help: "These PGNs alone." }),
+    pgn: list({
+      name: "pgn",
+      ...pgn,
+      help: "These PGNs alone; as all of these lists with commas, or the flag repeated.",
+    }),
     excludePgn: list({ name: "exclude-pgn", ...pgn, help: "Not these PGNs." }),
     manufacturer: list({ name: "manufacturer", ...words, help: "Devices of these manufacturers: names or codes." }),
     instance: list({
@@ -189,6 +197,17 @@ export function filterOf(choice: FilterChoice, exclusions: Filter = {}): Filter 
   return Object.fromEntries(Object.entries(filter).filter(([, values]) => values.length > 0));
 }
 
+/** Rules of FilterChoice. */
+export const filterChecks: readonly Check<FilterChoice>[] = [
+  { settings: ["manufacturer"], severity: "warning", test: ({ manufacturer }) => doubtManufacturers(manufacturer) },
+];
+
+/** The same option where `http://` may be left out. */
+function withScheme(option: Option<string | undefined>): Option<string | undefined> {
+  const complete = (value: string) => value.trim() === "" || value.includes("://") ? value : `http://${value.trim()}`;
+  return { ...option, fromFlags: (values) => option.fromFlags(values.map(complete)) };
+}
+
 function checkNumber(what: string, max: number): (text: string) => string | undefined {
   return (text) =>
     /^\d+$/.test(text) && Number(text) <= max
@@ -203,5 +222,5 @@ function checkName(text: string): string | undefined {
 function checkServer(value: string): string | undefined {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (url && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "") return undefined;
-  return `Cannot read the address "${value}": expected one such as http://boat.local:8089`;
+  return `Cannot read the address "${value}": expected one such as boat.local:8089 or https://boat.local`;
 }

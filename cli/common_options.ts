@@ -114,7 +114,7 @@ export function runOptions(): Options<RunSettings> {
     }),
     logFormat: oneOf({
       name: "log-format",
-      default: "json",
+      default: { compute: () => Deno.stderr.isTerminal() ? "text" : "json", text: "text on a terminal, else json" },
       choices: ["json", "text"],
       help: "json: one object a line. text: for people.",
       group,

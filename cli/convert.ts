@@ -15,8 +15,9 @@ import {
 import { convertChecks, convertOptions, type ConvertSettings } from "./convert_options.ts";
 import { formatJson, formatReport } from "./convert_report.ts";
 import { formatUsage } from "./help.ts";
-import { errorsOf, EXIT, type Program, runOnce, type Surroundings } from "./program.ts";
+import { errorsOf, EXIT, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
 import { Progress } from "./progress.ts";
+import { untilStopped } from "./until_stopped.ts";
 
 /** The command's name, words and settings. */
 export const program: Program<ConvertSettings> = {
@@ -38,7 +39,11 @@ const WRONG_USE: readonly ConvertError["reason"][] = ["format", "journal"];
 
 /** Runs the command. Answers the exit code: 2 also for what is no recording, and for an output that is there. */
 export async function run(around: Surroundings): Promise<number> {
-  return await runOnce(program, { around, run: (settings, names) => convert(settings, { names, around }) });
+  return await runOnce(program, {
+    around,
+    interrupted: EXIT.interrupted,
+    run: (settings, names) => convert(settings, { names, around }),
+  });
 }
 
 async function convert(
@@ -54,14 +59,16 @@ async function convert(
     ...{ output: errorsOf(around), unit: "bytes", clock: systemClock },
     total: await bytesOfAll(names),
   });
+  const stopping = stoppedBy(around, { hangUp: true });
   const read = (bytes: number) => progress.add(bytes);
   try {
-    const inputs = names.map((name) => inputOf(name, read));
+    const inputs = names.map((name) => inputOf(name, { read, stopping }));
     const summary = await convertRecordings(inputs, await optionsOf(settings)).finally(() => progress.done());
     if (settings.json) around.print(formatJson(summary));
     else around.complain(formatReport(summary));
     return summary.files.length > 0 ? EXIT.ok : EXIT.failure;
   } catch (error) {
+    stopping.throwIfAborted();
     if (error instanceof OutputExistsError) {
       around.complain(`${program.name}: ${error.message}; -force writes over it`);
       return EXIT.settings;
@@ -97,17 +104,24 @@ async function bytesOfAll(names: readonly string[]): Promise<number> {
   return sum;
 }
 
-/** @param read is told how many bytes were read */
-function inputOf(name: string, read: (bytes: number) => void): RecordingInput {
-  if (name === STDIN) return { name: "standard input", chunks: counted(Deno.stdin.readable, read) };
-  return { name, chunks: counted(bytesOf(name), read) };
+/** How an input is read. */
+interface Reading {
+  /** Called with the number of bytes of each chunk. */
+  read: (bytes: number) => void;
+  /** Ends it. */
+  stopping: AbortSignal;
+}
+
+function inputOf(name: string, reading: Reading): RecordingInput {
+  if (name === STDIN) return { name: "standard input", chunks: counted(Deno.stdin.readable, reading) };
+  return { name, chunks: counted(bytesOf(name), reading) };
 }
 
 async function* counted(
   chunks: AsyncIterable<Uint8Array>,
-  read: (bytes: number) => void,
+  { read, stopping }: Reading,
 ): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
+  for await (const chunk of untilStopped(chunks, stopping)) {
     read(chunk.length);
     yield chunk;
   }

@@ -4,8 +4,17 @@
  * @module
  */
 import { type Cloud, ListenError, startCloud, VERSION } from "@vessel/gateway";
+import { connectCloud } from "@vessel/gateway/client";
 import { Authority, initAuthority } from "@vessel/gateway/cloud";
-import { formatAddress, type ListenAddress, type Logger, MAX_PORT, systemClock } from "@vessel/gateway/settings";
+import {
+  errorText,
+  formatAddress,
+  type ListenAddress,
+  type Logger,
+  MAX_PORT,
+  pause,
+  systemClock,
+} from "@vessel/gateway/settings";
 import { runBoat } from "./boat.ts";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./boat_options.ts";
 import { integer } from "./option_types.ts";
@@ -38,6 +47,10 @@ const demoProgram: ServerProgram<DemoSettings> = {
   summary: "runs a simulated boat, its boat server and a cloud that it replicates to; takes the boat server's flags",
   options: {
     ...boatOptions,
+    listen: {
+      ...boatOptions.listen,
+      help: "Address of the boat's HTTP server, such as :8089 for all addresses. Without it: -port on 127.0.0.1.",
+    },
     cloudPort: integer({
       name: "cloud-port",
       default: 8080,
@@ -62,6 +75,9 @@ const BOAT = "demo";
 const HERE = "127.0.0.1";
 /** Longer than anybody looks at a demo, days. */
 const DAYS = 365;
+/** Longest wait for the connection between boat and cloud. */
+const CONNECT_MS = 10_000;
+const POLL_MS = 100;
 /** The demo fills nobody's disk. */
 const MAX_JOURNAL_BYTES = 256 * 1024 * 1024;
 
@@ -75,12 +91,36 @@ async function run(settings: DemoSettings, log: Logger): Promise<Running<DemoSet
     const certificates = await makeCertificates(throwAway);
     cloud = await startDemoCloud(settings, { folder, certificates, log });
     const boat = await runBoat(boatSettings({ ...settings, stateDir }, { folder, cloud, certificates }), log);
-    log.info("what the cloud has of the boat", { url: `${urlOf(cloud.addresses.http)}/instances/${BOAT}/status` });
-    return { ...boat, stop: () => boat.stop().finally(cloud?.stop).finally(forget) };
+    const urls = { boat: urlOf(boat.address, { tls: settings.tlsCert !== "" }), cloud: urlOf(cloud.addresses.http) };
+    const stopping = new AbortController();
+    void sayWhatToOpen(urls, { log, signal: stopping.signal });
+    const stop = () => boat.stop().finally(cloud?.stop).finally(forget);
+    return { ...boat, stop: () => (stopping.abort(), stop()) };
   } catch (error) {
     await cloud?.stop();
     await forget();
     throw error instanceof ListenError ? new ListenError(`${error.message}; -port and -cloud-port name others`) : error;
+  }
+}
+
+/** The last line of the start: it waits until boat and cloud have found each other, whose lines would hide it. */
+async function sayWhatToOpen(
+  { boat, cloud }: { boat: string; cloud: string },
+  { log, signal }: { log: Logger; signal: AbortSignal },
+): Promise<void> {
+  const client = connectCloud(cloud, { signal });
+  const endMs = systemClock.monoMs() + CONNECT_MS;
+  try {
+    while (systemClock.monoMs() < endMs) {
+      const { connected } = await client.status(BOAT).catch(() => ({ connected: false }));
+      // The replica starts with the first question.
+      if (connected) await client.boat(BOAT).devices();
+      if (connected) break;
+      await pause(POLL_MS, signal);
+    }
+    log.info(`open ${boat}/ in a browser; the cloud of this boat is ${cloud}/`);
+  } catch (error) {
+    if (!signal.aborted) log.warn("demo cloud does not answer", { error: errorText(error) });
   }
 }
 
@@ -116,6 +156,7 @@ function boatSettings(
   return {
     ...settings,
     demo: true,
+    listen: settings.listen ?? here(settings.port),
     journalDir: settings.journalDir || `${folder}/journal`,
     retentionMaxBytes: settings.retentionMaxBytes || MAX_JOURNAL_BYTES,
     replicationTarget: formatAddress(cloud.addresses.grpc),

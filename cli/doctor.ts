@@ -147,12 +147,11 @@ async function* examinations(settings: DoctorSettings, around: Surroundings): As
     const config = await loadClientConfig({ path: settings.config, environment });
     const { findBoats } = await import("@vessel/gateway");
     const signal = stoppedBy(around);
-    return server = await chooseServer(settings, { config, discover: findBoats, environment, signal });
+    const note = (text: string) => around.complain(`${program.name}: ${text}`);
+    return server = await chooseServer(settings, { config, discover: findBoats, environment, signal, note });
   };
-  const isNamed = settings.server !== undefined || settings.boat !== undefined;
-  yield await checkServer({ choose, isNamed, timeoutMs });
-  const url = server === undefined ? "" : settings.server ?? /\((https:[^)]*)\)$/.exec(server.place())?.[1] ?? "";
-  yield await checkServerCertificate(url, { nowMs, limits, timeoutMs });
+  yield await checkServer({ choose, timeoutMs });
+  yield await checkServerCertificate(server?.address().url ?? "", { nowMs, limits, timeoutMs });
   for (const path of certificates) yield [await checkCertificate(path, { nowMs, limits })];
   yield [await checkDirectory(journalDir, { name: "journal directory", flag: "-journal-dir", limits })];
   yield [await checkDirectory(stateDir, { name: "state directory", flag: "-state-dir", limits })];

@@ -1,6 +1,7 @@
 import type { BoatHealth } from "@vessel/gateway";
+import type { InstanceStatus } from "@vessel/gateway/client";
 import { errorText } from "@vessel/gateway/settings";
-import { type ChosenServer, NoServerError } from "./boat_choice.ts";
+import type { ChosenServer } from "./boat_choice.ts";
 import type { Finding, FindingState } from "./doctor_finding.ts";
 import { advised } from "./server_advice.ts";
 
@@ -9,24 +10,54 @@ const STATES: Readonly<Record<string, FindingState>> = { ok: "ok", degraded: "wa
 /** How the server was asked for. */
 export interface ServerQuestion {
   choose: () => Promise<ChosenServer>;
-  /** Whether somebody named it: then it has to be there. */
-  isNamed: boolean;
   timeoutMs: number;
 }
 
 /** Looks whether the server answers, and how it says that its parts are. */
-export async function checkServer({ choose, isNamed, timeoutMs }: ServerQuestion): Promise<Finding[]> {
+export async function checkServer({ choose, timeoutMs }: ServerQuestion): Promise<Finding[]> {
   const name = "server";
   try {
     const server = await choose();
-    const health = await server.client.health({ signal: AbortSignal.timeout(timeoutMs) });
-    return [{ name, state: "ok", text: `${server.place()} answers` }, ...judgeHealth(health)];
+    const signal = AbortSignal.timeout(timeoutMs);
+    const { url, root } = server.address();
+    const findings = url === root
+      ? judgeHealth(await server.client.health({ signal }))
+      : await checkBoatInCloud(server, signal);
+    return [{ name, state: "ok", text: `${server.place()} answers` }, ...findings];
   } catch (error) {
-    if (error instanceof NoServerError && !isNamed) return [{ name, state: "skip", text: errorText(error) }];
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
     const text = isLate ? `no answer within ${timeoutMs / 1000} s` : errorText(advised(error));
     return [{ name, state: "fail", text }];
   }
+}
+
+/** A cloud does not report a boat's own health: its own counts, and what it knows of the boat's replication. */
+async function checkBoatInCloud({ cloud }: ChosenServer, signal: AbortSignal): Promise<Finding[]> {
+  const { client, id } = cloud();
+  const status = await client.status(id, { signal });
+  return [...judgeHealth(await client.health({ signal })), ...judgeBoat(status)];
+}
+
+/** How a cloud does with a boat. */
+export function judgeBoat(boat: InstanceStatus): Finding[] {
+  const { id, connected, last_seen, lag_seqs, recording, storage } = boat;
+  const name = `boat ${id}`;
+  const lag = lag_seqs === 0 ? "all frames are here" : `${lag_seqs} frames behind the boat`;
+  const findings: Finding[] = [{
+    name,
+    state: connected ? "ok" : "warn",
+    text: `${connected ? "connected" : `not connected, last heard of ${last_seen ?? "never"}`}; ${lag}`,
+  }];
+  // Clouds of others do not tell these.
+  if (recording?.state === "failing") {
+    findings.push({ name: `${name}: recording`, state: "fail", text: recording.reason ?? "failing" });
+  }
+  if (storage?.state === "damaged") {
+    const spans = storage.missing.length;
+    const text = `${spans} ${spans === 1 ? "range" : "ranges"} of frames are missing on the cloud's disk`;
+    findings.push({ name: `${name}: storage`, state: "fail", text });
+  }
+  return findings;
 }
 
 /** What a server says of its parts. A cloud says less. */

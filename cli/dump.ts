@@ -61,7 +61,7 @@ async function dump(
   const [output, errors] = [outputOf(around), errorsOf(around)];
   const json = wantsJson(settings, output);
   const view = new DumpView({ ...settings, where: settings.where?.where, output, json });
-  const signal = stoppedBy(around);
+  const signal = stoppedBy(around, { hangUp: settings.journal !== undefined });
   const note = (text: string) => around.complain(`${program.name}: ${text}`);
   const parts = { around, output, errors, view, signal, note };
   try {
@@ -99,7 +99,14 @@ async function showLive(settings: DumpSettings, { around, output, view, signal, 
   const config = await loadClientConfig({ path: settings.config, environment });
   // What ends the reading must not end the last acknowledgement.
   const options = { retry: settings.reconnect ? {} : { retries: 0 }, signal: new AbortController().signal };
-  const chosen = await chooseServer(settings, { config, discover: discoverOnNetwork, environment, signal, options });
+  const chosen = await chooseServer(settings, {
+    config,
+    discover: discoverOnNetwork,
+    environment,
+    signal,
+    options,
+    note,
+  });
   const { client, place } = chosen;
   const filter = filterOf(settings, chosen.exclusions);
   const recorder = await openRecorder(settings);

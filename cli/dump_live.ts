@@ -3,6 +3,7 @@ import { errorText } from "@vessel/gateway/settings";
 import { NoServerError } from "./boat_choice.ts";
 import { LiveDump } from "./dump_frame.ts";
 import type { DumpView } from "./dump_view.ts";
+import { doubtBuses } from "./filter_doubt.ts";
 import { advised } from "./server_advice.ts";
 
 /** What live frames are shown by. */
@@ -83,6 +84,16 @@ export class LiveView {
     }
   }
 
+  async #doubtFilter(): Promise<void> {
+    const { client, filter, note } = this.#parts;
+    try {
+      const doubt = await doubtBuses(filter, { client, signal: AbortSignal.timeout(DEVICES_TIMEOUT_MS) });
+      if (doubt !== undefined) note(doubt);
+    } catch {
+      // The stream itself tells that the server cannot be reached.
+    }
+  }
+
   async #read(events: Reading<StreamEvent>): Promise<void> {
     for await (const event of events) {
       const full = event.type === "frame" ? this.#take(event.frame) : this.#tell(event);
@@ -109,6 +120,7 @@ export class LiveView {
       case "connected":
         note(`${this.#place === undefined ? "connected" : "connected again"} to ${place()}`);
         if (this.#place !== place()) this.#takenElsewhere = this.#newestFrame;
+        if (this.#place === undefined) await this.#doubtFilter();
         this.#place = place();
         return await this.refreshDevices();
       case "disconnected":

@@ -12,6 +12,7 @@ import { StoredDump } from "./dump_frame.ts";
 import type { DumpView } from "./dump_view.ts";
 import { Progress } from "./progress.ts";
 import type { Output } from "./terminal.ts";
+import { untilStopped } from "./until_stopped.ts";
 
 /** What is read, and how. */
 export interface OfflineDump {
@@ -29,10 +30,21 @@ export interface OfflineDump {
 const FRAMES_A_TICK = 256;
 
 /** Shows recordings, one after the other. @throws {OfflineError} one cannot be read */
-export async function dumpOffline({ paths, filter, view, signal, note, ...shown }: OfflineDump): Promise<void> {
+export async function dumpOffline(dump: OfflineDump): Promise<void> {
   const inputs: RecordedInput[] = [];
-  for (const path of paths) inputs.push(await findRecorded(path));
-  const progress = progressOf(inputs, shown);
+  for (const path of dump.paths) inputs.push(await findRecorded(path));
+  const progress = progressOf(inputs, dump);
+  try {
+    await showParts(inputs, { ...dump, progress });
+  } finally {
+    progress?.bar.done();
+  }
+}
+
+async function showParts(
+  inputs: readonly RecordedInput[],
+  { filter, view, signal, note, progress }: OfflineDump & { progress: ReturnType<typeof progressOf> },
+): Promise<void> {
   const onSummary = (path: string, { bad }: { bad: number }) => {
     if (bad > 0) note(`"${path}": ${bad} damaged ${bad === 1 ? "line" : "lines"} passed over`);
   };
@@ -42,8 +54,7 @@ export async function dumpOffline({ paths, filter, view, signal, note, ...shown 
   });
   const stored = newStoredFrame();
   let total = 0;
-  for await (const part of readRecorded(inputs, { log, onSummary })) {
-    signal.throwIfAborted();
+  for await (const part of untilStopped(readRecorded(inputs, { log, onSummary }), signal)) {
     // A new one where buses may have other names: what has no bus must not have that of the part before.
     const frame = new StoredDump();
     const names = frames.enter(part.buses);
@@ -59,7 +70,6 @@ export async function dumpOffline({ paths, filter, view, signal, note, ...shown 
     progress?.bar.add(progress.isOfBytes ? part.bytes : total - before);
   }
   if (total > 0) await view.tick(Math.floor(stored.timeUs / 1000));
-  progress?.bar.done();
   if (total === 0) note("there are no frames in it");
 }
 

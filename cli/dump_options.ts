@@ -1,6 +1,7 @@
 import { formatDuration } from "@vessel/gateway/settings";
 import {
   type ClientSettings,
+  filterChecks,
   type FilterChoice,
   filterOptions,
   outputOptions,
@@ -142,6 +143,7 @@ export const viewChecks: readonly Check<ViewSettings>[] = [
 /** Rules that look at several settings. */
 export const dumpChecks: readonly Check<DumpSettings>[] = [
   ...serverChecks,
+  ...filterChecks,
   ...viewChecks,
   {
     settings: ["clientId", "bufferTimeout"],

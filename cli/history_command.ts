@@ -28,8 +28,10 @@ export async function run(around: Surroundings): Promise<number> {
 async function printHistory(settings: HistorySettings, asking: Asking): Promise<void> {
   const { client, output, errors, json, signal } = asking;
   const line = json ? (frame: ClientFrame) => JSON.stringify(frame) : frameText;
+  const query = queryOf(settings, asking);
+  await asking.doubtFilter(query);
   let count = 0;
-  for await (const frame of client.history(queryOf(settings, asking), { signal })) {
+  for await (const frame of client.history(query, { signal })) {
     count++;
     // Awaited only when much has come together: thus printing keeps pace with reading.
     const full = output.write(line(frame) + "\n");
@@ -40,11 +42,11 @@ async function printHistory(settings: HistorySettings, asking: Asking): Promise<
   await errors.flush();
 }
 
-function queryOf(settings: HistorySettings, { clock }: Asking): HistoryQuery {
+function queryOf(settings: HistorySettings, { clock, exclusions }: Asking): HistoryQuery {
   const { from, to, interval, limit, decode, src } = settings;
   const nowMs = clock.wallUs() / 1000;
   return {
-    ...filterOf(settings),
+    ...filterOf(settings, exclusions),
     from: timeOf(from, nowMs),
     ...(to !== undefined && { to: timeOf(to, nowMs) }),
     ...(interval !== undefined && { interval: `${interval}ms` }),

@@ -1,6 +1,7 @@
 import { parseDuration } from "@vessel/gateway/settings";
 import {
   type ClientSettings,
+  filterChecks,
   type FilterChoice,
   filterOptions,
   outputOptions,
@@ -64,6 +65,7 @@ export const historyOptions: Options<HistorySettings> = {
     ...here,
     placeholder: "N",
     default: [],
+    commas: true,
     help: "These source addresses alone.",
     group: "Frames",
     validate: (text) =>
@@ -83,7 +85,7 @@ export const historyOptions: Options<HistorySettings> = {
 };
 
 /** Rules that look at several settings. */
-export const historyChecks: readonly Check<HistorySettings>[] = serverChecks;
+export const historyChecks: readonly Check<HistorySettings>[] = [...serverChecks, ...filterChecks];
 
 /** The time as the server takes it. */
 export function timeOf(when: When, nowMs: number): string {

@@ -115,7 +115,8 @@ async function loadtest(settings: LoadtestSettings, around: Surroundings): Promi
   const progress = new Progress({ output: errorsOf(around), total, unit: "frames", clock: systemClock });
   try {
     const onSent = (frames: number) => progress.add(frames);
-    const report = await runLoad({ ...settings, journal, signal: stoppedBy(around), clock: systemClock, onSent });
+    const signal = stoppedBy(around, { hangUp: journal !== undefined });
+    const report = await runLoad({ ...settings, journal, signal, clock: systemClock, onSent });
     progress.done();
     const text = wantsJson(settings, output) ? formatJson(report) : formatText(report);
     await output.write(`${text}\n`);

@@ -138,7 +138,7 @@ export function size(
 
 /** One of a few words. */
 export function oneOf<T extends string>(
-  words: OptionWords<T> & { default: T; choices: readonly T[] },
+  words: OptionWords<T> & { default: T | ComputedDefault<T>; choices: readonly T[] },
 ): Option<T> {
   const parse = (value: string) => {
     const choice = words.choices.find((one) => one === value.toLowerCase());

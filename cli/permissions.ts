@@ -1,7 +1,8 @@
 /**
  * The permissions that every program needs. Files, addresses and the programs to start (archive command, credential_process)
- * come from settings, so these permissions are not limited further. There is no FFI: native code cannot be loaded. A
- * missing permission is an error and never a prompt, which nobody would answer for a service.
+ * come from settings, so these permissions are not limited further. There is no FFI: native code cannot be loaded. The
+ * parser of configuration files asks for the home directory when it is loaded. A missing permission is an error and never
+ * a prompt, which nobody would answer for a service.
  */
 const NAMED = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--allow-env", "--allow-run"];
 

@@ -71,7 +71,7 @@ export async function run(around: Surroundings): Promise<number> {
 
 async function factsOf(settings: ClientSettings, around: Surroundings): Promise<Facts> {
   if (settings.server === undefined && settings.boat === undefined && !settings.cloud) return OWN;
-  const { client, signal } = await askingOf(settings, around);
+  const { client, signal } = await askingOf(settings, { around, name: program.name });
   return { list: () => client.pgns({ signal }), one: (pgn) => client.pgn(pgn, { signal }) };
 }
 

@@ -2,12 +2,12 @@ import type { SystemdNotifier } from "@vessel/gateway";
 import { errorText, Logger } from "@vessel/gateway/settings";
 import type { FileSettings, ProgramSettings, RunSettings } from "./common_options.ts";
 import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
-import { Interrupted, INTERRUPTED_EXIT_CODE, interruption } from "./interrupt.ts";
+import { Interrupted, INTERRUPTED_EXIT_CODE, interruption, type InterruptionOptions } from "./interrupt.ts";
 import { describeProblem, type Environment, parseCommandLine } from "./options.ts";
 import { runInstead, tracedCommand } from "./otel.ts";
 import { type Reload, reloadSettings } from "./reload.ts";
 import { loadSettings, type SettingsSubject } from "./settings.ts";
-import { type Output, OutputClosed, printLine, processErrors, processOutput } from "./terminal.ts";
+import { flushProcessOutputs, type Output, OutputClosed, printLine, processErrors, processOutput } from "./terminal.ts";
 import { formatReport } from "./validate.ts";
 
 /** A program: its name, words for help, table and rules. */
@@ -153,6 +153,9 @@ export async function runOnce<S extends ProgramSettings>(
     }
     around.complain(`${program.name}: ${errorText(error)}`);
     return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
+  } finally {
+    // The process ends with what is answered here.
+    await flushProcessOutputs();
   }
 }
 
@@ -167,8 +170,8 @@ export function errorsOf({ errors, environment }: Surroundings): Output {
 }
 
 /** Ends a command: aborted with {@linkcode Interrupted}, for which `runOnce` has an exit code of its own. */
-export function stoppedBy({ stopping }: Surroundings): AbortSignal {
-  return stopping ?? interruption();
+export function stoppedBy({ stopping }: Surroundings, options: InterruptionOptions = {}): AbortSignal {
+  return stopping ?? interruption(options);
 }
 
 /**

@@ -15,7 +15,6 @@ export interface ProgressOptions {
 
 const REDRAW_MS = 100;
 const BAR_CHARACTERS = 24;
-const ERASE_LINE = "\r\u001b[K";
 
 /** A bar with rate and time left on a terminal; nothing in a pipe. */
 export class Progress {
@@ -37,12 +36,12 @@ export class Progress {
     const nowMs = clock.monoMs();
     if (nowMs - this.#drawnMs < REDRAW_MS) return;
     this.#drawnMs = nowMs;
-    show(output, ERASE_LINE + cut(this.#line(nowMs), output.columns - 1));
+    output.status(cut(this.#line(nowMs), output.columns - 1));
   }
 
-  /** Takes the bar away. */
+  /** Removes the bar. */
   done(): void {
-    if (this.#drawnMs !== -Infinity) show(this.#options.output, ERASE_LINE);
+    this.#options.output.status("");
     this.#drawnMs = -Infinity;
   }
 
@@ -57,15 +56,6 @@ export class Progress {
     const bar = "█".repeat(full) + "░".repeat(BAR_CHARACTERS - full);
     const left = rate > 0 && part < 1 ? `, ${timeText(Math.ceil((total - this.#count) / rate))} left` : "";
     return `${bar} ${Math.floor(part * 100)} %  ${speed}${left}`;
-  }
-}
-
-/** A bar is worth no failure: a terminal that has gone is told of by what is written to it next. */
-function show(output: Output, text: string): void {
-  try {
-    void output.control(text)?.catch(() => {});
-  } catch {
-    // It has gone.
   }
 }
 

@@ -71,7 +71,7 @@ async function repair(
   settings: RepairSettings,
   { names, around }: { names: readonly string[]; around: Surroundings },
 ): Promise<number> {
-  const [output, stopping] = [outputOf(around), stoppedBy(around)];
+  const [output, stopping] = [outputOf(around), stoppedBy(around, { hangUp: true })];
   const paths = await pathsOf(names);
   const directory = settings.out;
   await requireRoom(paths, directory);

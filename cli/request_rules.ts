@@ -16,6 +16,7 @@ import {
   readName,
 } from "@vessel/gateway/frame";
 import { manufacturerCode } from "@vessel/gateway/pgn";
+import { manufacturerHint } from "./filter_doubt.ts";
 import { parseDuration } from "@vessel/gateway/settings";
 import { nearest } from "./nearest.ts";
 import { duration, structured } from "./option_types.ts";
@@ -188,7 +189,10 @@ function readMatch(match: Section): DeviceMatch {
 function readManufacturers(match: Section): number[] | undefined {
   const named = match.texts("manufacturer")?.map((text) =>
     manufacturerCode(text) ??
-      match.fail("manufacturer", `unknown manufacturer "${text}": manufacturer-code takes its number`)
+      match.fail(
+        "manufacturer",
+        `unknown manufacturer "${text}"${manufacturerHint(text)}; manufacturer-code takes its number`,
+      )
   );
   const codes = match.numbers("manufacturer-code", { max: 2047 });
   if (!named || !codes) return named ?? codes;

@@ -12,7 +12,7 @@ const ADVICE: Readonly<Record<number, (error: ApiError) => string | undefined>> 
     return undefined;
   },
   404: ({ message, problem: { detail } }) => {
-    if (!detail.startsWith("There is nothing at") && !isPage(detail)) return undefined;
+    if (!/^(There is nothing at|404 page not found)/.test(detail) && !isPage(detail)) return undefined;
     return message.startsWith("POST ")
       ? "a cloud sends nothing: ask the boat's own server"
       : "is this the address of a boat, or of a boat in a cloud (https://cloud.example.com/instances/ID)?";
@@ -20,7 +20,7 @@ const ADVICE: Readonly<Record<number, (error: ApiError) => string | undefined>> 
   429: ({ retryAfterMs }) =>
     retryAfterMs === undefined ? "try again later" : `try again in ${Math.ceil(retryAfterMs / 1000)} s`,
   503: ({ retryAfterMs, problem: { detail } }) => {
-    if (detail.includes("see -")) return undefined;
+    if (/see -|is not enabled/.test(detail)) return undefined;
     return retryAfterMs === undefined ? "try again later" : `try again in ${Math.ceil(retryAfterMs / 1000)} s`;
   },
 };

@@ -1,7 +1,9 @@
+import type { Filter } from "@vessel/gateway/client";
 import { type Clock, systemClock } from "@vessel/gateway/settings";
 import { chooseServer, type ChosenServer, discoverOnNetwork } from "./boat_choice.ts";
 import { loadClientConfig } from "./client_config.ts";
 import { type ClientSettings, wantsJson } from "./client_options.ts";
+import { doubtBuses } from "./filter_doubt.ts";
 import type { Environment } from "./options.ts";
 import {
   errorsOf,
@@ -26,6 +28,8 @@ export interface Asking extends ChosenServer {
   signal: AbortSignal;
   environment: Environment;
   clock: Clock;
+  /** Reports a bus of a filter that the server does not seem to have. */
+  doubtFilter(filter: Filter): Promise<void>;
 }
 
 /** Runs a command that asks a server. Answers the exit code; a refusal is told with what to do about it. */
@@ -42,7 +46,7 @@ export async function runOnServer<S extends ClientSettings>(
     around,
     interrupted,
     run: async (settings) => {
-      const asking = await askingOf(settings, around);
+      const asking = await askingOf(settings, { around, name: program.name });
       try {
         await run(settings, asking);
         return EXIT.ok;
@@ -56,12 +60,21 @@ export async function runOnServer<S extends ClientSettings>(
 }
 
 /** Chooses the server that the settings name. */
-export async function askingOf(settings: ClientSettings, around: Surroundings): Promise<Asking> {
+export async function askingOf(
+  settings: ClientSettings,
+  { around, name }: { around: Surroundings; name: string },
+): Promise<Asking> {
   const { environment } = around;
+  const note = (text: string) => around.complain(`${name}: ${text}`);
   const [output, errors, signal] = [outputOf(around), errorsOf(around), stoppedBy(around)];
   const config = await loadClientConfig({ path: settings.config, environment });
-  const server = await chooseServer(settings, { config, discover: discoverOnNetwork, environment, signal });
-  return { ...server, output, errors, json: wantsJson(settings, output), signal, environment, clock: systemClock };
+  const server = await chooseServer(settings, { config, discover: discoverOnNetwork, environment, signal, note });
+  const doubtFilter = async (filter: Filter) => {
+    const doubt = await doubtBuses(filter, { client: server.client, signal });
+    if (doubt !== undefined) note(doubt);
+  };
+  const json = wantsJson(settings, output);
+  return { ...server, output, errors, json, signal, environment, clock: systemClock, doubtFilter };
 }
 
 /** Prints a value as JSON: for a person with line breaks, else as one line. */

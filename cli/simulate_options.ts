@@ -8,7 +8,7 @@ import { journalOptions, type JournalSettings } from "./journal_options.ts";
 import { boolean, integer, number, optional, readTimestamp, structured, text } from "./option_types.ts";
 import type { Check, Options } from "./options.ts";
 import { sessionOptions, type SessionSettings } from "./session_options.ts";
-import { readSlots } from "./slots.ts";
+import { doubtSlots, readSlots } from "./slots.ts";
 
 /** Settings that a simulation has in common with a boat server. */
 type CommonSettings =
@@ -157,6 +157,7 @@ export const simulateOptions: Options<SimulateSettings> = {
 
 /** Rules that look at several settings. */
 export const simulateChecks: readonly Check<SimulateSettings>[] = [
+  { settings: ["slots"], severity: "warning", test: ({ slots }) => doubtSlots(slots) },
   {
     settings: ["file", "dir"],
     severity: "error",

@@ -1,6 +1,7 @@
 import { boundFilter, CLIENT_ID, type Filter, FilterError, type Slot } from "@vessel/gateway";
 import { readName } from "@vessel/gateway/frame";
 import { parseDuration } from "@vessel/gateway/settings";
+import { doubtManufacturers } from "./filter_doubt.ts";
 import { nearest } from "./nearest.ts";
 
 /** Where a value stands, and how words of keys are joined there: `buffer-timeout` or `buffer_timeout`. */
@@ -20,6 +21,15 @@ export function readSlots(value: unknown, { path, joint }: Place): Slot[] {
   const twice = slots.find(({ id }, index) => slots.findIndex((each) => each.id === id) !== index);
   if (twice) throw new RangeError(`${path}: the id "${twice.id}" is given twice`);
   return slots;
+}
+
+/** Says which manufacturer of a slot's filter nobody is called; nothing when all are known. */
+export function doubtSlots(slots: readonly Slot[]): string | undefined {
+  for (const { id, filter } of slots) {
+    const doubt = doubtManufacturers(filter.manufacturer ?? []);
+    if (doubt !== undefined) return `Slot "${id}": ${doubt}`;
+  }
+  return undefined;
 }
 
 function readSlot(value: unknown, place: Place): Slot {

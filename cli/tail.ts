@@ -50,6 +50,7 @@ async function tail(settings: TailSettings, around: Surroundings): Promise<numbe
     discover: discoverOnNetwork,
     environment,
     signal,
+    note,
   });
   const filter = filterOf(settings, exclusions);
   const live = new LiveView({ client, view, note, place, filter });

@@ -43,15 +43,20 @@ async function newestSince(
 ): Promise<ClientFrame[]> {
   let newest: ClientFrame[] = [];
   let from = new Date(fromMs).toISOString();
-  let seen = new Set<number>();
+  let seen = new Set<string>();
   for (;;) {
     const page: ClientFrame[] = [];
     for await (const frame of client.history({ ...filter, from, limit: PAGE }, { signal })) page.push(frame);
-    const fresh = page.filter(({ seq }) => !seen.has(seq));
+    const fresh = page.filter((frame) => !seen.has(keyOf(frame)));
     newest = [...newest, ...fresh].slice(-count);
     const end = page.at(-1);
     if (end === undefined || page.length < PAGE || fresh.length === 0) return newest;
     from = end.ts;
-    seen = new Set(page.filter(({ ts }) => ts === end.ts).map(({ seq }) => seq));
+    seen = new Set(page.filter(({ ts }) => ts === end.ts).map(keyOf));
   }
+}
+
+/** Some servers give frames of old recordings no number. */
+function keyOf({ seq, src, pgn, data }: ClientFrame): string {
+  return `${seq} ${src} ${pgn} ${data}`;
 }

@@ -1,5 +1,6 @@
 import {
   type ClientSettings,
+  filterChecks,
   type FilterChoice,
   filterOptions,
   outputOptions,
@@ -38,4 +39,4 @@ export const tailOptions: Options<TailSettings> = {
 };
 
 /** Rules that look at several settings. */
-export const tailChecks: readonly Check<TailSettings>[] = [...serverChecks, ...viewChecks];
+export const tailChecks: readonly Check<TailSettings>[] = [...serverChecks, ...filterChecks, ...viewChecks];

@@ -1,4 +1,5 @@
 import type { Environment } from "./options.ts";
+import { processStatusLine, type StatusLine } from "./status_line.ts";
 
 /** Where a command writes what it has to say. */
 export interface Output {
@@ -18,6 +19,8 @@ export interface Output {
   write(text: string): Promise<void> | void;
   /** Takes text that steers the terminal, and holds nothing that others have said. Otherwise as `write`. */
   control(text: string): Promise<void> | void;
+  /** Draws a line that the next output replaces, such as a progress bar; "" removes it. Only a terminal shows it. */
+  status(text: string): void;
   /** Everything that was written is out. Rejects as `write` throws. */
   flush(): Promise<void>;
 }
@@ -36,6 +39,8 @@ export interface ByteSink {
 export type OutputForm = Pick<Output, "isTerminal" | "hasColor"> & {
   /** Characters of a line, asked for each time: windows change. */
   columns: () => number;
+  /** Default: status lines are not shown. */
+  status?: StatusLine;
 };
 
 const DEFAULT_COLUMNS = 80;
@@ -55,17 +60,19 @@ export class BufferedOutput implements Output {
   readonly isTerminal: boolean;
   readonly hasColor: boolean;
   readonly #columns: () => number;
+  readonly #status: StatusLine | undefined;
   readonly #sink: ByteSink;
   #text = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: unknown;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(sink: ByteSink, { isTerminal, hasColor, columns }: OutputForm) {
+  constructor(sink: ByteSink, { isTerminal, hasColor, columns, status }: OutputForm) {
     this.#sink = sink;
     this.isTerminal = isTerminal;
     this.hasColor = hasColor;
     this.#columns = columns;
+    this.#status = isTerminal ? status : undefined;
   }
 
   get columns(): number {
@@ -82,6 +89,10 @@ export class BufferedOutput implements Output {
     if (this.#text.length >= FULL_CHARACTERS) return this.#sendFull();
     // What fails here is told by the next call.
     this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), DELAY_MS);
+  }
+
+  status(text: string): void {
+    this.#status?.show(text);
   }
 
   flush(): Promise<void> {
@@ -106,6 +117,8 @@ export class BufferedOutput implements Output {
 
   async #send(text: string, before: Promise<void>): Promise<void> {
     await before;
+    if (text === "") return;
+    this.#status?.clear();
     try {
       let bytes = encoder.encode(text);
       while (bytes.length > 0) bytes = bytes.subarray(await this.#sink.write(bytes));
@@ -117,14 +130,22 @@ export class BufferedOutput implements Output {
   }
 }
 
-/** This process's standard output. */
+/** Standard output and standard error of this process, once they were asked for. */
+const ofProcess: { output?: Output; errors?: Output } = {};
+
+/** This process's standard output: the same object for all callers, so that whoever flushes it flushes everything. */
 export function processOutput(environment: Environment): Output {
-  return outputOf(Deno.stdout, environment);
+  return ofProcess.output ??= outputOf(Deno.stdout, environment);
 }
 
-/** This process's standard error, for what is not the answer: tables of devices, progress, notes. */
+/** This process's standard error, for what is not the answer: tables of devices, progress, notes. One object, too. */
 export function processErrors(environment: Environment): Output {
-  return outputOf(Deno.stderr, environment);
+  return ofProcess.errors ??= outputOf(Deno.stderr, environment);
+}
+
+/** Writes out what this process's outputs still hold. Never rejects: whoever read them may be gone. */
+export async function flushProcessOutputs(): Promise<void> {
+  await Promise.allSettled([ofProcess.output?.flush(), ofProcess.errors?.flush()]);
 }
 
 /** The text in a style where the output shows colours; as it is where not. */
@@ -152,6 +173,7 @@ export function printLine(text: string, to: "output" | "errors"): void {
     ? [Deno.stdout, console.log]
     // deno-lint-ignore no-console -- what a program complains about goes to standard error
     : [Deno.stderr, console.error];
+  if (file.isTerminal()) processStatusLine().clear();
   print(file.isTerminal() ? visible(text) : text);
 }
 
@@ -168,7 +190,8 @@ function escaped(character: string): string {
 function outputOf(file: typeof Deno.stdout, environment: Environment): Output {
   const isTerminal = file.isTerminal();
   const hasColor = isTerminal && !environment.NO_COLOR && environment.TERM !== "dumb";
-  return new BufferedOutput(file, { isTerminal, hasColor, columns: () => columnsOf(isTerminal, environment) });
+  const columns = () => columnsOf(isTerminal, environment);
+  return new BufferedOutput(file, { isTerminal, hasColor, columns, status: processStatusLine() });
 }
 
 function columnsOf(isTerminal: boolean, { COLUMNS }: Environment): number {

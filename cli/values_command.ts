@@ -7,6 +7,7 @@ import type { DecodedLastValue, Filter, LastValues } from "@vessel/gateway/clien
 import { VERSION } from "@vessel/gateway/version";
 import {
   type ClientSettings,
+  filterChecks,
   type FilterChoice,
   filterOf,
   filterOptions,
@@ -60,6 +61,7 @@ export const program: Program<ValuesSettings> = {
   },
   checks: [
     ...serverChecks,
+    ...filterChecks,
     {
       settings: ["raw", "decode"],
       severity: "error",
@@ -79,7 +81,8 @@ export async function run(around: Surroundings): Promise<number> {
     run: async (settings, asking) => {
       const { output, json, client, signal } = asking;
       const isDecoded = settings.decode && !settings.raw;
-      const filter: Filter = filterOf(settings);
+      const filter: Filter = filterOf(settings, asking.exclusions);
+      await asking.doubtFilter(filter);
       const get = async (): Promise<Values> =>
         isDecoded ? await client.decodedValues(filter, { signal }) : await client.values(filter, { signal });
       const text = async () => valuesText(await get(), { width: output.columns, color: output.hasColor });

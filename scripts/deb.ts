@@ -27,6 +27,8 @@ export interface DebOptions {
   arch: string;
   /** What `dpkg-deb -Z` takes. */
   compression: "xz" | "gzip" | "none";
+  /** Called before each step, some of which take a minute, with what it does. */
+  onStep?: (what: string) => void;
 }
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -54,16 +56,20 @@ const FILES: readonly { from: string; to: string; mode: number }[] = [
  * @returns its path
  * @throws {Error} a program that makes it failed, with its words
  */
-export async function makeDeb({ out, deno, arch, compression }: DebOptions): Promise<string> {
+export async function makeDeb({ out, deno, arch, compression, onStep = () => {} }: DebOptions): Promise<string> {
   await Deno.mkdir(out, { recursive: true });
   const stage = await Deno.makeTempDir({ prefix: "vbg_deb_" });
   try {
     // The folder becomes the root of the package; a temporary one is closed to others.
     await Deno.chmod(stage, 0o755);
     const lib = `${stage}/usr/lib/vbg`;
-    await addPrograms(lib);
+    onStep("copying the sources");
+    await addSources(lib);
+    onStep("adding the npm packages that they import");
+    await addPackages(lib);
     if (deno !== undefined) await add(deno, { to: `${lib}/bin/deno`, mode: 0o755 });
     for (const { from, to, mode } of FILES) await add(`${RECIPES}/${from}`, { to: `${stage}/${to}`, mode });
+    onStep("writing launchers, manual pages and completion");
     await addLaunchers(`${stage}/usr/bin`);
     await addManual(`${stage}/usr/share/man`);
     await addCompletion(`${stage}/usr/share`);
@@ -75,6 +81,7 @@ export async function makeDeb({ out, deno, arch, compression }: DebOptions): Pro
       await control({ stage, architecture, hasDeno: deno !== undefined }),
     );
     const path = `${out}/vbg_${VERSION}_${architecture}.deb`;
+    onStep(`packing ${path} (${compression})`);
     await runProgram("dpkg-deb", ["--root-owner-group", `-Z${compression}`, "--build", stage, path]);
     return path;
   } finally {
@@ -82,9 +89,12 @@ export async function makeDeb({ out, deno, arch, compression }: DebOptions): Pro
   }
 }
 
-/** The sources, and beside them what they import. */
-async function addPrograms(lib: string): Promise<void> {
+async function addSources(lib: string): Promise<void> {
   for (const source of SOURCES) await cp(`${ROOT}${source}`, `${lib}/${source}`, { recursive: true });
+}
+
+/** What the sources import, beside them. */
+async function addPackages(lib: string): Promise<void> {
   const entries = PROGRAMS.map(({ file }) => `cli/${file}`);
   const args = ["install", "--quiet", "--frozen", "--node-modules-dir=auto", "--entrypoint", ...entries];
   await runProgram(Deno.execPath(), args, { cwd: lib });
@@ -178,7 +188,9 @@ async function main(): Promise<void> {
     },
   });
   const deno = values.deno === "none" ? undefined : values.deno;
-  console.log(await makeDeb({ out: values.out, deno, arch: values.arch, compression: "xz" }));
+  const { out, arch } = values;
+  const onStep = (what: string) => console.error(`deb: ${what}`);
+  console.log(await makeDeb({ out, deno, arch, compression: "xz", onStep }));
 }
 
 if (import.meta.main) await runScript("deb", main);

@@ -207,7 +207,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
   const parts = { stores, hub, stall, access, voice, outlets, link, lines, identity, tls, connections, clock, log };
   const health = healthOf(parts, () => limits.busSilenceThresholdMs);
-  const handler = apiOf(parts, { ...rest, limits, health });
+  const handler = apiOf(parts, { ...rest, name: nameOf(options), limits, health });
   let beats = 0;
   const housekeeping = keepHouse({ ...parts, health, beat: () => beats++ }, () => limits.deviceIdleTimeoutMs);
 
@@ -314,10 +314,16 @@ interface ApiParts {
   log: Logger;
 }
 
+/** What the server calls itself. */
+function nameOf({ mdnsName, replication }: BoatOptions): string {
+  return mdnsName ?? replication?.instanceId ?? TITLE;
+}
+
 /** Answers requests. */
 function apiOf(
   parts: ApiParts,
-  { limits, health, streamBufferBytes, maxBodyBytes, bodyTimeoutMs }: {
+  { name, limits, health, streamBufferBytes, maxBodyBytes, bodyTimeoutMs }: {
+    name: string;
     limits: BoatLimits;
     health: () => Health;
     streamBufferBytes: number;
@@ -340,6 +346,7 @@ function apiOf(
     ...(journal && { journal }),
     ...(link && { replication: link }),
     limits: () => ({ ...limits, streamBufferBytes }),
+    server: { name, version: VERSION },
   });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
 }

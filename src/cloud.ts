@@ -309,6 +309,6 @@ function apiOf(
       ...countRefused(instances),
       others: doorHealth(),
     });
-  const routes = cloudRoutes({ instances, readers, metrics, health });
+  const routes = cloudRoutes({ instances, readers, metrics, health, server: { name: TITLE, version: VERSION } });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
 }

@@ -118,7 +118,13 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
   const parts = { broker, hub, sessions, stall, connections, clock, limits: () => limits };
   const health = () => healthOf(player, broker);
   const metrics = new Metrics({ ...parts, version: VERSION, lines: [], identity: undefined });
-  const routes = boatRoutes({ ...parts, health, metrics, journal: { index: played } });
+  const routes = boatRoutes({
+    ...parts,
+    health,
+    metrics,
+    journal: { index: played },
+    server: { name: TITLE, version: VERSION },
+  });
   const access = new Access({ allowOrigins: limits.allowOrigins }, { log });
   const handler = serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
   const housekeeping = setInterval(() => stall.run("housekeeping", () => sessions.keepHouse()), HOUSEKEEPING_MS);

@@ -182,7 +182,7 @@ function problemOf({ status, statusText }: Response, text: string): Problem {
   } catch {
     // It is somebody else's answer.
   }
-  const detail = text.slice(0, SHOWN_CHARACTERS) || statusText || "no reason given";
+  const detail = text.trim().slice(0, SHOWN_CHARACTERS) || statusText || "no reason given";
   return { type: "about:blank", title: statusText, status, detail };
 }
 

@@ -1,7 +1,9 @@
 import { type Api, parseJson, pathPart } from "./api.ts";
 import { readTexts } from "./body.ts";
+import { isoDuration } from "./duration.ts";
 import { JsonArray } from "./json_array.ts";
 import { type StreamSettings, Subscription } from "./live_stream.ts";
+import { decodedValuesOf, deviceOf, healthOf, replicationOf } from "./other_forms.ts";
 import { Session } from "./session.ts";
 import { SessionCalls, type SessionOptions } from "./session_calls.ts";
 import type { Device } from "../frame/mod.ts";
@@ -63,7 +65,7 @@ export class Client {
 
   /** Every device heard on the buses. */
   async devices({ signal }: CallOptions = {}): Promise<Device[]> {
-    return await this.#api.json<Device[]>("/devices", { signal });
+    return (await this.#api.json<Device[]>("/devices", { signal })).map(deviceOf);
   }
 
   /** The newest frame of every (device, PGN) pair that the filter lets through. */
@@ -73,7 +75,8 @@ export class Client {
 
   /** The same with names and fields. */
   async decodedValues(filter: Filter = {}, { signal }: CallOptions = {}): Promise<LastValues<DecodedLastValue>[]> {
-    return await this.#api.json<LastValues<DecodedLastValue>[]>("/values/decoded", { query: { ...filter }, signal });
+    const query = { ...filter };
+    return decodedValuesOf(await this.#api.json<LastValues<DecodedLastValue>[]>("/values/decoded", { query, signal }));
   }
 
   /**
@@ -112,12 +115,12 @@ export class Client {
 
   /** How the boat server does. @throws {ApiError} 404: a cloud does not know that of its boats */
   async health({ signal }: CallOptions = {}): Promise<BoatHealth> {
-    return await this.#api.json<BoatHealth>("/healthz", { signal, alsoGood: 503 });
+    return healthOf(await this.#api.json<BoatHealth>("/healthz", { signal, alsoGood: 503 }));
   }
 
   /** How the boat's replication does. @throws {ApiError} 404: nothing is replicated; a cloud has `status()` instead */
   async replicationStatus({ signal }: CallOptions = {}): Promise<BoatReplication> {
-    return await this.#api.json<BoatReplication>("/replication/status", { signal });
+    return replicationOf(await this.#api.json<BoatReplication>("/replication/status", { signal }));
   }
 
   /**
@@ -159,7 +162,7 @@ export class Client {
    * @throws {ApiError} 502: refused by the device; 504: nobody answered; and as for {@linkcode Client.send}
    */
   async query({ timeoutMs, ...query }: DeviceQuery, { signal }: CallOptions = {}): Promise<ClientFrame> {
-    const body = { ...query, ...(timeoutMs !== undefined && { timeout: `${timeoutMs}ms` }) };
+    const body = { ...query, ...(timeoutMs !== undefined && { timeout: isoDuration(timeoutMs) }) };
     const patienceMs = this.#streams.timeoutMs + (timeoutMs ?? QUERY_MS);
     return await this.#api.json<ClientFrame>("/query", { method: "POST", body, signal, timeoutMs: patienceMs });
   }

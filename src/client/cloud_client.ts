@@ -16,8 +16,9 @@ export class CloudClient {
 
   /** Every boat that the token may know of, and how far its frames are here. */
   async instances({ signal }: CallOptions = {}): Promise<InstanceSummary[]> {
-    const { instances } = await this.#api.json<{ instances: InstanceSummary[] }>("/instances", { signal });
-    return instances;
+    const { instances } = await this.#api.json<{ instances: InstanceSummary[] | null }>("/instances", { signal });
+    // Some servers say null where there are none.
+    return instances ?? [];
   }
 
   /** All that is known of a boat's replication. @throws {ApiError} 404: there is no such boat */

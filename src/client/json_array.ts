@@ -8,6 +8,7 @@ const OPEN = 0x5b;
 const CLOSE = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
+const NULL = "null";
 
 /** Takes a list of JSON apart while it comes, so that a long one is never whole in memory. */
 export class JsonArray {
@@ -18,6 +19,8 @@ export class JsonArray {
   #isInText = false;
   #isEscaped = false;
   #isEnded = false;
+  /** What has come of a `null` in place of the list. */
+  #word = "";
 
   /** Texts of the elements that are whole now. @throws {ConnectionError} it is no list */
   feed(text: string): string[] {
@@ -29,7 +32,7 @@ export class JsonArray {
       else if (code === QUOTE) this.#isInText = true;
       else if (code === OPEN || code === OPEN_BRACE) {
         if (this.#depth++ === 0) start = at + 1;
-        if (this.#depth === 1 && (code !== OPEN || this.#isEnded)) throw notAList();
+        if (this.#depth === 1 && (code !== OPEN || this.#isEnded || this.#word !== "")) throw notAList();
       } else if (code === CLOSE || code === CLOSE_BRACE) {
         if (--this.#depth < 0) throw notAList();
         if (this.#depth === 0) {
@@ -39,7 +42,7 @@ export class JsonArray {
       } else if (code === COMMA && this.#depth === 1) {
         this.#element(text.slice(start, at), elements);
         start = at + 1;
-      } else if (code > SPACE && this.#depth === 0) throw notAList();
+      } else if (code > SPACE && this.#depth === 0) this.#nothing(text.charAt(at));
     }
     if (this.#depth > 0) this.#pending += text.slice(start);
     return elements;
@@ -48,6 +51,13 @@ export class JsonArray {
   /** Nothing more comes. @throws {ConnectionError} the list has no end */
   end(): void {
     if (!this.#isEnded) throw new ConnectionError("The list ended early: the connection was lost");
+  }
+
+  /** Some servers say `null` for an empty list. */
+  #nothing(character: string): void {
+    this.#word += character;
+    if (!NULL.startsWith(this.#word) || (this.#isEnded && this.#word.length === 1)) throw notAList();
+    this.#isEnded = this.#word === NULL;
   }
 
   #inText(code: number): void {

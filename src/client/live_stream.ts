@@ -2,6 +2,7 @@ import { type Api, parseJson, type QueryValue } from "./api.ts";
 import { Cancel, pause } from "./cancel.ts";
 import { ConnectionError } from "./errors.ts";
 import { readEvents, type ServerEvent } from "./event_stream.ts";
+import { deviceEventOf } from "./other_forms.ts";
 import { EventReading, FrameReading, type Reading } from "./reading.ts";
 import { Retry, type RetryOptions } from "./retry.ts";
 import type { ClientFrame, StreamEvent } from "./types.ts";
@@ -98,7 +99,8 @@ export class Subscription implements AsyncIterable<ClientFrame> {
             isNew = false;
             place.last = seq;
           }
-          if (told) yield told;
+          // Some servers send these unasked.
+          if (told && (told.type !== "device" || query.devices)) yield told;
         }
       }
     } finally {
@@ -122,8 +124,11 @@ export async function* afterFailure(
 /** An event in our words; undefined: it says nothing that we know. */
 export function eventOf({ name, data }: ServerEvent): StreamEvent | undefined {
   switch (name) {
-    case undefined:
-      return { type: "frame", frame: parseJson(data, "Frame") };
+    case undefined: {
+      const frame = parseJson<ClientFrame>(data, "Frame");
+      const device = deviceEventOf(frame);
+      return device ? { type: "device", ...device } : { type: "frame", frame };
+    }
     case "device":
       return { type: "device", ...parseJson<Omit<Extract<StreamEvent, { type: "device" }>, "type">>(data, "Device") };
     case "dropped": {

@@ -1,4 +1,5 @@
 import { type Api, type OpenReply, pathPart } from "./api.ts";
+import { isoDuration } from "./duration.ts";
 import type { StreamSettings } from "./live_stream.ts";
 import type { Filter } from "../filter/mod.ts";
 import type { SessionInfo, SessionState } from "./types.ts";
@@ -51,7 +52,7 @@ export class SessionCalls {
   }
 
   async put({ bufferTimeout, filter }: SessionSettings, end: CallEnd): Promise<SessionInfo> {
-    const body = { buffer_timeout: bufferTimeout, ...(filter && { filter }) };
+    const body = { buffer_timeout: bufferTimeout && isoDuration(bufferTimeout), ...(filter && { filter }) };
     return await this.#api.json<SessionInfo>("", { ...end, method: "PUT", body });
   }
 

@@ -35,6 +35,8 @@ export class SessionReader {
   readonly #cancel: Cancel;
   readonly #retry: Retry;
   #isMade = false;
+  /** The server has just refused to make it: what it says is about more than the session. */
+  #isRefused = false;
   /** Where the server would go on, and in which run of numbers, when it was last asked. */
   #cursor = 0;
   #epoch: string | undefined;
@@ -117,6 +119,7 @@ export class SessionReader {
   /** The session on the server; made where it is not there. */
   async #place(): Promise<Pick<SessionInfo, "seq" | "cursor" | "epoch">> {
     const end = { signal: this.#cancel.signal };
+    this.#isRefused = false;
     if (this.#isMade || this.#settings.bufferTimeout === undefined) {
       try {
         return await this.#calls.state(end);
@@ -124,9 +127,14 @@ export class SessionReader {
         if (!this.#canBeMade(error)) throw error;
       }
     }
-    const made = await this.#calls.put(this.#settings, end);
-    this.#isMade = true;
-    return made;
+    try {
+      const made = await this.#calls.put(this.#settings, end);
+      this.#isMade = true;
+      return made;
+    } catch (error) {
+      this.#isRefused = true;
+      throw error;
+    }
   }
 
   /** Where the server would go on, and where we are. */
@@ -206,12 +214,15 @@ export class SessionReader {
       return;
     }
     // It has gone between two requests.
-    const failure = this.#canBeMade(error) ? new ConnectionError("The session was gone", { cause: error }) : error;
+    const failure = this.#canBeMade(error) && !this.#isRefused
+      ? new ConnectionError("The session was gone", { cause: error })
+      : error;
     yield* afterFailure(failure, { retry: this.#retry, signal });
   }
 
+  /** Whether the session is gone, or the server cannot say how it stands: some know no GET of it. */
   #canBeMade(error: unknown): boolean {
-    return error instanceof ApiError && error.status === 404 && this.#settings.bufferTimeout !== undefined;
+    return error instanceof ApiError && [404, 405].includes(error.status) && this.#settings.bufferTimeout !== undefined;
   }
 
   /** Acknowledges what was taken, one request at a time. */

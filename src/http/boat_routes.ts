@@ -2,6 +2,8 @@ import { healthSchema } from "./schemas.ts";
 import { bindRows, type RouteTable } from "./routes.ts";
 import type { Sessions } from "../stream/mod.ts";
 import type { Health } from "./health.ts";
+import type { HomePage } from "./home_page.ts";
+import { homeRoute, SERVER_SECTION } from "./home_route.ts";
 import type { Metrics } from "./metrics.ts";
 import type { HistoryIndex } from "./history.ts";
 import { HistoryTurns } from "./history_turns.ts";
@@ -15,6 +17,8 @@ import { type SessionApi, sessionRows } from "./session_routes.ts";
 /** What the boat's API is made of. */
 export interface BoatApi extends Omit<SessionApi, "sessions"> {
   metrics: Metrics;
+  /** What the server calls itself. */
+  server: { name: string; version: string };
   /** Judges the server now. */
   health: () => Health;
   /** Limits that may change while running. */
@@ -34,6 +38,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
   const { sessions, metrics } = api;
   const histories = new HistoryTurns(() => api.limits().maxHistoryRequests);
   return [
+    homeRoute(() => boatPage(api)),
     ...bindRows(readRows, { ...api, histories, maxLimit: () => api.limits().maxHistory }),
     ...(sessions ? bindRows(sessionRows, { ...api, sessions }) : []),
     ...(api.sending ? sendRoutes({ ...api, ...api.sending }) : closedSendRoutes()),
@@ -45,4 +50,29 @@ export function boatRoutes(api: BoatApi): RouteTable {
       metrics: async () => new Response(await metrics.text(), { headers: { "Content-Type": metrics.contentType } }),
     }),
   ];
+}
+
+function boatPage({ server, health, journal, replication }: BoatApi): HomePage {
+  const { status, components, broker: { device_count: devices }, last_frame_at: last } = health();
+  const facts = [
+    `${devices} ${devices === 1 ? "device" : "devices"}`,
+    `last frame ${last?.replace(/T(.*)\.\d+Z$/, " $1 UTC") ?? "never"}`,
+  ];
+  const boat = [
+    { text: "devices", path: "/devices", about: "who is on the buses" },
+    { text: "values", path: "/values/decoded", about: "newest message of each kind, decoded" },
+    { text: "events", path: "/events?decode=true", about: "live frames, for ever" },
+    ...(journal && last
+      ? [{ text: "history", path: `/history?from=${last}`, about: "recorded frames from a time on" }]
+      : []),
+    ...(replication ? [{ text: "replication", path: "/replication/status", about: "what the cloud has" }] : []),
+  ];
+  return {
+    ...server,
+    status,
+    components,
+    facts,
+    boatPath: "",
+    sections: [{ title: "Boat", links: boat }, SERVER_SECTION],
+  };
 }

@@ -13,6 +13,8 @@ import {
   instanceStatusSchema,
   replicationEventsSchema,
 } from "./cloud_schemas.ts";
+import type { HomePage } from "./home_page.ts";
+import { homeRoute, SERVER_SECTION } from "./home_route.ts";
 import { noQuery } from "./params.ts";
 import { readRows } from "./read_routes.ts";
 import type { ReplicaApi, ReplicaReaders } from "./replica_readers.ts";
@@ -29,9 +31,13 @@ export interface CloudApi {
   metrics: CloudMetrics;
   /** Judges the server now. */
   health: () => CloudHealth;
+  /** What the server calls itself. */
+  server: { name: string; version: string };
 }
 
 const DEFAULT_EVENTS = 100;
+/** Boats on the page of the server; `/instances` lists all. */
+const MAX_LISTED_BOATS = 50;
 /** What is kept of each boat. */
 export const MAX_EVENTS = 1024;
 
@@ -60,6 +66,7 @@ const replicaRows: RouteTable<ReplicaApi> = [...readRows, ...sessionRows];
 export function cloudRoutes(api: CloudApi): RouteTable {
   const { instances, metrics } = api;
   return [
+    homeRoute((about) => cloudPage(api, about)),
     route({
       path: "/instances",
       summary: "Every boat, and how far its frames are here",
@@ -128,6 +135,28 @@ function ofInstance({ handle, ...row }: Route<ReplicaApi>, api: CloudApi): Route
         find(api, given.parts.id ?? "", given),
         (subject) => handle(request, { ...given, subject }),
       ),
+  };
+}
+
+function cloudPage({ instances, health, server }: CloudApi, { caller }: About): HomePage {
+  const { status, components } = health();
+  const visible = visibleInstances(instances, caller).map((instance) => instance.summary());
+  const connected = visible.filter((each) => each.connected).length;
+  const links = visible.slice(0, MAX_LISTED_BOATS).flatMap(({ id, connected }) => [
+    { text: id, path: `/instances/${id}/status`, about: connected ? "connected" : "not connected" },
+    { text: `${id}: devices`, path: `/instances/${id}/devices`, about: "who is on its buses" },
+    { text: `${id}: values`, path: `/instances/${id}/values/decoded`, about: "newest message of each kind, decoded" },
+  ]);
+  const all = { text: "instances", path: "/instances", about: "all boats, and how far their frames are here" };
+  const facts = [`${visible.length} ${visible.length === 1 ? "boat" : "boats"}`, `${connected} connected`];
+  const [first] = visible;
+  return {
+    ...server,
+    status,
+    components,
+    facts,
+    boatPath: first && `/instances/${first.id}`,
+    sections: [{ title: "Boats", links: [all, ...links] }, SERVER_SECTION],
   };
 }
 

@@ -14,6 +14,11 @@ export function manufacturerName(code: number): string {
   return nameByCode.get(code) ?? `Unknown (${code})`;
 }
 
+/** Names of all registered manufacturers. */
+export function manufacturerNames(): string[] {
+  return [...nameByCode.values()];
+}
+
 /**
  * Code of a manufacturer given by name, by a well-known other name, or by the code in decimal; case does not matter.
  * What {@linkcode manufacturerName} says of a code nobody has registered is read too.

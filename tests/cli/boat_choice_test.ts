@@ -51,7 +51,10 @@ async function choose(
   } = {},
 ) {
   const { discover, asked } = network(boats);
-  const { label, place, exclusions } = await chooseServer({ ...NOTHING, ...choice }, { config, discover, environment });
+  const { label, place, exclusions } = await chooseServer({ ...NOTHING, ...choice }, {
+    ...{ config, discover, environment },
+    localServers: [],
+  });
   return { label, place: place(), exclusions, asked };
 }
 

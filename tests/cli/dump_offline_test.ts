@@ -139,6 +139,26 @@ Deno.test(
 );
 
 Deno.test(
+  "-where with null selects what is not available, and comparisons with what is not available fail",
+  OFFLINE,
+  withJournal(async ({ journal }) => {
+    const frames = (await linesOf(SAMPLE)).map((line): { seq: number; decoded?: Record<string, unknown> } =>
+      JSON.parse(line)
+    );
+    const withField = frames.filter(({ decoded }) => decoded !== undefined && "rate" in decoded);
+    const isNull = ({ decoded }: { decoded?: Record<string, unknown> }) => (decoded?.rate ?? null) === null;
+    const seqs = async (where: string) =>
+      (await CommandRun.end(["dump", journal, "-where", where])).lines.map((line) => JSON.parse(line).seq);
+    const wanted = (matches: (frame: typeof frames[number]) => boolean) => frames.filter(matches).map(({ seq }) => seq);
+    assert.ok(withField.some(isNull) || frames.some(isNull));
+    assert.deepEqual(await seqs("rate == null"), wanted(isNull));
+    assert.deepEqual(await seqs("rate != null"), wanted((frame) => !isNull(frame)));
+    assert.deepEqual(await seqs("pgn == 127251 and not rate == null"), wanted((frame) => !isNull(frame)));
+    assert.deepEqual(await seqs("rate < 0 or rate >= 0"), wanted((frame) => !isNull(frame)));
+  }),
+);
+
+Deno.test(
   "-changes goes by the times of the recording",
   OFFLINE,
   withJournal(async ({ journal }) => {

@@ -9,6 +9,7 @@ import { accessToken } from "../support/sending.ts";
 import { CommandRun } from "./dump_run.ts";
 
 const DISK = needs({ permissions: ["net", "read", "write"] });
+const DOCTOR = needs({ permissions: ["env", "net", "read", "run", "sys", "write"] });
 const HEADING = [0xff, 0x10, 0x27, 0xff, 0x7f, 0xff, 0x7f, 0xfd];
 
 Deno.test(
@@ -39,6 +40,47 @@ Deno.test(
       assert.equal(await top.stop(), 0);
       const without = await runCommand(["devices", "-server", url]);
       assert.match(without.err, /: 401 .*; -token or VBG_TOKEN gives one\n$/);
+    }),
+);
+
+Deno.test(
+  "a session of a boat that the cloud does not have ends vbg dump, with what the cloud says",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using cloud = await CloudServer.start(folder);
+      const url = `${cloud.url}/instances/nobody`;
+      const { code, complaints } = await CommandRun.end(["dump", "-server", url, "-buffer-timeout", "1m"]);
+      assert.equal(code, 1);
+      assert.match(complaints, /^vbg dump: PUT .*: 404 There is no instance "nobody": see \/instances$/);
+    }),
+);
+
+Deno.test(
+  "vbg doctor reports a boat in a cloud: the cloud's health, and how far the boat's frames are there",
+  DOCTOR,
+  () =>
+    inFolder(async (folder) => {
+      await using cloud = await CloudServer.start(folder, { tokens: [accessToken("all", "secret", ["read"])] });
+      const boat = await cloud.boat("aurora");
+      boat.say();
+      const words = ["doctor", "-server", `${cloud.url}/instances/aurora`];
+      const checks = async () => {
+        const { out } = await runCommand(words, { environment: { VBG_TOKEN: "secret" } });
+        const found: { checks: { name: string; state: string; text: string }[] } = JSON.parse(out);
+        return found.checks.map(({ name, state, text }) => `${state} ${name}: ${text}`);
+      };
+      const url = `${cloud.url}/instances/aurora`;
+      assert.deepEqual((await checks()).slice(0, 2), [`ok server: ${url} answers`, "ok server's health: ok"]);
+      assert.match((await checks()).find((each) => each.includes(" boat ")) ?? "", /^ok boat aurora: connected; /);
+      boat.leave();
+      assert.match(
+        (await checks()).find((each) => each.includes(" boat ")) ?? "",
+        /^warn boat aurora: not connected, last heard of 20.*Z; /,
+      );
+      const nobody = await runCommand(["doctor", "-server", `${cloud.url}/instances/nobody`, "-token", "secret"]);
+      assert.equal(nobody.code, 1);
+      assert.match(nobody.out, /404 There is no instance/);
     }),
 );
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Progress } from "../../cli/progress.ts";
+import { StatusLine } from "../../cli/status_line.ts";
 import { formatTable } from "../../cli/table.ts";
 import { BufferedOutput, OutputClosed, paint, printable, visible } from "../../cli/terminal.ts";
 import { turn } from "../../src/base/mod.ts";
@@ -16,7 +17,8 @@ function kept({ isTerminal = false, most = Infinity, closedAfter = Infinity, col
       return Promise.resolve(taken.length);
     },
   };
-  const output = new BufferedOutput(sink, { isTerminal, hasColor: isTerminal, columns: () => columns });
+  const status = new StatusLine((text) => void pieces.push(new TextEncoder().encode(text)));
+  const output = new BufferedOutput(sink, { isTerminal, hasColor: isTerminal, columns: () => columns, status });
   const text = () => new TextDecoder().decode(Uint8Array.from(pieces.flatMap((piece) => [...piece])));
   return { output, pieces, text };
 }

@@ -64,7 +64,7 @@ Deno.test("vbg values refuses what contradicts itself or cannot be a filter, wit
     [["-raw", "-decode"], /^vbg values: flag -raw: Cannot use both -raw and -decode\n/],
     [["-pgn", "heading"], /^vbg values: flag -pgn: Cannot read the PGN "heading"/],
     [["-name", "xyz"], /^vbg values: flag -name: Cannot read the NAME "xyz"/],
-    [["-server", "boat"], /^vbg values: flag -server: Cannot read the address "boat"/],
+    [["-server", "ftp://boat"], /^vbg values: flag -server: Cannot read the address "ftp:\/\/boat"/],
   ];
   for (const [args, line] of cases) {
     const { code, err } = await runCommand(["values", "-server", "http://127.0.0.1:9", ...args]);

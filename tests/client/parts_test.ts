@@ -78,7 +78,7 @@ for (const seed of [1, 2, 3]) {
 }
 
 Deno.test("what is no list is told as such", () => {
-  for (const text of ["{}", "null", "1", "]", "x[", "[][]", "[1]]"]) {
+  for (const text of ["{}", "1", "]", "x[", "[][]", "[1]]", "nulll", "nul[]", "[]null", "null[]"]) {
     assert.throws(() => new JsonArray().feed(text), ConnectionError, text);
   }
 });

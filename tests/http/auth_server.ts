@@ -91,7 +91,10 @@ export class GuardedServer implements AsyncDisposable {
       judgeHealth({ broker, lines: [], busSilenceMs: undefined, startedMs: 0, nowMs: clock.monoMs() });
     const limits = () => ({ maxStreams: 1000, streamBufferBytes: 2 ** 20 });
     const asked: Caller[] = [];
-    const table = [...boatRoutes({ broker, hub, metrics, clock, health, limits }), ...whoRows(asked)];
+    const table = [
+      ...boatRoutes({ broker, hub, metrics, clock, health, limits, server: { name: "Boat", version: "1.2.3" } }),
+      ...whoRows(asked),
+    ];
     const handler = serveRoutes(table, { title: "Test", version: "0.0.0", log, access });
     const address = { hostname: "127.0.0.1", port: 0 };
     const options = { handler, stall, connections: new Connections(), log };

@@ -12,6 +12,7 @@ const OPEN = ["/healthz", "/readyz", "/livez"];
 
 /** Every path with its method, GET when it says none: parameters of the query, and codes besides 401 and 403. */
 const ROUTES: Record<string, { query?: string[]; codes: string[] }> = {
+  "/": { codes: ["200"] },
   "/instances": { codes: ["200"] },
   "/instances/{id}/status": { codes: ["200", "400", "404"] },
   "/instances/{id}/replication/events": { query: ["limit"], codes: ["200", "400", "404"] },

@@ -92,7 +92,7 @@ export class CloudServer implements AsyncDisposable {
     const metrics = new CloudMetrics({ readers, stall, access, version: "0.0.0" });
     const health = () =>
       judgeCloudHealth({ instances, recordings: countRecordings(instances), damaged: countDamaged(instances) });
-    const table = cloudRoutes({ instances, readers, metrics, health });
+    const table = cloudRoutes({ instances, readers, metrics, health, server: { name: "Cloud", version: "1.2.3" } });
     const handler = serveRoutes(table, { title: "Test", version: "0.0.0", log, access });
     const connections = new Connections();
     const listener = await listen({ hostname: "127.0.0.1", port: 0 }, { handler, stall, connections, log });

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { TestBoat } from "../support/boat.ts";
 
-const READ_PATHS = [
-  ...["/devices", "/values", "/values/decoded", "/pgns", "/pgns/129025"],
-  ...["/healthz", "/livez", "/readyz", "/metrics", "/openapi.json"],
-];
+const READ_PATHS = ["/", ...["/devices", "/values", "/values/decoded", "/pgns", "/pgns/129025"], ...[
+  "/healthz",
+  "/livez",
+  "/readyz",
+  "/metrics",
+  "/openapi.json",
+]];
 const STREAM_PATHS = ["/events", "/ws"];
 const ALL_PATHS = [...READ_PATHS, ...STREAM_PATHS];
 const OTHER_METHODS = ["POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND"];
@@ -44,7 +47,6 @@ const TABLE: Row[] = [
   ["GET", "/pgns/x", 400],
   ["POST", "/pgns/x", 405, { Allow: "GET, HEAD, OPTIONS" }],
   ...[
-    "/",
     "/nowhere",
     "/pgns/",
     "/pgns/129025/",

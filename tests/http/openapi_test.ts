@@ -11,6 +11,7 @@ const WAYS_OF_TOKENS = ["bearer", "header", "query"];
 const FILTER = ["pgn", "exclude_pgn", "manufacturer", "instance", "name", "exclude_name", "bus"];
 /** Every path with its method, GET when it says none, its query parameters and the codes it may answer with. */
 const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
+  "/": { query: [], codes: ["200"] },
   "PUT /clients/{clientId}": { query: [], codes: ["200", "400", "404", "408", "413", "429", "503"] },
   "/clients/{clientId}": { query: [], codes: ["200", "400", "404"] },
   "DELETE /clients/{clientId}": { query: [], codes: ["204", "400", "404"] },

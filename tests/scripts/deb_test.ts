@@ -23,7 +23,10 @@ async function withPackage(
   test: (made: { path: string; root: string; folder: string }) => Promise<void>,
 ): Promise<void> {
   await inFolder(async (folder) => {
-    const path = await makeDeb({ out: `${folder}/out`, deno, arch: "arm64", compression: "none" });
+    const steps: string[] = [];
+    const onStep = (what: string) => void steps.push(what);
+    const path = await makeDeb({ out: `${folder}/out`, deno, arch: "arm64", compression: "none", onStep });
+    assert.ok(steps.length > 2 && steps.at(-1) === `packing ${path} (none)`, `each step is reported: ${steps}`);
     const root = `${folder}/root`;
     assert.equal((await run("dpkg-deb", ["-x", path, root])).code, 0);
     await test({ path, root, folder });

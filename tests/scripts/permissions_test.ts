@@ -25,8 +25,8 @@ const TASKS: Record<string, keyof typeof PERMISSIONS> = {
 const SYSTEM_FIGURES: Record<string, RegExp> = {
   cpus: /\bcpus\(/,
   gid: /\bDeno\.gid\(/,
-  // The parser of configuration files asks for it when it is loaded.
-  homedir: /@pushcorn\/hocon-parser/,
+  // The parser asks when it is loaded.
+  homedir: /import\("@pushcorn\/hocon-parser"\)/,
   hostname: /\bhostname\(\)/,
   loadavg: /\bloadavg\(/,
   networkInterfaces: /\bnetworkInterfaces\(/,

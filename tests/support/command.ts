@@ -1,4 +1,5 @@
 import { runVbg } from "../../cli/vbg.ts";
+import { StatusLine } from "../../cli/status_line.ts";
 import type { Output } from "../../cli/terminal.ts";
 
 /** What a command answered. */
@@ -27,10 +28,15 @@ export async function runCommand(
   { isTerminal = false, columns = 120, environment = {}, stopping = new AbortController().signal }: CommandOptions = {},
 ): Promise<CommandAnswer> {
   const answer = { out: "", err: "" };
+  const lines = {
+    out: new StatusLine((text) => answer.out += text),
+    err: new StatusLine((text) => answer.err += text),
+  };
   const sink = (key: keyof typeof answer): Output => ({
     ...{ isTerminal, columns, hasColor: false },
     write: (text) => void (answer[key] += text),
     control: (text) => void (answer[key] += text),
+    status: (text) => lines[key].show(text),
     flush: () => Promise.resolve(),
   });
   const code = await runVbg({

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { escaped, homePage } from "../../src/http/home_page.ts";
+import { TestBoat } from "../support/boat.ts";
+import { needs } from "../support/needs.ts";
+import { accessToken } from "../support/sending.ts";
+
+const NET = needs({ permissions: ["net"] });
+const BROWSER = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+
+/** Paths that a page links to. */
+function linksOf(html: string): string[] {
+  return Array.from(html.matchAll(/href="([^"]*)"/g), ([, path = ""]) => path.replaceAll("&amp;", "&"));
+}
+
+Deno.test(
+  "a browser gets a page with name, state and links that work; it loads nothing and runs no script",
+  NET,
+  async () => {
+    await using boat = await TestBoat.start();
+    boat.claim(7, { manufacturerCode: 229 });
+    const response = await fetch(`${boat.url}/`, { headers: BROWSER });
+    const html = await response.text();
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("Content-Type"), "text/html; charset=utf-8");
+    assert.match(response.headers.get("Content-Security-Policy") ?? "", /^default-src 'none'; style-src 'sha256-/);
+    assert.match(response.headers.get("Vary") ?? "", /Accept(,|$)/);
+    assert.match(html, /<h1>Vessel Bus Gateway: boat server<\/h1>/);
+    assert.match(html, /<strong class="ok">ok<\/strong>/);
+    assert.doesNotMatch(html, /<script|src=|url\(|@import|\son\w+=/);
+    const links = linksOf(html);
+    for (const path of ["/devices", "/values/decoded", "/openapi.json", "/pgns"]) assert.ok(links.includes(path), path);
+    for (const path of links) {
+      assert.match(path, /^\/[^/]/, "of this server");
+      const answer = await fetch(boat.url + path);
+      assert.equal(answer.status, 200, path);
+      await answer.body?.cancel();
+    }
+  },
+);
+
+Deno.test("a program gets the same in short as JSON", NET, async () => {
+  await using boat = await TestBoat.start();
+  for (const headers of [{}, { Accept: "*/*" }, { Accept: "application/json" }]) {
+    const response = await fetch(`${boat.url}/`, { headers });
+    const { status, links } = await response.json();
+    assert.deepEqual([status, links.devices, links.API], ["ok", "/devices", "/openapi.json"]);
+  }
+});
+
+Deno.test("with tokens the page takes one, and its links carry it", NET, async () => {
+  await using boat = await TestBoat.start({ tokens: [accessToken("reader", "se&cret", ["read"])] });
+  const closed = await fetch(`${boat.url}/`, { headers: BROWSER });
+  assert.equal(closed.status, 401);
+  await closed.body?.cancel();
+  const html = await (await fetch(`${boat.url}/?access_token=se%26cret`, { headers: BROWSER })).text();
+  for (const path of linksOf(html).values()) {
+    const answer = await fetch(boat.url + path);
+    assert.equal(answer.status, 200, path);
+    await answer.body?.cancel();
+  }
+});
+
+Deno.test("names and messages are text on the page, whatever is in them", () => {
+  const mark = `<img src=x onerror="alert('1')">&`;
+  assert.equal(escaped(mark), "&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;");
+  const link = { text: mark, path: `/${mark}`, about: mark };
+  const html = homePage({
+    ...{ boatPath: mark, name: mark, version: mark, status: "degraded", facts: [mark] },
+    components: { [mark]: { status: "degraded", message: mark } },
+    sections: [{ title: mark, links: [link] }],
+  }, { origin: `http://${mark}`, parameter: `access_token=${mark}` });
+  assert.ok(!html.includes("<img") && html.includes(`<h1>${escaped(mark)}</h1>`), html);
+  assert.ok(!html.includes('x onerror="'), html);
+});
