@@ -3,6 +3,7 @@ import type { LiveFilter } from "./filters.ts";
 import type { StoredSession } from "./session_file.ts";
 import type { SessionStream } from "./session_stream.ts";
 import type { SessionView, Slot } from "./session_words.ts";
+import type { SlotState } from "./slot_log.ts";
 
 /** A session as the server keeps it. */
 export interface Session {
@@ -38,6 +39,11 @@ export interface NewSession extends Pick<Session, "id" | "filter" | "timeoutMs">
 /** A session as clients see it. */
 export function viewOf({ id, cursor, timeoutMs, filter, state, slot }: Session): SessionView {
   return { id, cursor, timeoutMs, filter, isStreaming: state.kind === "streaming", isSlot: slot !== undefined };
+}
+
+/** A slot as it is logged. */
+export function slotStateOf({ id, cursor, timeoutMs, state }: Session): SlotState {
+  return { id, cursor, timeoutMs, isConnected: state.kind === "streaming" };
 }
 
 /** A session as it is written down. */

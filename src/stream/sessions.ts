@@ -5,9 +5,10 @@ import { archiveFilter, followDevices, type LiveFilter } from "./filters.ts";
 import type { StoredSession } from "./session_file.ts";
 import type { SessionsOptions, SessionStreamOptions } from "./session_options.ts";
 import { type SessionFigures, SessionOwners } from "./session_owners.ts";
-import { type NewSession, readThroughOf, type Session, storedOf, viewOf } from "./session_state.ts";
+import { type NewSession, readThroughOf, type Session, slotStateOf, storedOf, viewOf } from "./session_state.ts";
 import { type SessionKey, SessionStore } from "./session_store.ts";
 import { SessionStream, type StreamEnd } from "./session_stream.ts";
+import { SlotLog } from "./slot_log.ts";
 import {
   noSession,
   type SessionClient,
@@ -28,6 +29,7 @@ export class Sessions {
   readonly #sessions = new Map<string, Session>();
   readonly #owners = new SessionOwners();
   readonly #store: SessionStore | undefined;
+  readonly #slotLog: SlotLog;
   #epoch: string;
   #isStopped = false;
 
@@ -35,6 +37,7 @@ export class Sessions {
     const { directory, log, epoch = "" } = options;
     this.#options = options;
     this.#epoch = epoch;
+    this.#slotLog = new SlotLog(options);
     const content = {
       epoch: () => this.#epoch,
       all: () => this.#sessions.values().map(storedOf),
@@ -203,7 +206,11 @@ export class Sessions {
 
   /** Removes sessions whose client has been away for too long. To be called now and then. */
   keepHouse(): void {
-    for (const session of [...this.#sessions.values()]) this.#expire(session);
+    const { head } = this.#options.source;
+    for (const session of [...this.#sessions.values()]) {
+      if (session.slot) this.#slotLog.look(slotStateOf(session), head);
+      this.#expire(session);
+    }
   }
 
   /** Numbers begin again at 1: every session begins with the first of them, and its client is told. */
@@ -345,9 +352,10 @@ export class Sessions {
 
   #expire(session: Session | undefined): void {
     if (session?.state.kind !== "idle") return;
-    const { clock, log } = this.#options;
+    const { clock, log, source } = this.#options;
     if (clock.monoMs() - session.state.sinceMs < session.timeoutMs) return;
-    log.info("session has expired", { client: session.id, cursor: session.cursor });
+    if (session.slot) this.#slotLog.expired(slotStateOf(session), source.head);
+    else log.info("session has expired", { client: session.id, cursor: session.cursor });
     this.#remove(session);
   }
 
