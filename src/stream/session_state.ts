@@ -57,3 +57,12 @@ export function storedOf(session: Session): StoredSession {
 export function readThroughOf({ state, readThrough }: Session): number {
   return state.kind === "idle" ? readThrough : Math.max(readThrough, state.stream.readThrough);
 }
+
+/** Frames that the connected client furthest behind has not read yet; 0 where none is connected. */
+export function largestLagOf(sessions: Iterable<Session>, head: number): number {
+  let largest = 0;
+  for (const { state } of sessions) {
+    if (state.kind === "streaming") largest = Math.max(largest, head - state.stream.readThrough);
+  }
+  return largest;
+}

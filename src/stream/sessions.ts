@@ -5,7 +5,15 @@ import { archiveFilter, followDevices, type LiveFilter } from "./filters.ts";
 import type { StoredSession } from "./session_file.ts";
 import type { SessionsOptions, SessionStreamOptions } from "./session_options.ts";
 import { type SessionFigures, SessionOwners } from "./session_owners.ts";
-import { type NewSession, readThroughOf, type Session, slotStateOf, storedOf, viewOf } from "./session_state.ts";
+import {
+  largestLagOf,
+  type NewSession,
+  readThroughOf,
+  type Session,
+  slotStateOf,
+  storedOf,
+  viewOf,
+} from "./session_state.ts";
 import { type SessionKey, SessionStore } from "./session_store.ts";
 import { SessionStream, type StreamEnd } from "./session_stream.ts";
 import { SlotLog } from "./slot_log.ts";
@@ -65,9 +73,12 @@ export class Sessions {
 
   /** Sessions whose client is connected. */
   get streaming(): number {
-    let count = 0;
-    for (const { state } of this.#sessions.values()) if (state.kind === "streaming") count++;
-    return count;
+    return this.#sessions.values().reduce((sum, { state }) => sum + (state.kind === "streaming" ? 1 : 0), 0);
+  }
+
+  /** Frames that the connected client furthest behind has not read yet, wanted or not. */
+  get largestLag(): number {
+    return largestLagOf(this.#sessions.values(), this.#options.source.head);
   }
 
   /** Sessions that had to go, or could not be made, so far. */
