@@ -22,7 +22,7 @@ export type Command =
       /** Loads it: most runs need one alone. */
       load: () => Promise<CommandFile>;
     }
-    | { commands: Commands }
+    | Pick<CommandSet, "commands" | "otherwise">
   );
 
 /** Commands by name. */

@@ -22,6 +22,8 @@ export interface Asking extends ChosenServer {
   errors: Output;
   /** Whether JSON is printed. */
   json: boolean;
+  /** Words of the command line that are no flags. */
+  words: readonly string[];
   /** Ends the command. */
   signal: AbortSignal;
   environment: Environment;
@@ -31,9 +33,11 @@ export interface Asking extends ChosenServer {
 /** Runs a command that asks a server. Answers the exit code; a refusal is told with what to do about it. */
 export async function runOnServer<S extends ClientSettings>(
   program: Program<S>,
-  { around, run, interrupted = EXIT.interrupted }: {
+  { around, run, checkWords, interrupted = EXIT.interrupted }: {
     around: Surroundings;
     run: (settings: S, asking: Asking) => Promise<void>;
+    /** Looks at the words before a server is looked for. @throws {SettingsError} one is wrong */
+    checkWords?: (words: readonly string[]) => void;
     /** Default: a question was not answered to its end. What goes on until Ctrl-C has 0. */
     interrupted?: InterruptedCode<S>;
   },
@@ -41,8 +45,9 @@ export async function runOnServer<S extends ClientSettings>(
   return await runOnce(program, {
     around,
     interrupted,
-    run: async (settings) => {
-      const asking = await askingOf(settings, around);
+    run: async (settings, words) => {
+      checkWords?.(words);
+      const asking = { ...await askingOf(settings, around), words };
       try {
         await run(settings, asking);
         return EXIT.ok;
@@ -56,7 +61,7 @@ export async function runOnServer<S extends ClientSettings>(
 }
 
 /** Chooses the server that the settings name. */
-export async function askingOf(settings: ClientSettings, around: Surroundings): Promise<Asking> {
+export async function askingOf(settings: ClientSettings, around: Surroundings): Promise<Omit<Asking, "words">> {
   const { environment } = around;
   const [output, errors, signal] = [outputOf(around), errorsOf(around), stoppedBy(around)];
   const config = await loadClientConfig({ path: settings.config, environment });

@@ -36,6 +36,19 @@ export const vbg: CommandSet = {
     request: { summary: "asks the devices of a boat for a message", load: () => import("./request_command.ts") },
     send: { summary: "sends a message on a bus of the boat", load: () => import("./send_command.ts") },
     simulate: { summary: "plays a recording through the server of a boat", load: () => import("./simulate.ts") },
+    switches: {
+      summary: "shows the banks of switches, or sets switches",
+      commands: {
+        set: {
+          summary: "sets switches of a bank, and waits until the bank reports their state",
+          load: () => import("./switches_set_command.ts"),
+        },
+      },
+      otherwise: {
+        summary: "shows the banks of switches and their states",
+        load: () => import("./switches_command.ts"),
+      },
+    },
     tail: { summary: "follows the frames of a boat, from the last ones on", load: () => import("./tail.ts") },
     top: { summary: "shows a boat live on a terminal", load: () => import("./top.ts") },
     values: {
