@@ -7,7 +7,9 @@ import {
   readRecorded,
   RecordedFilter,
   type RecordedInput,
+  RecordedMonotonic,
 } from "@vessel/gateway/recordings";
+import { pause } from "@vessel/gateway/settings";
 import { StoredDump } from "./dump_frame.ts";
 import type { DumpView } from "./dump_view.ts";
 import { Progress } from "./progress.ts";
@@ -21,15 +23,28 @@ export interface OfflineDump {
   /** Where progress is shown; undefined: nowhere. */
   progressOutput: Output | undefined;
   note: (text: string) => void;
+  /** Pauses are not told. */
+  isQuiet?: boolean;
+  /** Times as fast as it was recorded; 0, the default: as fast as can be. */
+  speed?: number;
+  /** Frames before it are left out, microseconds since 1970. */
+  startUs?: number | undefined;
   signal: AbortSignal;
   clock: Clock;
 }
 
+/** A pause longer than this is told. */
+const TOLD_PAUSE_MS = 60_000;
+/** Timers are not made for longer. */
+const MAX_TIMER_MS = 3_600_000;
 /** Frames between two looks at who has fallen silent. */
 const FRAMES_A_TICK = 256;
 
 /** Shows recordings, one after the other. @throws {OfflineError} one cannot be read */
-export async function dumpOffline({ paths, filter, view, signal, note, ...shown }: OfflineDump): Promise<void> {
+export async function dumpOffline(
+  { paths, filter, view, signal, note, speed = 0, startUs = -Infinity, ...shown }: OfflineDump,
+): Promise<void> {
+  const pace = speed > 0 ? new Pace({ ...shown, speed, note, signal }) : undefined;
   const inputs: RecordedInput[] = [];
   for (const path of paths) inputs.push(await findRecorded(path));
   const progress = progressOf(inputs, shown);
@@ -50,6 +65,9 @@ export async function dumpOffline({ paths, filter, view, signal, note, ...shown 
     const before = total;
     while (part.next(stored, frames.learn)) {
       total++;
+      if (stored.timeUs < startUs) continue;
+      const waiting = pace?.untilDue(stored.timeUs);
+      if (waiting) await waiting;
       if (frames.accepts(stored)) {
         const full = view.show(frame.load(stored, names[stored.bus]));
         if (full) await full;
@@ -61,6 +79,35 @@ export async function dumpOffline({ paths, filter, view, signal, note, ...shown 
   if (total > 0) await view.tick(Math.floor(stored.timeUs / 1000));
   progress?.bar.done();
   if (total === 0) note("there are no frames in it");
+}
+
+type PaceOptions = Pick<OfflineDump, "clock" | "note" | "signal" | "isQuiet"> & { speed: number };
+
+/** Says when recorded frames are due. */
+class Pace {
+  readonly #options: PaceOptions;
+  readonly #timeline = new RecordedMonotonic();
+  #startMs: number | undefined;
+
+  constructor(options: PaceOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when a frame is due; undefined: it is. @throws the signal's reason */
+  untilDue(timeUs: number): Promise<void> | undefined {
+    const { clock, speed } = this.#options;
+    const afterMs = this.#timeline.at(timeUs) / speed;
+    const nowMs = clock.monoMs();
+    this.#startMs ??= nowMs;
+    const waitMs = this.#startMs + afterMs - nowMs;
+    return waitMs > 0 ? this.#wait(waitMs) : undefined;
+  }
+
+  async #wait(ms: number): Promise<void> {
+    const { note, signal, isQuiet } = this.#options;
+    if (ms >= TOLD_PAUSE_MS && !isQuiet) note(`the next frame is due in ${Math.round(ms / 1000)} s`);
+    for (let rest = ms; rest > 0; rest -= MAX_TIMER_MS) await pause(Math.min(rest, MAX_TIMER_MS), signal);
+  }
 }
 
 /** A bar: of bytes where all are files whose size is known. */

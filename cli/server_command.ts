@@ -19,7 +19,10 @@ import type { Output } from "./terminal.ts";
 /** What a command that asks a server has. */
 export interface Asking extends ChosenServer {
   output: Output;
+  /** For what is not the answer: failures, and what is missing of it … */
   errors: Output;
+  /** … and connections, retries and progress, which -quiet leaves out. */
+  status: Output;
   /** Whether JSON is printed. */
   json: boolean;
   /** Words of the command line that are no flags. */
@@ -66,7 +69,22 @@ export async function askingOf(settings: ClientSettings, around: Surroundings): 
   const [output, errors, signal] = [outputOf(around), errorsOf(around), stoppedBy(around)];
   const config = await loadClientConfig({ path: settings.config, environment });
   const server = await chooseServer(settings, { config, discover: discoverOnNetwork, environment, signal });
-  return { ...server, output, errors, json: wantsJson(settings, output), signal, environment, clock: systemClock };
+  const status = settings.quiet ? silent(errors) : errors;
+  return {
+    ...server,
+    output,
+    errors,
+    status,
+    json: wantsJson(settings, output),
+    signal,
+    environment,
+    clock: systemClock,
+  };
+}
+
+/** An output that shows nothing. */
+function silent({ columns }: Output): Output {
+  return { isTerminal: false, hasColor: false, columns, write() {}, control() {}, flush: () => Promise.resolve() };
 }
 
 /** Prints a value as JSON: for a person with line breaks, else as one line. */

@@ -98,13 +98,13 @@ async function listen(banks: SwitchBanks, { asking, waitMs }: { asking: Asking; 
 }
 
 async function watchBanks(banks: SwitchBanks, asking: Asking): Promise<void> {
-  const { client, output, errors, json, signal } = asking;
+  const { client, output, status, json, signal } = asking;
   await banks.load(client, { signal });
   let devices = await client.devices({ signal });
   if (json) { for (const bank of banks.list()) await writeJsonLine(output, bankJson(bank, devices)); }
   const follow = async () => {
     for await (const event of client.subscribe({ pgn: [BANK_STATUS] }, { signal }).events()) {
-      if (event.type === "disconnected") await errors.write(`${event.error.message}\n`);
+      if (event.type === "disconnected") await status.write(`${event.error.message}\n`);
       if (event.type !== "frame") continue;
       const changed = banks.take(event.frame);
       if (changed && json) await writeJsonLine(output, bankJson(changed, devices));

@@ -19,6 +19,7 @@ export const vbg: CommandSet = {
       load: async () => (await import("./completion.ts")).completionCommand(vbg),
     },
     convert: { summary: "makes a journal of recordings of other programs", load: () => import("./convert.ts") },
+    dashboard: { summary: "the same as top", load: () => import("./top.ts") },
     devices: { summary: "lists the devices that were heard on the buses", load: () => import("./devices_command.ts") },
     doctor: { summary: "checks a server and the machine that it runs on", load: () => import("./doctor.ts") },
     dump: { summary: "shows frames of a boat as they come, or those of recordings", load: () => import("./dump.ts") },
