@@ -29,7 +29,7 @@ import { CLAIMS_PER_SECOND } from "../src/node/virtual_device_bus.ts";
 import { MAX_SUBJECTS } from "../src/outlets/alerts_subjects.ts";
 import { ACK_TIMEOUT_MS, WINDOW_MESSAGES } from "../src/outlets/mqtt.ts";
 import { MAX_ENTITIES } from "../src/outlets/mqtt_home_assistant.ts";
-import { SYNC_PATIENCE_MS } from "../src/stream/sessions.ts";
+import { SYNC_PATIENCE_MS } from "../src/stream/session_sync.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 import { REPLICATION } from "./fixed_limits_replication.ts";
 

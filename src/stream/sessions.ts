@@ -16,6 +16,7 @@ import {
 } from "./session_state.ts";
 import { type SessionKey, SessionStore } from "./session_store.ts";
 import { SessionStream, type StreamEnd } from "./session_stream.ts";
+import { syncThrough } from "./session_sync.ts";
 import { SlotLog } from "./slot_log.ts";
 import {
   noSession,
@@ -28,8 +29,6 @@ import {
 
 /** Who uses sessions where nobody says. */
 const NOBODY: SessionClient = { token: undefined, isAdmin: true, network: "" };
-/** An acknowledgement is refused when its frames are not synced after so long: the disk hangs, or fails. */
-export const SYNC_PATIENCE_MS = 5000;
 
 /** Named cursors: each client reads on where it stopped, and what it has not acknowledged is sent again. */
 export class Sessions {
@@ -144,7 +143,7 @@ export class Sessions {
       throw new SessionError("ahead", `No frame has number ${seq} yet: the newest is ${source.head}`);
     }
     const epoch = this.#epoch;
-    await this.#sync(seq);
+    await syncThrough(seq, this.#options.journal);
     // Meanwhile it may have gone, or numbers may have begun again.
     if (epoch !== this.#epoch || this.#sessions.get(id) !== session) return;
     if (seq < session.cursor && session.wasRead) return;
@@ -388,17 +387,6 @@ export class Sessions {
 
   #endStream({ state }: Session, how: StreamEnd): void {
     if (state.kind === "streaming") state.stream.end(how);
-  }
-
-  async #sync(seq: number): Promise<void> {
-    const synced = this.#options.journal?.sync(seq);
-    if (!synced) return;
-    const patience = Promise.withResolvers<boolean>();
-    const timer = setTimeout(() => patience.resolve(false), SYNC_PATIENCE_MS);
-    const isSynced = await Promise.race([synced.then(() => true, () => false), patience.promise]);
-    clearTimeout(timer);
-    if (isSynced) return;
-    throw new SessionError("not_durable", `The frames up to ${seq} are not synced to disk: see journal in /healthz`);
   }
 
   #stored({ id, number }: SessionKey): StoredSession | undefined {

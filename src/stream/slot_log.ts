@@ -25,7 +25,7 @@ interface Seen {
 /** A state that lasts less is not logged: clients reconnect. */
 const SETTLED_MS = 10_000;
 /** Shortest time between two lines about the client of one slot. */
-export const SLOT_LOG_INTERVAL_MS = 60_000;
+const SLOT_LOG_INTERVAL_MS = 60_000;
 
 /** Logs when the client of a slot goes and comes: once for each change that lasts, and what was given up meanwhile. */
 export class SlotLog {
