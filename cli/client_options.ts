@@ -21,6 +21,12 @@ export interface ServerChoice {
   mdnsTimeoutMs: number | undefined;
 }
 
+/** What is reported beside the answer. */
+export interface StatusChoice {
+  /** No connections, retries or progress. */
+  quiet: boolean;
+}
+
 /** How the answer looks. */
 export interface OutputChoice {
   /** JSON or not; undefined: when it is not for a terminal. */
@@ -39,7 +45,7 @@ export interface FilterChoice {
 }
 
 /** Settings of every command that asks a server. */
-export interface ClientSettings extends ProgramSettings, ServerChoice, OutputChoice {}
+export interface ClientSettings extends ProgramSettings, ServerChoice, StatusChoice, OutputChoice {}
 
 const SERVER = "Server";
 const FILTER = "Frames";
@@ -50,8 +56,8 @@ const MAX_MDNS_TIMEOUT_MS = 60_000;
 /** What the command line alone gives. */
 const here = { key: [], environment: false } as const;
 
-/** Rows of ServerChoice. */
-export function serverOptions(): Options<ServerChoice> {
+/** Rows of ServerChoice and StatusChoice. */
+export function serverOptions(): Options<ServerChoice & StatusChoice> {
   const group = SERVER;
   return {
     server: withScheme(optional(text({
@@ -111,6 +117,14 @@ export function serverOptions(): Options<ServerChoice> {
       help: "How long boats are looked for on the network. Without it: mdns-timeout of the configuration, else 2 s.",
       group,
     })),
+    quiet: boolean({
+      name: "quiet",
+      ...here,
+      default: false,
+      help:
+        "Report no connections, retries or progress on standard error; failures and missing frames are still reported.",
+      group: OUTPUT,
+    }),
   };
 }
 

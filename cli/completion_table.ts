@@ -55,7 +55,7 @@ export async function completionOfSet(
 }
 
 async function placesOf(words: string, command: Command): Promise<CompletedPlace[]> {
-  if (!("load" in command)) return await completionOfSet({ name: words, commands: command.commands });
+  if (!("load" in command)) return await completionOfSet({ ...command, name: words });
   return [place(words, (await command.load()).program)];
 }
 

@@ -61,12 +61,12 @@ async function table({ client, output, signal }: Asking): Promise<string> {
 }
 
 /** The list comes again with every new connection: what has changed meanwhile nobody tells. */
-async function tellChanges({ client, output, errors, signal }: Asking): Promise<void> {
+async function tellChanges({ client, output, status, signal }: Asking): Promise<void> {
   for await (const told of client.subscribe({ pgn: [NO_PGN] }, { devices: true, signal }).events()) {
     if (told.type === "connected") {
       for (const device of await client.devices({ signal })) await writeJsonLine(output, { event: "present", device });
     } else if (told.type === "device") {
       await writeJsonLine(output, { event: told.event, device: told.device });
-    } else if (told.type === "disconnected") await errors.write(`${told.error.message}\n`);
+    } else if (told.type === "disconnected") await status.write(`${told.error.message}\n`);
   }
 }

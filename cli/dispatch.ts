@@ -22,7 +22,7 @@ export type Command =
       /** Loads it: most runs need one alone. */
       load: () => Promise<CommandFile>;
     }
-    | { commands: Commands }
+    | Pick<CommandSet, "commands" | "otherwise">
   );
 
 /** Commands by name. */
@@ -78,7 +78,8 @@ export async function loadCommands(
   const files = Object.values(commands).map(async (command) =>
     "load" in command ? [await command.load()] : await loadCommands(command)
   );
-  return [...otherwise ? [await otherwise.load()] : [], ...(await Promise.all(files)).flat()];
+  // A command with two names is one.
+  return [...new Set([...otherwise ? [await otherwise.load()] : [], ...(await Promise.all(files)).flat()])];
 }
 
 function helpText({ name, summary, commands, otherwise }: CommandSet): string {

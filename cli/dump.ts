@@ -10,7 +10,7 @@ import { chooseServer, discoverOnNetwork } from "./boat_choice.ts";
 import { loadClientConfig } from "./client_config.ts";
 import { filterOf, wantsJson } from "./client_options.ts";
 import { LiveView } from "./dump_live.ts";
-import { dumpChecks, dumpOptions, type DumpSettings } from "./dump_options.ts";
+import { dumpChecks, dumpOptions, type DumpSettings, retryOf } from "./dump_options.ts";
 import { dumpSession } from "./dump_session.ts";
 import { DumpView } from "./dump_view.ts";
 import { formatUsage } from "./help.ts";
@@ -34,8 +34,8 @@ export async function run(around: Surroundings): Promise<number> {
   return await runOnce(program, {
     around,
     // Recordings have an end, what comes live has none.
-    interrupted: (_, paths) => paths.length > 0 ? EXIT.interrupted : EXIT.ok,
-    run: (settings, paths) => dump(settings, { paths, around }),
+    interrupted: (settings, words) => pathsOf(settings, words).length > 0 ? EXIT.interrupted : EXIT.ok,
+    run: (settings, words) => dump(settings, { words, around }),
   });
 }
 
@@ -49,14 +49,25 @@ interface Parts {
   note: (text: string) => void;
 }
 
+/** The recordings that are shown; none: frames are live. */
+function pathsOf({ file }: DumpSettings, words: readonly string[]): readonly string[] {
+  return file === undefined ? words : [file];
+}
+
 async function dump(
   settings: DumpSettings,
-  { paths, around }: { paths: readonly string[]; around: Surroundings },
+  { words, around }: { words: readonly string[]; around: Surroundings },
 ): Promise<number> {
-  const problem = paths.length > 0 ? findProblem(settings) : undefined;
+  const problem = findProblem(settings, words);
   if (problem !== undefined) {
     around.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
     return EXIT.settings;
+  }
+  const paths = pathsOf(settings, words);
+  if (settings.inspect) {
+    const { json } = settings;
+    const args = [...paths, ...json === undefined ? [] : [`-json=${json}`]];
+    return await (await import("./inspect.ts")).run({ ...around, args });
   }
   const [output, errors] = [outputOf(around), errorsOf(around)];
   const json = wantsJson(settings, output);
@@ -75,8 +86,21 @@ async function dump(
   return EXIT.ok;
 }
 
-function findProblem({ server, boat, cloud, bufferTimeout, journal }: DumpSettings): string | undefined {
-  const live = { "-server": server, "-boat": boat, "-cloud": cloud || undefined, "-buffer-timeout": bufferTimeout };
+function findProblem(settings: DumpSettings, words: readonly string[]): string | undefined {
+  const { server, boat, cloud, bufferTimeout, reconnectDelayMs, journal, file, inspect, speed, start } = settings;
+  if (file !== undefined && words.length > 0) return "Cannot use -file with files: name them all as words";
+  if (pathsOf(settings, words).length === 0) {
+    const recorded = { "-inspect": inspect || undefined, "-speed": speed || undefined, "-start": start };
+    const [flag] = Object.entries(recorded).find(([, value]) => value !== undefined) ?? [];
+    return flag === undefined ? undefined : `Cannot use ${flag} without a recording: expected FILE or DIR`;
+  }
+  const live = {
+    "-server": server,
+    "-boat": boat,
+    "-cloud": cloud || undefined,
+    "-buffer-timeout": bufferTimeout,
+    "-reconnect-delay": reconnectDelayMs,
+  };
   const [flag] = Object.entries(live).find(([, value]) => value !== undefined) ?? [];
   if (flag !== undefined) return `Cannot use ${flag} with files: they are read without a server`;
   return journal === undefined ? undefined : "Cannot use -journal with files: vbg convert makes journals of recordings";
@@ -88,30 +112,29 @@ async function showRecordings(
 ): Promise<void> {
   const config = await loadClientConfig({ path: settings.config, environment: around.environment });
   const exclusions = { exclude_pgn: [...config.exclude.pgns], exclude_name: [...config.exclude.names] };
-  const progressOutput = errors.isTerminal && !output.isTerminal ? errors : undefined;
+  const { quiet, speed, start } = settings;
+  const progressOutput = errors.isTerminal && !output.isTerminal && !quiet ? errors : undefined;
   const filter = filterOf(settings, exclusions);
   const { dumpOffline } = await import("./dump_offline.ts");
-  await dumpOffline({ paths, filter, view, note, signal, clock: systemClock, progressOutput });
+  const pace = { speed, startUs: start, isQuiet: quiet };
+  await dumpOffline({ paths, filter, view, note, signal, clock: systemClock, progressOutput, ...pace });
 }
 
 async function showLive(settings: DumpSettings, { around, output, view, signal, note }: Parts): Promise<void> {
   const { environment } = around;
   const config = await loadClientConfig({ path: settings.config, environment });
   // What ends the reading must not end the last acknowledgement.
-  const options = { retry: settings.reconnect ? {} : { retries: 0 }, signal: new AbortController().signal };
-  const chosen = await chooseServer(settings, {
-    config,
-    discover: discoverOnNetwork,
-    environment,
-    signal,
-    options,
-    note,
-  });
+  const options = {
+    retry: settings.reconnect ? retryOf(settings) : { retries: 0 },
+    signal: new AbortController().signal,
+  };
+  const parts = { config, discover: discoverOnNetwork, environment, signal, options, note };
+  const chosen = await chooseServer(settings, parts);
   const { client, place } = chosen;
   const filter = filterOf(settings, chosen.exclusions);
   const recorder = await openRecorder(settings);
   try {
-    const live = new LiveView({ client, view, note, place, filter, recorder });
+    const live = new LiveView({ client, view, note, isQuiet: settings.quiet, place, filter, recorder });
     const { bufferTimeout, ackIntervalMs } = settings;
     if (bufferTimeout === undefined) await live.run(client.subscribe(filter, { devices: true }).events(), signal);
     else {

@@ -12,6 +12,8 @@ export interface LiveParts {
   view: DumpView;
   /** Tells something that is no frame. */
   note: (text: string) => void;
+  /** Connections and retries are not told. */
+  isQuiet?: boolean;
   /** Where requests go now, for people. */
   place: () => string;
   /** Applied here, too: an older server may not know all of it. */
@@ -115,10 +117,11 @@ export class LiveView {
   }
 
   async #tell(event: Exclude<StreamEvent, { type: "frame" }>): Promise<void> {
-    const { note, place, view, recorder } = this.#parts;
+    const { note, isQuiet, place, view, recorder } = this.#parts;
+    const status = isQuiet ? () => {} : note;
     switch (event.type) {
       case "connected":
-        note(`${this.#place === undefined ? "connected" : "connected again"} to ${place()}`);
+        status(`${this.#place === undefined ? "connected" : "connected again"} to ${place()}`);
         if (this.#place !== place()) this.#takenElsewhere = this.#newestFrame;
         if (this.#place === undefined) await this.#doubtFilter();
         this.#place = place();
@@ -126,7 +129,7 @@ export class LiveView {
       case "disconnected":
         // That nothing comes now is not the devices' silence.
         this.#newest = undefined;
-        return note(`${reasonOf(event.error)}; trying again in ${(event.retryMs / 1000).toFixed(1)} s`);
+        return status(`${reasonOf(event.error)}; trying again in ${(event.retryMs / 1000).toFixed(1)} s`);
       case "dropped":
         return note(droppedText(event));
       case "missed":

@@ -1,3 +1,4 @@
+import type { RetryOptions } from "@vessel/gateway/client";
 import { formatDuration } from "@vessel/gateway/settings";
 import {
   type ClientSettings,
@@ -9,7 +10,7 @@ import {
   serverOptions,
 } from "./client_options.ts";
 import { programOptions } from "./common_options.ts";
-import { boolean, duration, optional, structured, text } from "./option_types.ts";
+import { boolean, duration, number, optional, readTimestamp, structured, text } from "./option_types.ts";
 import type { Check, Option, Options } from "./options.ts";
 import { doubtWhere, parseWhere, type Where } from "./where.ts";
 
@@ -34,6 +35,16 @@ export interface DumpSettings extends ClientSettings, FilterChoice, ViewSettings
   clientId: string | undefined;
   ackIntervalMs: number;
   reconnect: boolean;
+  /** Time between two tries; undefined: the client's own. */
+  reconnectDelayMs: number | undefined;
+  /** A recording; undefined: given as a word, or none. */
+  file: string | undefined;
+  /** Show what is in a journal file in place of its frames. */
+  inspect: boolean;
+  /** Times as fast as it was recorded; 0: as fast as can be. */
+  speed: number;
+  /** Of a recording the frames from this time on, microseconds since 1970. */
+  start: number | undefined;
   /** Directory that frames are recorded to. */
   journal: string | undefined;
 }
@@ -41,6 +52,8 @@ export interface DumpSettings extends ClientSettings, FilterChoice, ViewSettings
 const VIEW = "Output";
 const SESSION = "Place on the server";
 const RECORDING = "Recording";
+const RECORDED = "Recordings";
+const MAX_RECONNECT_DELAY_MS = 3_600_000;
 const MIN_BUFFER_MS = 1000;
 const MIN_ACK_MS = 100;
 const CLIENT_ID = /^[\w-]{1,64}$/;
@@ -81,6 +94,69 @@ export function viewOptions(): Options<ViewSettings> {
   };
 }
 
+/** Row of the time between tries. */
+export function reconnectOptions(): Options<Pick<DumpSettings, "reconnectDelayMs">> {
+  return {
+    reconnectDelayMs: optional(duration({
+      name: "reconnect-delay",
+      ...here,
+      default: 2000,
+      minMs: 1,
+      maxMs: MAX_RECONNECT_DELAY_MS,
+      help:
+        "Time between two tries to reach the server again. Without it: 1 s at first, twice as long each time up to 30 s.",
+      group: "Server",
+    })),
+  };
+}
+
+/** How a connection that was lost is tried again. */
+export function retryOf({ reconnectDelayMs: ms }: Pick<DumpSettings, "reconnectDelayMs">): RetryOptions {
+  return ms === undefined ? {} : { firstMs: ms, capMs: ms, jitter: 0 };
+}
+
+/** Rows of what is done with recordings. */
+function recordedOptions(): Options<Pick<DumpSettings, "file" | "inspect" | "speed" | "start">> {
+  const group = RECORDED;
+  return {
+    file: optional(text({
+      name: "file",
+      ...here,
+      placeholder: "FILE",
+      default: "",
+      help: "Recording to show: the same as FILE as a word.",
+      group,
+    })),
+    inspect: boolean({
+      name: "inspect",
+      ...here,
+      default: false,
+      help: "Show what is in journal files, block by block, and no frames: the same as vbg inspect FILE.",
+      group,
+    }),
+    speed: number({
+      name: "speed",
+      ...here,
+      default: 0,
+      max: 1e6,
+      help:
+        "1: show frames as fast as they were recorded, pauses included. 10: ten times faster. 0: as fast as can be.",
+      group,
+    }),
+    start: structured<number | undefined>({
+      name: "start",
+      ...here,
+      placeholder: "TIME",
+      default: undefined,
+      help: "Leave out the frames before this time, of every recording. RFC 3339, such as 2024-06-01T12:00:00Z.",
+      group,
+      parse: (value) => readTimestamp(String(value)),
+      parseText: readTimestamp,
+      format: (value) => value === undefined ? undefined : new Date(value / 1000).toISOString(),
+    }),
+  };
+}
+
 /** Everything that can be set. */
 export const dumpOptions: Options<DumpSettings> = {
   ...serverOptions(),
@@ -91,6 +167,8 @@ export const dumpOptions: Options<DumpSettings> = {
     help: "Go on after a lost connection; the boat is looked for again. Off: it ends the command with exit code 1.",
     group: "Server",
   }),
+  ...reconnectOptions(),
+  ...recordedOptions(),
   ...filterOptions(),
   bufferTimeout: isoDuration({
     name: "buffer-timeout",

@@ -26,7 +26,7 @@ export async function run(around: Surroundings): Promise<number> {
 }
 
 async function printHistory(settings: HistorySettings, asking: Asking): Promise<void> {
-  const { client, output, errors, json, signal } = asking;
+  const { client, output, errors, status, json, signal } = asking;
   const line = json ? (frame: ClientFrame) => JSON.stringify(frame) : frameText;
   const query = queryOf(settings, asking);
   await asking.doubtFilter(query);
@@ -38,7 +38,7 @@ async function printHistory(settings: HistorySettings, asking: Asking): Promise<
     if (full) await full;
   }
   if (count === settings.limit) await errors.write(`These were the first ${count}: -limit asks for more\n`);
-  else if (count === 0 && output.isTerminal) await errors.write("Nothing was recorded then, or nothing that fits\n");
+  else if (count === 0 && output.isTerminal) await status.write("Nothing was recorded then, or nothing that fits\n");
   await errors.flush();
 }
 

@@ -21,9 +21,14 @@ import type { Output } from "./terminal.ts";
 /** What a command that asks a server has. */
 export interface Asking extends ChosenServer {
   output: Output;
+  /** For what is not the answer: failures, and what is missing of it … */
   errors: Output;
+  /** … and connections, retries and progress, which -quiet leaves out. */
+  status: Output;
   /** Whether JSON is printed. */
   json: boolean;
+  /** Words of the command line that are no flags. */
+  words: readonly string[];
   /** Ends the command. */
   signal: AbortSignal;
   environment: Environment;
@@ -35,9 +40,11 @@ export interface Asking extends ChosenServer {
 /** Runs a command that asks a server. Answers the exit code; a refusal is told with what to do about it. */
 export async function runOnServer<S extends ClientSettings>(
   program: Program<S>,
-  { around, run, interrupted = EXIT.interrupted }: {
+  { around, run, checkWords, interrupted = EXIT.interrupted }: {
     around: Surroundings;
     run: (settings: S, asking: Asking) => Promise<void>;
+    /** Looks at the words before a server is looked for. @throws {SettingsError} one is wrong */
+    checkWords?: (words: readonly string[]) => void;
     /** Default: a question was not answered to its end. What goes on until Ctrl-C has 0. */
     interrupted?: InterruptedCode<S>;
   },
@@ -45,8 +52,9 @@ export async function runOnServer<S extends ClientSettings>(
   return await runOnce(program, {
     around,
     interrupted,
-    run: async (settings) => {
-      const asking = await askingOf(settings, { around, name: program.name });
+    run: async (settings, words) => {
+      checkWords?.(words);
+      const asking = { ...await askingOf(settings, { around, name: program.name }), words };
       try {
         await run(settings, asking);
         return EXIT.ok;
@@ -63,7 +71,7 @@ export async function runOnServer<S extends ClientSettings>(
 export async function askingOf(
   settings: ClientSettings,
   { around, name }: { around: Surroundings; name: string },
-): Promise<Asking> {
+): Promise<Omit<Asking, "words">> {
   const { environment } = around;
   const note = (text: string) => around.complain(`${name}: ${text}`);
   const [output, errors, signal] = [outputOf(around), errorsOf(around), stoppedBy(around)];
@@ -74,7 +82,14 @@ export async function askingOf(
     if (doubt !== undefined) note(doubt);
   };
   const json = wantsJson(settings, output);
-  return { ...server, output, errors, json, signal, environment, clock: systemClock, doubtFilter };
+  const status = settings.quiet ? silent(errors) : errors;
+  return { ...server, output, errors, status, json, signal, environment, clock: systemClock, doubtFilter };
+}
+
+/** An output that shows nothing. */
+function silent({ columns }: Output): Output {
+  const flush = () => Promise.resolve();
+  return { isTerminal: false, hasColor: false, columns, write() {}, status() {}, control() {}, flush };
 }
 
 /** Prints a value as JSON: for a person with line breaks, else as one line. */

@@ -43,7 +43,7 @@ export async function lookAgain(
 
 /** Shows what a function tells, on a terminal always in the same place. */
 export async function watch(
-  { output, errors, signal, environment }: Asking,
+  { output, status, signal, environment }: Asking,
   tell: () => Promise<string>,
 ): Promise<never> {
   let last: string | undefined;
@@ -61,7 +61,7 @@ export async function watch(
     },
     lost: async (error) => {
       if (output.isTerminal) await show(`${paint(output, "red", cut(error.message, output.columns))}\n${last ?? ""}`);
-      else await errors.write(`${error.message}\n`);
+      else await status.write(`${error.message}\n`);
     },
   });
 }

@@ -17,6 +17,7 @@ import { chooseServer, discoverOnNetwork } from "./boat_choice.ts";
 import { loadClientConfig } from "./client_config.ts";
 import { filterOf, wantsJson } from "./client_options.ts";
 import { LiveView } from "./dump_live.ts";
+import { retryOf } from "./dump_options.ts";
 import { DumpView } from "./dump_view.ts";
 import { EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
 import { advised } from "./server_advice.ts";
@@ -51,9 +52,10 @@ async function tail(settings: TailSettings, around: Surroundings): Promise<numbe
     environment,
     signal,
     note,
+    options: { retry: retryOf(settings) },
   });
   const filter = filterOf(settings, exclusions);
-  const live = new LiveView({ client, view, note, place, filter });
+  const live = new LiveView({ client, view, note, isQuiet: settings.quiet, place, filter });
   const events = client.subscribe(filter, { devices: true }).events();
   const following = settings.last === 0
     ? events

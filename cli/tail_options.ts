@@ -8,7 +8,7 @@ import {
   serverOptions,
 } from "./client_options.ts";
 import { programOptions } from "./common_options.ts";
-import { viewChecks, viewOptions, type ViewSettings } from "./dump_options.ts";
+import { reconnectOptions, viewChecks, viewOptions, type ViewSettings } from "./dump_options.ts";
 import { integer } from "./option_types.ts";
 import type { Check, Options } from "./options.ts";
 
@@ -16,6 +16,8 @@ import type { Check, Options } from "./options.ts";
 export interface TailSettings extends ClientSettings, FilterChoice, ViewSettings {
   /** So many frames from before are shown first. */
   last: number;
+  /** Time between two tries; undefined: the client's own. */
+  reconnectDelayMs: number | undefined;
 }
 
 const MAX_LAST = 100_000;
@@ -23,6 +25,7 @@ const MAX_LAST = 100_000;
 /** Everything that can be set. */
 export const tailOptions: Options<TailSettings> = {
   ...serverOptions(),
+  ...reconnectOptions(),
   ...filterOptions(),
   last: integer({
     name: "last",

@@ -62,7 +62,7 @@ async function whereKnown<T>(call: Promise<T>): Promise<T | undefined> {
 }
 
 async function tellLines(asking: Asking): Promise<never> {
-  const { output, errors, signal, clock } = asking;
+  const { output, status, signal, clock } = asking;
   const rates = new DeviceRates();
   return await lookAgain({ signal }, {
     look: async () => {
@@ -78,7 +78,7 @@ async function tellLines(asking: Asking): Promise<never> {
         devices: devices.map((device) => ({ ...device, frames_per_second: rates.of(device)?.frames ?? null })),
       });
     },
-    lost: (error) => errors.write(`${error.message}\n`),
+    lost: (error) => status.write(`${error.message}\n`),
   });
 }
 

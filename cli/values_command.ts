@@ -92,7 +92,7 @@ export async function run(around: Surroundings): Promise<number> {
   });
 }
 
-async function tellNew({ output, errors, signal }: Asking, get: () => Promise<Values>): Promise<never> {
+async function tellNew({ output, status, signal }: Asking, get: () => Promise<Values>): Promise<never> {
   let before: Values = [];
   return await lookAgain({ signal }, {
     look: async () => {
@@ -100,6 +100,6 @@ async function tellNew({ output, errors, signal }: Asking, get: () => Promise<Va
       for (const device of newValues(now, before)) await writeJsonLine(output, device);
       before = now;
     },
-    lost: (error) => errors.write(`${error.message}\n`),
+    lost: (error) => status.write(`${error.message}\n`),
   });
 }

@@ -19,6 +19,7 @@ export const vbg: CommandSet = {
       load: async () => (await import("./completion.ts")).completionCommand(vbg),
     },
     convert: { summary: "makes a journal of recordings of other programs", load: () => import("./convert.ts") },
+    dashboard: { summary: "the same as top", load: () => import("./top.ts") },
     devices: { summary: "lists the devices that were heard on the buses", load: () => import("./devices_command.ts") },
     doctor: { summary: "checks a server and the machine that it runs on", load: () => import("./doctor.ts") },
     dump: { summary: "shows frames of a boat as they come, or those of recordings", load: () => import("./dump.ts") },
@@ -36,6 +37,19 @@ export const vbg: CommandSet = {
     request: { summary: "asks the devices of a boat for a message", load: () => import("./request_command.ts") },
     send: { summary: "sends a message on a bus of the boat", load: () => import("./send_command.ts") },
     simulate: { summary: "plays a recording through the server of a boat", load: () => import("./simulate.ts") },
+    switches: {
+      summary: "shows the banks of switches, or sets switches",
+      commands: {
+        set: {
+          summary: "sets switches of a bank, and waits until the bank reports their state",
+          load: () => import("./switches_set_command.ts"),
+        },
+      },
+      otherwise: {
+        summary: "shows the banks of switches and their states",
+        load: () => import("./switches_command.ts"),
+      },
+    },
     tail: { summary: "follows the frames of a boat, from the last ones on", load: () => import("./tail.ts") },
     top: { summary: "shows a boat live on a terminal", load: () => import("./top.ts") },
     values: {

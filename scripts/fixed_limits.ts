@@ -10,6 +10,7 @@ import { MAX_LINE } from "../src/can/recordings/text.ts";
 import { MAX_FILTER_ENTRIES, MAX_FILTER_TEXT_CHARACTERS } from "../src/filter/mod.ts";
 import { CROWDED_TIMEOUT_MS } from "../src/http/connections.ts";
 import { MAX_LIST_ENTRIES } from "../src/http/bounded_list.ts";
+import { MEASURE_MS } from "../src/http/history_pages.ts";
 import { DEFAULT_IDLE_MS as HISTORY_IDLE_MS, MAX_WAITING_HISTORIES } from "../src/http/history_turns.ts";
 import { TRANSPORT_BYTES } from "../src/http/stream_memory.ts";
 import { MAX_EVENTS } from "../src/http/cloud_routes.ts";
@@ -28,7 +29,7 @@ import { CLAIMS_PER_SECOND } from "../src/node/virtual_device_bus.ts";
 import { MAX_SUBJECTS } from "../src/outlets/alerts_subjects.ts";
 import { ACK_TIMEOUT_MS, WINDOW_MESSAGES } from "../src/outlets/mqtt.ts";
 import { MAX_ENTITIES } from "../src/outlets/mqtt_home_assistant.ts";
-import { SYNC_PATIENCE_MS } from "../src/stream/sessions.ts";
+import { SYNC_PATIENCE_MS } from "../src/stream/session_sync.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 import { REPLICATION } from "./fixed_limits_replication.ts";
 
@@ -132,6 +133,11 @@ const CLIENTS: readonly FixedLimit[] = [
     what: "Requests for /history that wait for their turn",
     limit: count(MAX_WAITING_HISTORIES),
     beyond: "503 with Retry-After.",
+  },
+  {
+    what: "Time to count the frames of a /history before they are sent",
+    limit: ms(MEASURE_MS),
+    beyond: "They are sent without the headers Frame-Count and Link: whether the limit cuts them is not said.",
   },
   {
     what: "Time that the client of /history may take nothing",

@@ -6,6 +6,7 @@
  */
 export { type Clock, LOG_LEVELS, type LogFields, type LogFormat, Logger, type LogLevel } from "./base/mod.ts";
 export type { BadLine, PassedOver, RecordingFormat, RecordingNote, RecordingSummary } from "./can/mod.ts";
+export { RecordedMonotonic } from "./can/mod.ts";
 export type { Filter } from "./filter/mod.ts";
 export type { Device, StoredFrame } from "./frame/mod.ts";
 export {

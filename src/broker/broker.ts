@@ -71,6 +71,11 @@ export class Broker {
     return this.#subscriptions.length;
   }
 
+  /** Most frames that wait in one subscription now. */
+  get mostWaiting(): number {
+    return this.#subscriptions.reduce((most, { waiting }) => Math.max(most, waiting), 0);
+  }
+
   /** Frames dropped on the way to subscribers, those that have gone included. */
   get dropped(): number {
     return this.#subscriptions.reduce((sum, each) => sum + each.droppedTotal, this.#droppedByGone);

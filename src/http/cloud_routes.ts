@@ -48,7 +48,7 @@ const idPart = z.object({
 /** A whole number above zero; one that is larger than all there is gives all there is. */
 const eventsQuery = z.object({
   limit: boundedList(
-    z.string().regex(/^0*[1-9]\d*$/, { error: ({ input }) => `expected a whole number above zero, got "${input}"` }),
+    z.string().regex(/^0*[1-9]\d*$/, { error: ({ input }) => `expected a whole number of at least 1, got "${input}"` }),
   ).optional()
     .transform((limits) => Math.min(Number(limits?.at(-1) ?? DEFAULT_EVENTS), MAX_EVENTS))
     .openapi({

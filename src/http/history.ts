@@ -1,16 +1,15 @@
 import type { Clock } from "../base/mod.ts";
-import { addDecoded, type Broker, busText, frameText } from "../broker/mod.ts";
-import { type CompiledFilter, compileFilter, type Filter } from "../filter/mod.ts";
-import { newStoredFrame, parseName, type StoredFrame } from "../frame/mod.ts";
-import { type Block, type BlockDevice, BlockError, type JournalIndex } from "../journal/mod.ts";
-import { manufacturerCode } from "../pgn/mod.ts";
+import { addDecoded, type Broker, frameText } from "../broker/mod.ts";
+import type { StoredFrame } from "../frame/mod.ts";
+import { measurePage, pageHeaders } from "./history_pages.ts";
+import { DEFAULT_MAX_HISTORY, type HistoryQuery, rangeOf } from "./history_query.ts";
+import { type HistoryIndex, type HistoryScan, scanHistory } from "./history_scan.ts";
 import { HistoryTurns } from "./history_turns.ts";
-import { DEFAULT_MAX_HISTORY, type HistoryQuery, type HistoryRange, rangeOf } from "./history_query.ts";
+import { WantedFrames } from "./history_wanted.ts";
 import { filterOf } from "./params.ts";
 import { ApiError } from "./reply.ts";
 
-/** Recorded frames that can be asked for. */
-export type HistoryIndex = Pick<JournalIndex, "blocks" | "noteDamaged">;
+export type { HistoryIndex } from "./history_scan.ts";
 
 /** What a history is made of. */
 export interface HistorySource {
@@ -25,13 +24,12 @@ export interface HistorySource {
 
 /** A reply is sent in pieces of about this many characters: whoever compresses one does not look at the time. */
 const PIECE_CHARACTERS = 16_384;
-/** So many frames are read before the time is looked at. */
-const FRAMES_A_LOOK = 256;
-const ADDRESSES = 256;
+const HEADERS = { "Content-Type": "application/json" };
 const encoder = new TextEncoder();
 
 /**
- * Answers `GET /history`: made while it is sent, so that neither a long one nor a slow client costs memory.
+ * Answers `GET /history`: made while it is sent, so that neither a long one nor a slow client costs memory. Its frames are
+ * counted first, as headers say how many they are and where the next page begins.
  *
  * @throws {ApiError} 400, or 503: there is no journal, or too many wait for their turn
  */
@@ -41,12 +39,29 @@ export async function openHistory(
 ): Promise<Response> {
   const range = rangeOf(query, { nowUs: clock.wallUs(), maxLimit: maxLimit?.() ?? DEFAULT_MAX_HISTORY });
   if (!journal) throw new ApiError(503, "No journal is kept: see -journal-dir");
-  const wanted = new WantedFrames(filterOf(query), { ...query, ...range, buses: broker.buses });
+  const { index } = journal;
+  const filter = filterOf(query);
+  const { src, interval } = query;
+  const wantedUpTo = (limit: number) =>
+    new WantedFrames(filter, { src, interval, ...range, limit, buses: broker.buses });
+  const { signal } = request;
   const release = await histories.take(request);
-  const texts = jsonTexts(journal.index, { wanted, broker, decode: query.decode, histories });
-  return new Response(bodyOf(texts, { release, idleMs: histories.idleMs }), {
-    headers: { "Content-Type": "application/json" },
-  });
+  try {
+    const { limit } = range;
+    const page = await measurePage(index, { wanted: wantedUpTo(limit + 1), limit, histories, signal });
+    const headers = { ...HEADERS, ...page && pageHeaders(page, { request, range }) };
+    if (page?.count === 0) {
+      release();
+      return new Response("[]", { headers });
+    }
+    // The page ends at the frame that was found, whatever was recorded or deleted since.
+    const wanted = wantedUpTo(page ? Infinity : limit);
+    const texts = jsonTexts(index, { wanted, through: page?.last, broker, decode: query.decode, histories });
+    return new Response(bodyOf(texts, { release, idleMs: histories.idleMs }), { headers });
+  } catch (error) {
+    release();
+    throw error;
+  }
 }
 
 /** The texts as a body. It ends when its client takes nothing for too long: others wait for their turn. */
@@ -99,152 +114,23 @@ function bodyOf(
 /** The list in pieces. An empty piece says that a block held nothing, and lets a reader that was cancelled go. */
 async function* jsonTexts(
   index: HistoryIndex,
-  { wanted, broker, decode, histories }: {
-    wanted: WantedFrames;
-    broker: Broker;
-    decode: boolean;
-    histories: HistoryTurns;
-  },
+  { broker, decode, ...scan }: Omit<HistoryScan, "take"> & { broker: Broker; decode: boolean },
 ): AsyncGenerator<string, void> {
-  const frame = newStoredFrame();
-  const { fromUs, toUs } = wanted.range;
   let piece = "[";
   let before = "";
-  let sliceEndMs = await histories.slice();
-  for await (const block of index.blocks({ fromUs, toUs })) {
-    wanted.enter(block);
-    const cursor = block.frames();
-    while (!wanted.isFull && nextFrame(cursor, { frame, index, block })) {
-      if (wanted.takes(frame, cursor.index - 1)) {
-        const text = frameText(frame, wanted.busText(frame.bus));
-        piece += before + (decode ? addDecoded(text, decodedOf(frame, broker)) : text);
-        before = ",";
-      } else if (cursor.index % FRAMES_A_LOOK !== 0) continue;
-      if (piece.length >= PIECE_CHARACTERS) {
-        // Compressed and written before it goes on here, and so within the slice.
-        yield piece;
-        piece = "";
-      }
-      if (performance.now() >= sliceEndMs) sliceEndMs = await histories.slice();
-    }
+  const take = (frame: StoredFrame) => {
+    const text = frameText(frame, scan.wanted.busText(frame.bus));
+    piece += before + (decode ? addDecoded(text, decodedOf(frame, broker)) : text);
+    before = ",";
+    return piece.length >= PIECE_CHARACTERS;
+  };
+  for await (const _ of scanHistory(index, { ...scan, take })) {
     yield piece;
     piece = "";
-    if (wanted.isFull) break;
   }
   yield piece + "]";
 }
 
-/** Reads the next frame; a block whose bytes are whole and whose frames are not ends where that shows. */
-function nextFrame(
-  cursor: ReturnType<Block["frames"]>,
-  { frame, index, block }: { frame: StoredFrame; index: HistoryIndex; block: Block },
-): boolean {
-  try {
-    return cursor.next(frame);
-  } catch (error) {
-    if (!(error instanceof BlockError)) throw error;
-    index.noteDamaged(block, error);
-    return false;
-  }
-}
-
 function decodedOf({ pgn, data, offset, length }: StoredFrame, { decoder }: Broker): string | undefined {
   return decoder.json(pgn, data.subarray(offset, offset + length));
-}
-
-/** Decides frame by frame, block by block. */
-class WantedFrames {
-  readonly range: HistoryRange;
-  readonly #filter: Filter;
-  /** Buses of the server: what a block's indexes mean when it does not say. */
-  readonly #buses: readonly string[];
-  readonly #sources: Uint8Array | undefined;
-  readonly #intervalUs: number | undefined;
-  /** Newest span of time a frame was taken of, by bus, source and PGN. */
-  readonly #spans = new Map<number, number>();
-  /** Numbers of bus names, as blocks may count buses differently. */
-  readonly #busNumbers = new Map<string, number>();
-  /** Filters that need no devices, by the names of the buses. */
-  readonly #compiled = new Map<string, CompiledFilter>();
-  #accept: CompiledFilter["accept"] = () => false;
-  #learn: CompiledFilter["learn"] = () => {};
-  /** Devices of the block that were not learned yet, the next one last. */
-  #devices: BlockDevice[] = [];
-  #busTexts: readonly string[] = [];
-  #busKeys: readonly number[] = [];
-  #taken = 0;
-
-  constructor(
-    filter: Filter,
-    options: HistoryRange & { buses: readonly string[]; src?: number[] | undefined; interval?: number | undefined },
-  ) {
-    this.range = options;
-    this.#filter = filter;
-    this.#buses = options.buses;
-    this.#intervalUs = options.interval;
-    if (!options.src) return;
-    this.#sources = new Uint8Array(ADDRESSES);
-    for (const src of options.src) this.#sources[src] = 1;
-  }
-
-  /** True when as many frames were taken as may be. */
-  get isFull(): boolean {
-    return this.#taken >= this.range.limit;
-  }
-
-  /** The next frames are this block's: its buses, and who had which address then. */
-  enter(block: Block): void {
-    const names = block.notes.buses ?? this.#buses;
-    const key = JSON.stringify(names);
-    const known = this.#compiled.get(key);
-    const filter = known ?? compileFilter(this.#filter, { buses: names, manufacturerCode });
-    if (!filter.usesDevices) this.#compiled.set(key, filter);
-    this.#accept = filter.accept;
-    this.#learn = filter.learn;
-    this.#devices = filter.usesDevices ? block.devices.toSorted((a, b) => a.activeFrom - b.activeFrom) : [];
-    this.#devices.reverse();
-    this.#busTexts = names.map((name) => busText(name, { buses: this.#buses.length }));
-    this.#busKeys = names.map((name) => this.#numberOf(name));
-  }
-
-  /** What the JSON of a frame of this block says of its bus. */
-  busText(bus: number): string {
-    return this.#busTexts[bus] ?? "";
-  }
-
-  /** Takes a frame, or does not. `at` is its place in the block. */
-  takes(frame: StoredFrame, at: number): boolean {
-    for (let device = this.#devices.at(-1); device && device.activeFrom <= at; device = this.#devices.at(-1)) {
-      this.#devices.pop();
-      this.#learnDevice(device);
-    }
-    const { fromUs, toUs } = this.range;
-    if (frame.timeUs < fromUs || frame.timeUs > toUs) return false;
-    const src = frame.id & 0xff;
-    if (!this.#accept(frame.bus, src, frame.pgn) || this.#sources?.[src] === 0) return false;
-    if (!this.#isFirst(frame, src)) return false;
-    this.#taken++;
-    return true;
-  }
-
-  /** True for the first frame of its span. Where the clock stepped back, spans that were passed are not begun anew. */
-  #isFirst({ bus, pgn, timeUs }: StoredFrame, src: number): boolean {
-    if (this.#intervalUs === undefined) return true;
-    const span = Math.floor(timeUs / this.#intervalUs);
-    const key = (((this.#busKeys[bus] ?? 0) * ADDRESSES) + src) * 0x40000 + pgn;
-    if (span <= (this.#spans.get(key) ?? -Infinity)) return false;
-    this.#spans.set(key, span);
-    return true;
-  }
-
-  #learnDevice({ bus, src, name }: BlockDevice): void {
-    if (name === 0n) return;
-    this.#learn({ bus, src, name, ...parseName(name) });
-  }
-
-  #numberOf(bus: string): number {
-    const number = this.#busNumbers.get(bus) ?? this.#busNumbers.size;
-    this.#busNumbers.set(bus, number);
-    return number;
-  }
 }

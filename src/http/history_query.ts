@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { errorText, parseDuration, parseTimestamp } from "../base/mod.ts";
 import { boundedList } from "./bounded_list.ts";
+import { type HistoryPlace, parsePlace } from "./history_place.ts";
 import { filterQuery, flag, repeated, uint } from "./params.ts";
 import { badParameter } from "./reply.ts";
 
@@ -33,6 +34,15 @@ const intervalText = boundedList(
   }),
 );
 
+const placeText = boundedList(
+  z.string().transform((text, context) => {
+    const place = parsePlace(text);
+    if (place !== undefined) return place;
+    context.addIssue({ code: "custom", message: `expected a place that a Link header has given, got "${text}"` });
+    return z.NEVER;
+  }),
+);
+
 /** The parameters of the history; of those that are single the last one given counts. */
 export const historyQuery = filterQuery.extend({
   from: z.array(z.unknown(), "is required: an RFC 3339 time").pipe(timeText)
@@ -41,8 +51,16 @@ export const historyQuery = filterQuery.extend({
   to: timeText.optional().transform((times) => times?.at(-1))
     .openapi({ type: "string", format: "date-time", description: "Time of the last frame; default now" }),
   src: repeated(uint(255), "Source address; repeatable"),
-  limit: boundedList(uint(0xffff_ffff, "")).optional().transform((limits) => limits?.at(-1))
-    .openapi({ type: "integer", minimum: 1, description: `Most frames; default ${DEFAULT_LIMIT}` }),
+  // How much it may be is a setting that can change: see rangeOf.
+  limit: boundedList(z.string()).optional().transform((limits) => limits?.at(-1)).openapi({
+    type: "integer",
+    minimum: 1,
+    description: `Most frames; default ${DEFAULT_LIMIT}. When there are more, the header Link names the next page`,
+  }),
+  after: placeText.optional().transform((places) => places?.at(-1)).openapi({
+    type: "string",
+    description: 'Where the page begins: given by the header Link with rel="next" of the page before it',
+  }),
   interval: intervalText.optional().transform((intervals) => intervals?.at(-1)).openapi({
     type: "string",
     description: "Keep the first frame of each source and PGN in each span of so long: 5s, PT1M",
@@ -58,6 +76,8 @@ export interface HistoryRange {
   fromUs: number;
   toUs: number;
   limit: number;
+  /** The first frame is the one after this place; undefined: the first of all. */
+  after: HistoryPlace | undefined;
 }
 
 /**
@@ -66,14 +86,15 @@ export interface HistoryRange {
  * @throws {ApiError} 400: `to` is before `from`, or the limit is too small or too large
  */
 export function rangeOf(
-  { from, to, limit }: HistoryQuery,
+  { from, to, limit: text, after }: HistoryQuery,
   { nowUs, maxLimit }: { nowUs: number; maxLimit: number },
 ): HistoryRange {
   if (to !== undefined && to < from) throw badParameter("to", `is before "from"`);
-  if (limit !== undefined && !(limit >= 1 && limit <= maxLimit)) {
-    throw badParameter("limit", `expected a whole number from 1 to ${maxLimit}, got "${limit}"`);
+  const limit = text === undefined ? Math.min(DEFAULT_LIMIT, maxLimit) : /^\d{1,10}$/.test(text) ? Number(text) : NaN;
+  if (!(limit >= 1 && limit <= maxLimit)) {
+    throw badParameter("limit", `expected a whole number from 1 to ${maxLimit}, got "${text}"`);
   }
   // A frame shows its time in whole milliseconds, and must be found by what it shows.
   const toUs = Math.floor((to ?? nowUs) / 1000) * 1000 + 999;
-  return { fromUs: from, toUs, limit: limit ?? Math.min(DEFAULT_LIMIT, maxLimit) };
+  return { fromUs: from, toUs, limit, after };
 }

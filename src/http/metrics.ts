@@ -11,7 +11,7 @@ import { sessionCounters } from "./session_figures.ts";
 import type { StreamHub } from "./stream_hub.ts";
 
 /** What of a journal is counted. */
-type JournalFigures = Pick<Journal, "durableSeq" | "unsyncedMs" | "lost" | "blocks" | "state" | "files">;
+type JournalFigures = Pick<Journal, "durableSeq" | "unsyncedMs" | "lost" | "written" | "state" | "files">;
 
 /** Where the figures come from; read when somebody asks. */
 export interface MetricSources extends ServerSources {
@@ -19,7 +19,7 @@ export interface MetricSources extends ServerSources {
   lines: readonly BusLine[];
   hub: StreamHub;
   /** Undefined where none are kept. */
-  sessions?: Pick<Sessions, "size" | "streaming" | "figures"> | undefined;
+  sessions?: Pick<Sessions, "size" | "streaming" | "largestLag" | "figures"> | undefined;
   /** Undefined where nothing is recorded. */
   journal?: JournalFigures | undefined;
   /** Undefined where nothing is sent. */
@@ -90,7 +90,13 @@ export class Metrics {
       "How long the oldest frame has been in memory alone; 0: all frames are synced",
       () => [[journal.unsyncedMs / 1000, {}]],
     );
-    this.#counter("vbg_journal_blocks_total", "Blocks written", () => [[journal.blocks, {}]]);
+    this.#counter("vbg_journal_blocks_total", "Blocks written", () => [[journal.written.blocks, {}]]);
+    this.#counter("vbg_journal_written_bytes_total", "Bytes of blocks written", () => [[journal.written.bytes, {}]]);
+    this.#gauge(
+      "vbg_journal_last_block_write_seconds",
+      "How long writing and syncing the newest block took; 0: none was written yet",
+      () => [[journal.written.lastBlockMs / 1000, {}]],
+    );
     this.#counter("vbg_journal_lost_frames_total", "Frames that could not be recorded", () => [[journal.lost, {}]]);
   }
 
@@ -115,6 +121,11 @@ export class Metrics {
       "vbg_messages_total",
       "Whole messages published",
       perBus(({ index }) => broker.lastFrame(index)?.frames ?? 0),
+    );
+    this.#gauge(
+      "vbg_last_message_timestamp_seconds",
+      "When the newest message was received, seconds since 1970; 0: none yet",
+      perBus(({ index }) => (broker.lastFrame(index)?.timeUs ?? 0) / 1e6),
     );
     this.#gauge("vbg_bus_state", "1 for the state a bus is in", () =>
       lines.flatMap(({ bus }) => {
@@ -141,6 +152,9 @@ export class Metrics {
     this.#gauge("vbg_head_seq", "Newest sequence number", () => [[broker.head, {}]]);
     this.#gauge("vbg_ring_frames", "Frames in the ring", () => [[ring.size, {}]]);
     this.#gauge("vbg_ring_capacity_frames", "Frames the ring can hold", () => [[ring.capacity, {}]]);
+    this.#gauge("vbg_ring_fill_ratio", "Share of the ring that holds frames, 0 to 1", () => [
+      [ring.size / ring.capacity, {}],
+    ]);
     this.#gauge("vbg_devices", "Entries of the device table", () => [[registry.size, {}]]);
     this.#counter("vbg_devices_added_total", "Devices added", () => [[registry.counters.added, {}]]);
     this.#counter("vbg_devices_removed_total", "Devices removed", () => [[registry.counters.removed, {}]]);
@@ -178,6 +192,10 @@ export class Metrics {
       () => [[hub.memory.usedBytes, {}]],
     );
     this.#gauge("vbg_sessions", "Sessions kept, slots included", () => [[sessions?.size ?? 0, {}]]);
+    this.#gauge("vbg_largest_lag_frames", "Frames that the reader furthest behind has not got yet", () => [
+      [sessions?.largestLag ?? 0, { kind: "session" }],
+      [broker.mostWaiting, { kind: "subscription" }],
+    ]);
     for (const { name, help, read } of sessionCounters(() => sessions?.figures)) this.#counter(name, help, read);
     this.#counter("vbg_dropped_deliveries_total", "Frames not delivered to a stream client", () => [
       [hub.dropped, { reason: "client_slow" }],

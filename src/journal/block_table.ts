@@ -24,6 +24,8 @@ export interface BlockRange {
   fromSeq?: number | undefined;
   /** Only of this run of numbers: the first four bytes of its epoch. */
   epochWord?: number | undefined;
+  /** Blocks up to this frame are passed over where that needs no reading; others may be. */
+  after?: { epochWord: number; seq: number } | undefined;
 }
 
 /** Latest time at which a block begins, and highest number, that a file's last blocks may have. */

@@ -3,6 +3,15 @@ import { nextFileName } from "./file_name.ts";
 import { JournalFile, type SealedBlock } from "./journal_file.ts";
 import type { WrittenBlock } from "./journal_writer_types.ts";
 
+/** What was written since the start. */
+export interface WriteFigures {
+  blocks: number;
+  /** Bytes of blocks as they lie in the files. */
+  bytes: number;
+  /** How long writing and syncing the newest block took, milliseconds; 0 before the first. */
+  lastBlockMs: number;
+}
+
 /** How files are made. */
 export interface FileSequenceOptions {
   /** Directory of the files, which this process holds alone. */
@@ -15,8 +24,7 @@ export interface FileSequenceOptions {
   rotateBytes: number;
   /** Newest file there is: no name sorts before it. */
   newestFile?: string | undefined;
-  /** Time of day, microseconds since 1970. */
-  clock: Pick<Clock, "wallUs">;
+  clock: Clock;
   /** Told of every file that is ended. */
   onEnded?: ((path: string) => void) | undefined;
 }
@@ -26,6 +34,8 @@ export interface FileSequenceOptions {
  * numbers. When it ends whoever writes blocks has to say.
  */
 export class FileSequence {
+  /** Running totals. */
+  readonly figures: WriteFigures = { blocks: 0, bytes: 0, lastBlockMs: 0 };
   readonly #options: FileSequenceOptions;
   #file: JournalFile | undefined;
   #newestFile: string | undefined;
@@ -56,8 +66,13 @@ export class FileSequence {
     block: SealedBlock,
     packed: Uint8Array<ArrayBuffer>,
   ): Promise<{ written: WrittenBlock; isFull: boolean }> {
+    const { clock } = this.#options;
+    const startMs = clock.monoMs();
     const file = this.#file ??= await this.#create(block);
     const offset = await file.append(block, packed);
+    this.figures.blocks++;
+    this.figures.bytes += file.bytes - offset;
+    this.figures.lastBlockMs = clock.monoMs() - startMs;
     const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = block;
     const place = { path: file.path, offset, fileBytes: file.bytes, header: file.header };
     const { rotateBytes } = this.#options;

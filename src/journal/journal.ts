@@ -2,6 +2,7 @@ import { AtomicFile } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { DirectoryGuard } from "./directory_guard.ts";
 import { epochWordOf } from "./file_layout.ts";
+import type { WriteFigures } from "./file_sequence.ts";
 import { FormerEpochs, type FormerRecording } from "./former_epochs.ts";
 import { JournalIndex } from "./journal_index.ts";
 import type { KeeperStatus } from "./keeper/directory_keeper.ts";
@@ -222,9 +223,9 @@ export class Journal {
     return this.#writer.lost;
   }
 
-  /** Blocks written since the start. */
-  get blocks(): number {
-    return this.#writer.blocks;
+  /** What was written to files since the start. */
+  get written(): Readonly<WriteFigures> {
+    return this.#writer.written;
   }
 
   /** What is known of the files; undefined where all are kept. */

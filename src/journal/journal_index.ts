@@ -17,7 +17,13 @@ import {
   writtenOrder,
 } from "./file_order.ts";
 import { IndexFaults } from "./index_faults.ts";
-import type { JournalFileInfo, JournalIndexOptions, JournalPlaces, PlacedBlock } from "./journal_index_types.ts";
+import type {
+  EpochBlock,
+  JournalFileInfo,
+  JournalIndexOptions,
+  JournalPlaces,
+  PlacedBlock,
+} from "./journal_index_types.ts";
 import type { WrittenBlock } from "./journal_writer.ts";
 import { type FileHead, readHead } from "./read_table.ts";
 import { SeenBlocks } from "./seen_blocks.ts";
@@ -171,6 +177,16 @@ export class JournalIndex {
    * Blocks that are not on disk yet come last. No number comes twice. Damaged blocks are skipped and counted.
    */
   async *blocks(range: BlockRange): AsyncGenerator<Block> {
+    for await (const { block } of this.epochBlocks(range)) yield block;
+  }
+
+  /** Epochs of the files in the order in which {@linkcode JournalIndex.blocks} reads them. */
+  epochOrder(): number[] {
+    return this.#epochs().map(({ epochWord }) => epochWord);
+  }
+
+  /** The same blocks as {@linkcode JournalIndex.blocks}, each with its epoch. */
+  async *epochBlocks(range: BlockRange): AsyncGenerator<EpochBlock> {
     const seen = new SeenBlocks();
     const news: WrittenBlock[] = [];
     this.#readers.add(news);
@@ -190,7 +206,8 @@ export class JournalIndex {
         const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });
         const { epoch } = block.notes;
         const epochWord = epoch === undefined ? 0 : epochWordOf(epoch);
-        if (isWanted(block, { epochWord, range })) yield* seen.fresh(block, epochWord);
+        if (!isWanted(block, { epochWord, range })) continue;
+        for (const fresh of seen.fresh(block, epochWord)) yield { block: fresh, epochWord };
       }
     } finally {
       this.#readers.delete(news);
@@ -219,7 +236,19 @@ export class JournalIndex {
   }
 
   /** Offsets of wanted blocks in order, one epoch after the other. */
-  async *#locate(range: BlockRange): AsyncGenerator<Located> {
+  async *#locate({ after, ...range }: BlockRange): AsyncGenerator<Located> {
+    const epochs = this.#epochs();
+    const first = epochs.findIndex(({ epochWord }) => epochWord === after?.epochWord);
+    for (const { epochWord, runs } of epochs.slice(Math.max(0, first))) {
+      const bySeq = epochWord !== 0 || range.fromSeq !== undefined;
+      const isPassed = after !== undefined && epochWord !== 0 && epochWord === after.epochWord;
+      const own = isPassed ? { ...range, fromSeq: Math.max(range.fromSeq ?? 0, after.seq + 1) } : range;
+      yield* this.#locateIn(runs, { range: own, bySeq });
+    }
+  }
+
+  /** The runs of each epoch, in the order in which epochs begin. */
+  #epochs(): { epochWord: number; runs: FileEntry[][]; startUs: number }[] {
     const epochs = Map.groupBy(this.#ordered().runs, (run) => run[0]?.header.epochWord ?? 0);
     const startOf = (runs: readonly FileEntry[][]) =>
       runs.reduce(
@@ -227,10 +256,7 @@ export class JournalIndex {
         Infinity,
       );
     const inOrder = [...epochs].map(([epochWord, runs]) => ({ epochWord, runs, startUs: startOf(runs) }));
-    inOrder.sort((a, b) => compareNumbers(a.startUs, b.startUs));
-    for (const { epochWord, runs } of inOrder) {
-      yield* this.#locateIn(runs, { range, bySeq: epochWord !== 0 || range.fromSeq !== undefined });
-    }
+    return inOrder.sort((a, b) => compareNumbers(a.startUs, b.startUs));
   }
 
   /** Offsets of an epoch's wanted blocks in order. A file is read only when its blocks may be next. */
@@ -270,7 +296,7 @@ export class JournalIndex {
   async #read(
     { file, ...place }: Located,
     { reader, seen, range }: { reader: BlockReader; seen: SeenBlocks; range: BlockRange },
-  ): Promise<Block[]> {
+  ): Promise<EpochBlock[]> {
     if (file.isGone) {
       this.#noteGone(file);
       return [];
@@ -279,7 +305,8 @@ export class JournalIndex {
       const { epochWord } = file.header;
       if (range.epochWord !== undefined && range.epochWord !== epochWord) return [];
       const block = await reader.read(file.path, place);
-      return isWanted(block, { epochWord, range }) ? seen.fresh(block, epochWord) : [];
+      if (!isWanted(block, { epochWord, range })) return [];
+      return seen.fresh(block, epochWord).map((fresh) => ({ block: fresh, epochWord }));
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) {
         if (await this.#isAway()) this.#faults.noteUnread(file.path, error);

@@ -1,4 +1,5 @@
 import type { Logger } from "../base/mod.ts";
+import type { Block } from "./block.ts";
 import type { BlockPlace } from "./block_table.ts";
 
 /** A file of a journal. */
@@ -33,4 +34,10 @@ export interface JournalPlaces {
   unwritten: Uint8Array<ArrayBuffer>[];
   /** False where the disk did not give a file: there may be more in it. */
   isComplete: boolean;
+}
+
+/** A block, and the first four bytes of its epoch: 0 where its file names none. */
+export interface EpochBlock {
+  block: Block;
+  epochWord: number;
 }

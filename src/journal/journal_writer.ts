@@ -7,7 +7,7 @@ import { ClockSteps } from "./clock_steps.ts";
 import { Durability, notDurable } from "./durability.ts";
 import { OversizedMessageError } from "./errors.ts";
 import { epochWordOf } from "./file_layout.ts";
-import { FileSequence } from "./file_sequence.ts";
+import { FileSequence, type WriteFigures } from "./file_sequence.ts";
 import type { JournalState, JournalWriterOptions } from "./journal_writer_types.ts";
 import { PackWorker } from "./pack_thread.ts";
 import { removeTails, TailFiles } from "./tail_files.ts";
@@ -55,7 +55,6 @@ export class JournalWriter {
   #isLosing = false;
   #lastSeq = 0;
   #lost = 0;
-  #blocks = 0;
   #failures = 0;
   #retryAtMs = 0;
   #working: Promise<void> | undefined;
@@ -113,9 +112,9 @@ export class JournalWriter {
     return this.#lost;
   }
 
-  /** Blocks written. */
-  get blocks(): number {
-    return this.#blocks;
+  /** What was written to files since the start. */
+  get written(): Readonly<WriteFigures> {
+    return this.#files.figures;
   }
 
   /** Name of the file that is being written; known before the file is there. */
@@ -370,7 +369,6 @@ export class JournalWriter {
     this.#backlog.shift();
     const { epochWord, lastSeq, endsFile = false } = block;
     this.#durable.note({ epochWord, seq: lastSeq });
-    this.#blocks++;
     this.#options.onWritten?.(written);
     // Whoever rotates has reset the time already; it may be the next file's by now.
     const goesOn = this.#isOpen || this.#backlog.length > 0;

@@ -35,7 +35,7 @@ const MAX_NEGATIVE_CONTROL = 3;
 export interface QueriesOptions {
   broker: Broker;
   gate: SendGate;
-  /** Our own address on a bus: what we say ourselves is no answer. */
+  /** Our own address on a bus: what we send ourselves answers only a query for our own device. */
   address: (bus: number) => OwnAddress;
 }
 
@@ -100,7 +100,7 @@ export class Queries {
       if (said === PGN.isoAcknowledgement && dst !== BROADCAST_ADDRESS) return true;
       const own = address(bus);
       const ours = own.kind === "claimed" ? own.src : NULL_ADDRESS;
-      return said === pgn && src !== ours;
+      return said === pgn && (src !== ours || src === dst);
     };
     const frame = newStoredFrame();
     const look = (seq: number) => {

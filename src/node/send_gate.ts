@@ -1,7 +1,7 @@
 import { type Clock, errorText, type Logger, TokenBucket } from "../base/mod.ts";
 import { BROADCAST_ADDRESS, formatHex, NULL_ADDRESS } from "../frame/mod.ts";
 import { PGN } from "../pgn/mod.ts";
-import { judge, type NameOf, type SendRule } from "./send_policy.ts";
+import { type DenyCause, formatSendRule, judge, type NameOf, type SendRule } from "./send_policy.ts";
 import type { OutgoingMessage, OwnAddress, Transmit } from "./voice.ts";
 import { TransmitError } from "./voice.ts";
 
@@ -199,11 +199,15 @@ export class SendGate {
     const isClaim = message.pgn === PGN.addressClaim;
     if (isClaim && address(bus).kind !== "none") return "the virtual device claims its address by itself";
     // Whoever a claim is for, all go by it, and so do our rules: it says whose the addresses are.
-    const subject = { bus, pgn, dst: isClaim ? BROADCAST_ADDRESS : message.dst };
-    const verdict = judge(settings().rules, { subject, nameOf });
+    const subject = { bus, pgn, dst: isClaim ? BROADCAST_ADDRESS : message.dst, messagePgn: message.pgn };
+    const { rules } = settings();
+    const verdict = judge(rules, { subject, nameOf });
     if (verdict.kind === "allowed") return undefined;
     const what = `(pgn=${subject.pgn}, dst=${subject.dst})`;
-    return verdict.kind === "denied" ? `send denied by rule ${verdict.rule} ${what}` : `no send rule matched ${what}`;
+    if (verdict.kind === "unmatched") return `no send rule matched ${what}`;
+    const rule = rules[verdict.rule - 1];
+    const text = rule ? ` "${formatSendRule(rule)}"` : "";
+    return `send denied by rule ${verdict.rule}${text} ${what}${causeText(verdict.cause, subject.dst)}`;
   }
 
   #checkBus(bus: number): void {
@@ -246,6 +250,18 @@ export class SendGate {
       data: formatHex(data),
       ...(why !== undefined && { why }),
     });
+  }
+}
+
+/** Why a rule that denies a NAME matches a message that is not addressed to that device. */
+function causeText(cause: DenyCause, dst: number): string {
+  switch (cause) {
+    case "destination":
+      return "";
+    case "broadcast":
+      return ": a broadcast reaches the device of the rule as well";
+    case "unknown-device":
+      return `: no NAME is known for address ${dst}, which may be the device of the rule`;
   }
 }
 

@@ -1,5 +1,6 @@
 import { errorText } from "../base/mod.ts";
 import { BROADCAST_ADDRESS, isAddressed, MAX_PGN } from "../frame/mod.ts";
+import { COMMANDED_ADDRESS } from "./own_answers.ts";
 
 /** Allows or denies messages. Every condition that it has must hold. */
 export interface SendRule {
@@ -25,10 +26,18 @@ export interface SendSubject {
   bus: number;
   pgn: number;
   dst: number;
+  /** PGN of the message itself where `pgn` is the one that it asks for; default `pgn`. */
+  messagePgn?: number;
 }
 
-/** `unmatched`: there are rules, and none says anything. `rule` counts from 1. */
-export type Verdict = { kind: "allowed" } | { kind: "denied"; rule: number } | { kind: "unmatched" };
+/**
+ * Why a rule that denies a NAME matches: the device holds the destination; the message is a broadcast, which reaches the
+ * device as well; or nobody is known at the destination. Rules without a NAME match for `destination`.
+ */
+export type DenyCause = "destination" | "broadcast" | "unknown-device";
+
+/** `unmatched`: there are rules, and none matches. `rule` counts from 1. */
+export type Verdict = { kind: "allowed" } | { kind: "denied"; rule: number; cause: DenyCause } | { kind: "unmatched" };
 
 /** NAME of who holds an address; undefined when nobody is known to. */
 export type NameOf = (bus: number, src: number) => bigint | undefined;
@@ -36,22 +45,34 @@ export type NameOf = (bus: number, src: number) => bigint | undefined;
 /**
  * Judges a message: the first rule that matches decides, no match denies; without any rule everything is allowed.
  *
- * A NAME is that of the device which the message is for. What is for everybody is for each of them, and behind an
- * address that nobody has claimed may be anyone: there a rule that denies matches, and one that allows does not.
+ * A NAME is that of the device which the message is for. A broadcast of a PGN that could be addressed reaches every
+ * device, and an address that nobody has claimed may be anyone's: there a rule that denies matches, and one that allows
+ * does not. PGNs that are always broadcast are for no device: a rule that denies a NAME covers them only if it names PGNs.
  */
 export function judge(
   rules: readonly SendRule[],
   { subject, nameOf }: { subject: SendSubject; nameOf: NameOf },
 ): Verdict {
   if (rules.length === 0) return { kind: "allowed" };
-  const isForOne = isAddressed(subject.pgn) && subject.dst !== BROADCAST_ADDRESS;
-  const name = isForOne ? nameOf(subject.bus, subject.dst) : undefined;
+  const { bus, pgn, dst, messagePgn = pgn } = subject;
+  const isBroadcast = !isAddressed(messagePgn) || dst === BROADCAST_ADDRESS;
+  const name = isBroadcast ? undefined : nameOf(bus, dst);
   for (const [i, { deny, pgns, names }] of rules.entries()) {
-    if (pgns && !pgns.some(({ from, to }) => subject.pgn >= from && subject.pgn <= to)) continue;
-    if (names && !(name === undefined ? deny : names.includes(name))) continue;
-    return deny ? { kind: "denied", rule: i + 1 } : { kind: "allowed" };
+    if (pgns && !pgns.some(({ from, to }) => pgn >= from && pgn <= to)) continue;
+    if (names) {
+      if (name === undefined ? !deny : !names.includes(name)) continue;
+      if (!pgns && isForNoDevice(messagePgn)) continue;
+    }
+    if (!deny) return { kind: "allowed" };
+    const cause = !names || name !== undefined ? "destination" : isBroadcast ? "broadcast" : "unknown-device";
+    return { kind: "denied", rule: i + 1, cause };
   }
   return { kind: "unmatched" };
+}
+
+/** Whether a PGN is always broadcast (PDU2) and its payload names no device, as that of a commanded address does. */
+function isForNoDevice(pgn: number): boolean {
+  return !isAddressed(pgn) && pgn !== COMMANDED_ADDRESS;
 }
 
 /**

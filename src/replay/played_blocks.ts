@@ -1,4 +1,4 @@
-import { type Block, BlockReader, MAX_DISORDER_US } from "../journal/mod.ts";
+import { type Block, BlockReader, type EpochBlock, MAX_DISORDER_US } from "../journal/mod.ts";
 import type { FrameArchive } from "../stream/mod.ts";
 import type { PlaylistBlock } from "./playlist.ts";
 
@@ -16,6 +16,8 @@ interface Played {
 
 /** Plays that are remembered: with a loop there is no end of them. 10 million frames and more. */
 const MAX_PLAYS = 65_536;
+/** Epoch of files that name none. */
+const NO_EPOCH = 0;
 /** Plays forgotten at once. */
 const FORGET = 1024;
 
@@ -75,6 +77,19 @@ export class PlayedBlocks implements FrameArchive {
       seq = play.firstSeq + block.frameCount;
       yield block;
     }
+  }
+
+  /**
+   * The same blocks, for readers that go by places: in a loop numbers do not ascend with times, and so a place is, as in
+   * files without an epoch, that of a frame in its block.
+   */
+  async *epochBlocks(range: Parameters<PlayedBlocks["blocks"]>[0]): AsyncGenerator<EpochBlock> {
+    for await (const block of this.blocks(range)) yield { block, epochWord: NO_EPOCH };
+  }
+
+  /** There is but one. */
+  epochOrder(): number[] {
+    return [NO_EPOCH];
   }
 
   /** A reader found what the player has found, and told, already. */

@@ -3,6 +3,7 @@ import type { LiveFilter } from "./filters.ts";
 import type { StoredSession } from "./session_file.ts";
 import type { SessionStream } from "./session_stream.ts";
 import type { SessionView, Slot } from "./session_words.ts";
+import type { SlotState } from "./slot_log.ts";
 
 /** A session as the server keeps it. */
 export interface Session {
@@ -40,6 +41,11 @@ export function viewOf({ id, cursor, timeoutMs, filter, state, slot }: Session):
   return { id, cursor, timeoutMs, filter, isStreaming: state.kind === "streaming", isSlot: slot !== undefined };
 }
 
+/** A slot as it is logged. */
+export function slotStateOf({ id, cursor, timeoutMs, state }: Session): SlotState {
+  return { id, cursor, timeoutMs, isConnected: state.kind === "streaming" };
+}
+
 /** A session as it is written down. */
 export function storedOf(session: Session): StoredSession {
   const { number, id, owner, network, timeoutMs, filter, cursor, wasRead, epoch } = session;
@@ -50,4 +56,13 @@ export function storedOf(session: Session): StoredSession {
 /** Newest number that any of its streams came to. */
 export function readThroughOf({ state, readThrough }: Session): number {
   return state.kind === "idle" ? readThrough : Math.max(readThrough, state.stream.readThrough);
+}
+
+/** Frames that the connected client furthest behind has not read yet; 0 where none is connected. */
+export function largestLagOf(sessions: Iterable<Session>, head: number): number {
+  let largest = 0;
+  for (const { state } of sessions) {
+    if (state.kind === "streaming") largest = Math.max(largest, head - state.stream.readThrough);
+  }
+  return largest;
 }

@@ -5,9 +5,19 @@ import { archiveFilter, followDevices, type LiveFilter } from "./filters.ts";
 import type { StoredSession } from "./session_file.ts";
 import type { SessionsOptions, SessionStreamOptions } from "./session_options.ts";
 import { type SessionFigures, SessionOwners } from "./session_owners.ts";
-import { type NewSession, readThroughOf, type Session, storedOf, viewOf } from "./session_state.ts";
+import {
+  largestLagOf,
+  type NewSession,
+  readThroughOf,
+  type Session,
+  slotStateOf,
+  storedOf,
+  viewOf,
+} from "./session_state.ts";
 import { type SessionKey, SessionStore } from "./session_store.ts";
 import { SessionStream, type StreamEnd } from "./session_stream.ts";
+import { syncThrough } from "./session_sync.ts";
+import { SlotLog } from "./slot_log.ts";
 import {
   noSession,
   type SessionClient,
@@ -19,8 +29,6 @@ import {
 
 /** Who uses sessions where nobody says. */
 const NOBODY: SessionClient = { token: undefined, isAdmin: true, network: "" };
-/** An acknowledgement is refused when its frames are not synced after so long: the disk hangs, or fails. */
-export const SYNC_PATIENCE_MS = 5000;
 
 /** Named cursors: each client reads on where it stopped, and what it has not acknowledged is sent again. */
 export class Sessions {
@@ -28,6 +36,7 @@ export class Sessions {
   readonly #sessions = new Map<string, Session>();
   readonly #owners = new SessionOwners();
   readonly #store: SessionStore | undefined;
+  readonly #slotLog: SlotLog;
   #epoch: string;
   #isStopped = false;
 
@@ -35,6 +44,7 @@ export class Sessions {
     const { directory, log, epoch = "" } = options;
     this.#options = options;
     this.#epoch = epoch;
+    this.#slotLog = new SlotLog(options);
     const content = {
       epoch: () => this.#epoch,
       all: () => this.#sessions.values().map(storedOf),
@@ -62,9 +72,12 @@ export class Sessions {
 
   /** Sessions whose client is connected. */
   get streaming(): number {
-    let count = 0;
-    for (const { state } of this.#sessions.values()) if (state.kind === "streaming") count++;
-    return count;
+    return this.#sessions.values().reduce((sum, { state }) => sum + (state.kind === "streaming" ? 1 : 0), 0);
+  }
+
+  /** Frames that the connected client furthest behind has not read yet, wanted or not. */
+  get largestLag(): number {
+    return largestLagOf(this.#sessions.values(), this.#options.source.head);
   }
 
   /** Sessions that had to go, or could not be made, so far. */
@@ -130,7 +143,7 @@ export class Sessions {
       throw new SessionError("ahead", `No frame has number ${seq} yet: the newest is ${source.head}`);
     }
     const epoch = this.#epoch;
-    await this.#sync(seq);
+    await syncThrough(seq, this.#options.journal);
     // Meanwhile it may have gone, or numbers may have begun again.
     if (epoch !== this.#epoch || this.#sessions.get(id) !== session) return;
     if (seq < session.cursor && session.wasRead) return;
@@ -203,7 +216,11 @@ export class Sessions {
 
   /** Removes sessions whose client has been away for too long. To be called now and then. */
   keepHouse(): void {
-    for (const session of [...this.#sessions.values()]) this.#expire(session);
+    const { head } = this.#options.source;
+    for (const session of [...this.#sessions.values()]) {
+      if (session.slot) this.#slotLog.look(slotStateOf(session), head);
+      this.#expire(session);
+    }
   }
 
   /** Numbers begin again at 1: every session begins with the first of them, and its client is told. */
@@ -345,9 +362,10 @@ export class Sessions {
 
   #expire(session: Session | undefined): void {
     if (session?.state.kind !== "idle") return;
-    const { clock, log } = this.#options;
+    const { clock, log, source } = this.#options;
     if (clock.monoMs() - session.state.sinceMs < session.timeoutMs) return;
-    log.info("session has expired", { client: session.id, cursor: session.cursor });
+    if (session.slot) this.#slotLog.expired(slotStateOf(session), source.head);
+    else log.info("session has expired", { client: session.id, cursor: session.cursor });
     this.#remove(session);
   }
 
@@ -369,17 +387,6 @@ export class Sessions {
 
   #endStream({ state }: Session, how: StreamEnd): void {
     if (state.kind === "streaming") state.stream.end(how);
-  }
-
-  async #sync(seq: number): Promise<void> {
-    const synced = this.#options.journal?.sync(seq);
-    if (!synced) return;
-    const patience = Promise.withResolvers<boolean>();
-    const timer = setTimeout(() => patience.resolve(false), SYNC_PATIENCE_MS);
-    const isSynced = await Promise.race([synced.then(() => true, () => false), patience.promise]);
-    clearTimeout(timer);
-    if (isSynced) return;
-    throw new SessionError("not_durable", `The frames up to ${seq} are not synced to disk: see journal in /healthz`);
   }
 
   #stored({ id, number }: SessionKey): StoredSession | undefined {

@@ -38,3 +38,11 @@ Deno.test("every line of a command's help fits a terminal of 100 characters", as
     assert.deepEqual(long, []);
   }
 });
+
+Deno.test("dashboard is another name of top, which help, completion and the pages show once", async () => {
+  assert.deepEqual(await runCommand(["dashboard", "-help"]), await runCommand(["top", "-help"]));
+  assert.match((await runCommand(["help"])).out, /\n {2}dashboard +the same as top\n/);
+  const names = (await loadCommands(vbg)).map(({ program }) => program.name);
+  assert.equal(new Set(names).size, names.length);
+  assert.match((await runCommand(["completion", "bash"])).out, /vbg dashboard/);
+});

@@ -233,3 +233,31 @@ Deno.test("-changes tells a change and who falls silent, and nothing of the same
   assert.deepEqual(Object.keys(idle), ["change", "ts", "pgn", "src"]);
   assert.deepEqual([idle.change, idle.pgn, idle.src], ["idle", 128267, 1]);
 });
+
+for (const command of ["dump", "tail"]) {
+  Deno.test(
+    `${command} -quiet tells of lost frames alone, and -reconnect-delay is the time between tries`,
+    LIVE,
+    async () => {
+      using held = HeldPort.take();
+      const first = await TestBoat.start({ port: held.port });
+      const args = [command, "-server", first.url, "-reconnect-delay", "50ms"];
+      await using told = new CommandRun(args);
+      await using quiet = new CommandRun([...args, "-quiet"]);
+      await told.told(/connected to/);
+      await eventually("the other", async () => await first.metric('vbg_streams{kind="sse"}') === 2);
+      await say(first, 3);
+      await quiet.written(3);
+      await first[Symbol.asyncDispose]();
+      const tries = () => told.complaints.filter((line) => /; trying again in 0\.1 s$/.test(line)).length;
+      await eventually("many tries", () => tries() >= 8);
+      await using second = await TestBoat.start({ port: held.port });
+      await eventually("both again", async () => await second.metric('vbg_streams{kind="sse"}') === 2);
+      await told.told(/connected again to/);
+      await say(second, 9);
+      await quiet.written(12);
+      assert.deepEqual([await quiet.stop(), await told.stop()], [0, 0]);
+      assert.deepEqual(quiet.complaints, [`vbg ${command}: the server's numbers begin again`]);
+    },
+  );
+}

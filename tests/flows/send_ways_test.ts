@@ -65,6 +65,55 @@ Deno.test("a claimed address replaces whatever source is asked for, on each bus 
   assert.deepEqual(sources(), [[252, 252], [251]]);
 });
 
+Deno.test(
+  "a conflict of the virtual device: a higher NAME does not get its address, a lower one does",
+  NET,
+  async () => {
+    await using boat = await TestBoat.start({ ...OPEN, virtualDevice: { name: NAME } });
+    const claims = () => boat.heard[0]!.filter(({ pgn, data }) => pgn === 60928 && data === "0100c0ff008232c0");
+    const source = async () => {
+      const heard = boat.heard[0]!.length;
+      await accepted(boat, HEADING);
+      const sent = () => boat.heard[0]!.slice(heard).find(({ pgn }) => pgn === HEADING.pgn);
+      await eventually("the message", () => sent() !== undefined);
+      return sent()?.src;
+    };
+    await eventually("an address", async () => (await boat.post("/send", HEADING)).status === 202);
+    assert.equal(await source(), 252);
+    const before = claims().length;
+    boat.say({ pgn: 60928, src: 252, prio: 6, data: new Uint8Array(8).fill(0xff) });
+    await eventually("the defence", () => claims().length > before);
+    assert.equal(await source(), 252);
+    boat.say({ pgn: 60928, src: 252, prio: 6, data: new Uint8Array(8).with(0, 1) });
+    await eventually("another address", async () => (await boat.post("/send", HEADING)).status === 202);
+    assert.equal(await source(), 251);
+    const own = (await boat.get<{ name?: string; src: number; bus: string }[]>("/devices"))
+      .filter(({ name, bus }) => name === "0xc0328200ffc00001" && bus === "can0");
+    assert.deepEqual(own.map(({ src }) => src), [251]);
+  },
+);
+
+Deno.test(
+  "a send queue that is full answers 503 on every way, and that of another bus takes messages",
+  NET,
+  async () => {
+    const transmit = { queueMessages: 2, framesPerSecond: 1, burstFrames: 32 };
+    await using boat = await TestBoat.start({ ...OPEN, transmit });
+    await using socket = await boat.ws();
+    const long = { pgn: 129029, data: "00".repeat(200) };
+    await accepted(boat, long);
+    await eventually("the queue to be full", async () => (await boat.post("/send", long)).status === 503);
+    const { status, detail = "", headers } = await boat.post("/send", HEADING);
+    assert.equal(status, 503);
+    assert.match(detail, /^Cannot send on bus "can0": /);
+    assert.ok(Number(headers.get("Retry-After")) >= 1);
+    assert.equal((await boat.post("/query", { pgn: 126996, dst: PEER })).status, 503);
+    assert.equal(await socket.errorTo(JSON.stringify({ type: "send", data: HEADING })), detail);
+    assert.ok((await boat.metric('vbg_send_refused_total{reason="full"}') ?? 0) >= 4);
+    await accepted(boat, { ...HEADING, bus: "can1" });
+  },
+);
+
 Deno.test("fields are encoded as they are decoded", NET, async () => {
   await using boat = await TestBoat.start(OPEN);
   await using events = await boat.events("?decode=true");
@@ -253,7 +302,7 @@ Deno.test("settings that are read again hold for the next message, on open socke
   assert.equal(await refusal(), "send is disabled");
   boat.boat.reload({ sendEnabled: true, readOnly: true });
   assert.equal(await refusal(), "the server is in read-only mode");
-  boat.boat.reload({ readOnly: false, sendRules: parseSendRules("pgn:126996; !name:1") });
+  boat.boat.reload({ readOnly: false, sendRules: parseSendRules("pgn:126996; !pgn:127250 name:1") });
   assert.match(await refusal(), /^send denied by rule 2/);
   boat.boat.reload({ sendRules: [], sendRateLimit: 0.001, sendRateBurst: 1 });
   await accepted(boat, HEADING);
@@ -261,6 +310,22 @@ Deno.test("settings that are read again hold for the next message, on open socke
   boat.boat.reload({ sendRateLimit: 0 });
   for (let i = 0; i < 20; i++) await accepted(boat, HEADING);
   assert.deepEqual(socket.of("error").length, 4);
+});
+
+Deno.test("a query for our own virtual device is answered by it, with a frame like any other", NET, async () => {
+  await using boat = await TestBoat.start({ ...OPEN, virtualDevice: { name: NAME, modelId: "our own" } });
+  await eventually("an address", async () => (await boat.post("/send", HEADING)).status === 202);
+  const ask = (pgn: number, dst = 252) => boat.post("/query", { pgn, dst, decode: true });
+  const product = frameOf(await ask(126996));
+  assert.deepEqual([product.src, product.pgn, product.decoded?.["model_id"]], [252, 126996, "our own"]);
+  const heard = boat.heard[0]!.find(({ pgn, src }) => pgn === 59904 && src === 252);
+  assert.deepEqual([heard?.dst, heard?.data], [252, "14f001"]);
+  const claim = frameOf(await ask(60928));
+  assert.deepEqual([claim.src, claim.data], [252, "0100c0ff008232c0"]);
+  const refused = await ask(127250);
+  assert.deepEqual([refused.status, refused.detail], [502, "Device 252 refuses: it does not have it"]);
+  boat.answerRequests(PEER, ({ dst }) => dst === 255 && boat.product(PEER, "peer"));
+  assert.equal(frameOf(await ask(126996, 255)).src, PEER, "what everybody is asked, others answer");
 });
 
 Deno.test("messages and queries, by whatever way, use up one rate", NET, async () => {

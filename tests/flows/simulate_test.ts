@@ -116,6 +116,15 @@ test("history has what was played, under its numbers and by its recorded times, 
   assert.deepEqual(seqs(all), range(1, 500));
   const some = await server.get<Frame[]>("/history?from=2026-01-02T03:04:06Z&to=2026-01-02T03:04:06.05Z");
   assert.deepEqual(seqs(some), range(101, 106));
+  const pages: Frame[] = [];
+  let url: URL | undefined = new URL(`${server.url}/history?from=2026-01-01T00:00:00Z&limit=77`);
+  while (url) {
+    const response: Response = await fetch(url);
+    pages.push(...await response.json() as Frame[]);
+    const [, next]: string[] = /^<(.*)>; rel="next"$/.exec(response.headers.get("Link") ?? "") ?? [];
+    url = next === undefined ? undefined : new URL(next, response.url);
+  }
+  assert.deepEqual(pages, all);
 });
 
 test("devices, values and health are those of the replay", async (folder) => {

@@ -30,7 +30,13 @@ Deno.test("no message passes by a rule on a NAME", NET, async () => {
   assert.equal(await statusOf({ dst: 5, bus: "can0" }), 403);
   assert.equal(await statusOf({ dst: 255 }), 403, "for everybody is for it, too");
   assert.equal(await statusOf({ dst: 99 }), 403, "nobody knows who is there");
-  assert.equal(await statusOf({ pgn: 127250, dst: 6 }), 403, "a PGN for everybody, whatever destination is given");
+  assert.equal(await statusOf({ pgn: 59904, dst: 255 }), 403, "every device hears a request that is broadcast");
+  assert.equal(await statusOf({ pgn: 65240 }), 403, "its payload names the device that it is for");
+  assert.equal(
+    await statusOf({ pgn: 127250, dst: 5 }),
+    202,
+    "a PGN that is always broadcast, whatever destination is given",
+  );
   assert.equal(await statusOf({ dst: 6 }), 202);
   assert.equal(await statusOf({ dst: 5, bus: "can1" }), 202, "another device at the same address of another bus");
   boat.claim(8, { uniqueNumber: 5 });

@@ -22,7 +22,7 @@ const ROUTES: Record<string, { query?: string[]; codes: string[] }> = {
   "/instances/{id}/values": { query: FILTER, codes: ["200", "400", "404", "503"] },
   "/instances/{id}/values/decoded": { query: FILTER, codes: ["200", "400", "404", "503"] },
   "/instances/{id}/history": {
-    query: [...FILTER, "from", "to", "src", "limit", "interval", "decode"],
+    query: [...FILTER, "from", "to", "src", "limit", "after", "interval", "decode"],
     codes: ["200", "400", "404", "503"],
   },
   "PUT /instances/{id}/clients/{clientId}": { codes: ["200", "400", "404", "408", "413", "429", "503"] },

@@ -38,6 +38,11 @@ Deno.test(
       assert.equal(decoded?.values[0]?.description, "Vessel heading");
       const history = await cloud.get<Frame[]>(`/instances/boat-1${HISTORY}`);
       assert.deepEqual(history.map(({ seq, bus }) => [seq, bus]), [[1, "can1"], [2, "can0"]]);
+      const first = await fetch(`${cloud.url}/instances/boat-1${HISTORY}&limit=1`);
+      const [, link = ""] = /^<(.*)>; rel="next"$/.exec(first.headers.get("Link") ?? "") ?? [];
+      assert.deepEqual([first.headers.get("Frame-Count"), await first.json()], ["1", history.slice(0, 1)]);
+      const second = await fetch(new URL(link, first.url));
+      assert.deepEqual([second.headers.get("Link"), await second.json()], [null, history.slice(1)]);
     }),
 );
 

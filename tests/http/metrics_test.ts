@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
+import { inFolder } from "../support/folder.ts";
+import { needs } from "../support/needs.ts";
 import { type MetricFamily, parseMetrics } from "../support/prometheus.ts";
+import { SessionClient } from "../support/session.ts";
+
+const DISK = needs({ permissions: ["read", "write"] });
 
 async function scrape(boat: TestBoat): Promise<Map<string, MetricFamily>> {
   return parseMetrics(await (await boat.raw("/metrics")).text());
@@ -29,6 +34,7 @@ Deno.test("metrics are Prometheus text, every one of ours with HELP, TYPE and a 
 
 Deno.test("metrics tell what was injected, by bus", async () => {
   await using boat = await TestBoat.start({ names: ["can0", "can1"] });
+  assert.equal(await boat.metric('vbg_last_message_timestamp_seconds{bus="can0"}'), 0, "before the first message");
   await using _events = await boat.events();
   await using _same = await boat.events();
   await using _other = await boat.events("?pgn=1");
@@ -49,6 +55,9 @@ Deno.test("metrics tell what was injected, by bus", async () => {
   assert.equal(value("vbg_head_seq"), 11);
   assert.equal(value("vbg_ring_frames"), 11);
   assert.equal(value("vbg_ring_capacity_frames"), 65_536);
+  assert.equal(value("vbg_ring_fill_ratio"), 11 / 65_536);
+  const newest = value("vbg_last_message_timestamp_seconds", `{bus="can0"}`) ?? 0;
+  assert.ok(newest > 1.7e9 && newest <= Date.now() / 1000, "the kernel's time of the newest message");
   assert.equal(value("vbg_devices"), 4);
   assert.equal(value("vbg_devices_added_total"), 4);
   assert.equal(value("vbg_devices_removed_total"), 0);
@@ -101,3 +110,42 @@ Deno.test("two scrapes at once both get whole figures", async () => {
     assert.equal(metrics.get("vbg_messages_total")?.samples.get(`{bus="can0"}`), 10);
   }
 });
+
+Deno.test("metrics tell how far behind the slowest reader is", async () => {
+  await using boat = await TestBoat.start();
+  const client = new SessionClient(boat.url);
+  await client.put();
+  const held = await fetch(`${client.url}/events`);
+  const frames = 8192;
+  boat.flood(frames, 200);
+  const lag = 'vbg_largest_lag_frames{kind="session"}';
+  await eventually("the lag", async () => {
+    const behind = await boat.metric(lag) ?? 0;
+    return behind > 0 && behind <= frames;
+  });
+  await held.body?.cancel();
+  await eventually("no reader", async () => await boat.metric(lag) === 0);
+  assert.equal(await boat.metric('vbg_largest_lag_frames{kind="subscription"}'), 0);
+});
+
+Deno.test(
+  "metrics tell what the journal has written, and how long the newest block took",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const journal = { directory: `${folder}/journal`, stateDirectory: `${folder}/state`, blockBytes: 4096 };
+      await using boat = await TestBoat.start({ journal });
+      assert.equal(await boat.metric("vbg_journal_written_bytes_total"), 0);
+      assert.equal(await boat.metric("vbg_journal_last_block_write_seconds"), 0);
+      for (let i = 0; i < 1000; i++) boat.say({ data: Array.from({ length: 8 }, (_, k) => (i * 37 + k * 101) & 0xff) });
+      await eventually("the blocks", async () => (await boat.metric("vbg_journal_blocks_total") ?? 0) > 0);
+      assert.ok((await boat.metric("vbg_journal_last_block_write_seconds") ?? 0) > 0);
+      const written = await boat.metric("vbg_journal_written_bytes_total") ?? 0;
+      await boat.boat.stop();
+      const sizes = Array.from(Deno.readDirSync(journal.directory), ({ name }) => name)
+        .filter((name) => name.endsWith(".lpj"))
+        .map((name) => Deno.statSync(`${journal.directory}/${name}`).size);
+      const total = sizes.reduce((sum, size) => sum + size, 0);
+      assert.ok(written > 0 && written < total, `${written} of ${total} bytes`);
+    }),
+);

@@ -23,7 +23,7 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
   "/values": { query: FILTER, codes: ["200", "400"] },
   "/values/decoded": { query: FILTER, codes: ["200", "400"] },
   "/history": {
-    query: [...FILTER, "from", "to", "src", "limit", "interval", "decode"],
+    query: [...FILTER, "from", "to", "src", "limit", "after", "interval", "decode"],
     codes: ["200", "400", "503"],
   },
   "POST /send": { query: [], codes: ["202", "400", "403", "408", "413", "429", "503"] },
@@ -83,7 +83,13 @@ Deno.test("every query parameter but one is optional, of the right type, and say
     exclude_name: { type: "string" },
     src: { type: "integer", minimum: 0, maximum: 255 },
   };
-  const single: Record<string, string> = { from: "string", to: "string", interval: "string", limit: "integer" };
+  const single: Record<string, string> = {
+    from: "string",
+    to: "string",
+    interval: "string",
+    limit: "integer",
+    after: "string",
+  };
   for (const { get } of Object.values(paths)) {
     const parameters = get?.parameters?.filter((each) => each.in !== "path") ?? [];
     for (const { name, in: where, required, explode, description, schema } of parameters) {

@@ -50,14 +50,14 @@ test("a block that is being packed is safe in its tail, and so is what comes aft
   const { writer, thread } = makeSlow(folder);
   let seq = await fillBlock(writer, 1);
   for (const _ of [1, 2]) {
-    assert.deepEqual([writer.blocks, thread.waiting, writer.durableSeq], [0, 1, seq]);
+    assert.deepEqual([writer.written.blocks, thread.waiting, writer.durableSeq], [0, 1, seq]);
     assert.deepEqual(await afterPowerCut(folder), { lastSeq: seq, frames: wantedRange(1, seq) });
     appendRange(writer, seq + 1, seq + 5);
     seq += 5;
     await writer.sync();
   }
   await thread.release();
-  await eventually("the block", () => writer.blocks === 1);
+  await eventually("the block", () => writer.written.blocks === 1);
   assert.deepEqual(await afterPowerCut(folder), { lastSeq: seq, frames: wantedRange(1, seq) });
   await writer.close();
   assert.deepEqual(readJournal(folder).frames, wantedRange(1, seq));
@@ -72,7 +72,7 @@ test("blocks lie in the file as the thread packed them", async (folder) => {
     for (let seq = 1, block = 1; block <= 3; block++) {
       seq = await fillBlock(writer, seq) + 1;
       await thread.release();
-      await eventually("the block", () => writer.blocks === block);
+      await eventually("the block", () => writer.written.blocks === block);
     }
     assert.equal(thread.taken, isSlow ? 3 : 0);
     for (const { name } of Deno.readDirSync(directory)) {
@@ -89,7 +89,7 @@ test("the next full block lets the one before be packed at once, and a thread th
   let seq = 0;
   for (let block = 0; block < 20; block++) {
     seq = await fillBlock(writer, seq + 1);
-    assert.ok(writer.blocks >= block - 1 && writer.unwritten().length <= 3);
+    assert.ok(writer.written.blocks >= block - 1 && writer.unwritten().length <= 3);
     assert.equal((await afterPowerCut(folder)).lastSeq, seq);
   }
   assert.equal(thread.taken, 1, "it was never done with the first");
@@ -135,7 +135,7 @@ test("blocks that fill while another one's tail is written do not overwrite it, 
 test("blocks that fill fast do not wait for a thread", async (folder) => {
   const { writer, thread } = makeSlow(folder, { slowBlockMs: 3_600_000 });
   await fillBlock(writer, 1);
-  assert.deepEqual([writer.blocks, thread.taken], [1, 0]);
+  assert.deepEqual([writer.written.blocks, thread.taken], [1, 0]);
   await writer.close();
 });
 
@@ -169,9 +169,9 @@ test("a thread that fails costs no frame", async (folder) => {
   const { writer, thread, lines } = makeSlow(folder);
   const seq = await fillBlock(writer, 1);
   await thread.release(new Error("gone"));
-  await eventually("the block", () => writer.blocks === 1);
+  await eventually("the block", () => writer.written.blocks === 1);
   const last = await fillBlock(writer, seq + 1);
-  await eventually("the next block", () => writer.blocks === 2);
+  await eventually("the next block", () => writer.written.blocks === 2);
   assert.equal(lines.length, 1);
   await writer.close();
   assert.deepEqual(readJournal(folder).frames, wantedRange(1, last));
@@ -190,7 +190,7 @@ test("a directory that goes while a block is packed is told, and nothing is lost
   await eventually("the thread", () => thread.waiting === 1);
   await eventually("the tails", async () => (await afterPowerCut(directory)).frames.length === seq);
   await thread.release();
-  await eventually("the block", () => writer.blocks === 1);
+  await eventually("the block", () => writer.written.blocks === 1);
   await writer.close();
   assert.deepEqual(readJournal(directory).frames, wantedRange(1, seq));
 });

@@ -38,7 +38,7 @@ for (const compression of ["none", "zstd"] as const) {
     assert.deepEqual(ended, [`${folder}/${journalFiles(folder)[0]}`]);
     assert.deepEqual(writer.state, { kind: "closed" });
     assert.deepEqual([...Deno.readDirSync(folder)].length, 1);
-    assert.deepEqual([writer.lost, writer.durableSeq, writer.blocks], [0, 3000, blocks.length]);
+    assert.deepEqual([writer.lost, writer.durableSeq, writer.written.blocks], [0, 3000, blocks.length]);
   });
 }
 

@@ -103,7 +103,7 @@ Deno.test("send gate: what waits is judged again when its turn comes: addresses 
   const rules = parseSendRules("name:1");
   test.settings = { ...OPEN, rules };
   test.holder = 1n;
-  assert.equal(test.refusal(wanted({ pgn: 61184 }), wanted({ pgn: 59904, judgedPgn: 126996, dst: 5 })), "policy");
+  assert.equal(test.refusal(wanted({ pgn: 61184 }), wanted({ pgn: 59904, judgedPgn: 126996, dst: 255 })), "policy");
   assert.equal(test.refusal(wanted({ pgn: 61184 }), wanted({ pgn: 61184, dst: 6 })), undefined);
   assert.deepEqual([0, 1, 2].map((index) => test.mayLeave?.(index)), [true, true, false]);
   test.holder = 2n;
@@ -111,6 +111,44 @@ Deno.test("send gate: what waits is judged again when its turn comes: addresses 
   test.holder = 1n;
   test.settings = { ...OPEN, rules, readOnly: true };
   assert.equal(test.mayLeave?.(0), false);
+});
+
+Deno.test("send gate: a query is for the device that is asked, whatever PGN it asks for", () => {
+  const test = new TestGate();
+  const query = (dst: number) => wanted({ pgn: 59904, judgedPgn: 126996, dst });
+  test.holder = 1n;
+  test.settings = { ...OPEN, rules: parseSendRules("name:1") };
+  assert.equal(test.refusal(query(5)), undefined);
+  assert.equal(test.refusal(query(255)), "policy");
+  test.settings = { ...OPEN, rules: parseSendRules("!name:1; pgn:126996") };
+  assert.equal(test.refusal(query(5)), "policy");
+  assert.equal(test.refusal(query(255)), "policy", "the device of the rule hears the request, too");
+  test.holder = 2n;
+  assert.equal(test.refusal(query(5)), undefined);
+});
+
+Deno.test("send gate: a refusal names the rule as it is written, and says why the rule matches", () => {
+  const test = new TestGate();
+  test.settings = { ...OPEN, rules: parseSendRules("pgn:127250; !name:2 pgn:0-126720; !name:1") };
+  const why = (message: WantedMessage) => {
+    test.refusal(message);
+    return test.audit.at(-1)?.["why"];
+  };
+  const second = '"! pgn:0-126720 name:0000000000000002"';
+  test.holder = 1n;
+  assert.equal(why(wanted()), 'send denied by rule 3 "! name:0000000000000001" (pgn=126208, dst=5)');
+  assert.equal(
+    why(wanted({ dst: 255 })),
+    `send denied by rule 2 ${second} (pgn=126208, dst=255): a broadcast reaches the device of the rule as well`,
+  );
+  test.holder = undefined;
+  assert.equal(
+    why(wanted()),
+    `send denied by rule 2 ${second} (pgn=126208, dst=5): no NAME is known for address 5, which may be the device of ` +
+      "the rule",
+  );
+  test.holder = 3n;
+  assert.equal(why(wanted()), "no send rule matched (pgn=126208, dst=5)");
 });
 
 Deno.test("send gate: no client claims the address of the virtual device", () => {
@@ -214,7 +252,7 @@ Deno.test("send gate: every message asked for is a line of the audit log with wh
       dst: 5,
       prio: 6,
       data: "0102",
-      why: "send denied by rule 1 (pgn=126208, dst=5)",
+      why: 'send denied by rule 1 "! pgn:126208" (pgn=126208, dst=5)',
     },
   ]);
   assert.deepEqual(test.gate.counters, {

@@ -110,25 +110,6 @@ Deno.test(
     }),
 );
 
-for (
-  const [task, ...words] of [["boat"], ["cloud"], ["demo"], ["cli", "devices"]] as const
-) {
-  Deno.test(`task ${task} reads its configuration file with its permissions`, NEEDS, () =>
-    inFolder(async (folder) => {
-      await Deno.writeTextFile(`${folder}/a.conf`, "no-such-key = 1\n");
-      const args = taskArgs(
-        task,
-        ...words,
-        "-config",
-        `${folder}/a.conf`,
-        ...task === "cli" ? [] : ["-validate-config"],
-      );
-      const { stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: folder }).output();
-      const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-      assert.match(text, /[Uu]nknown (key|setting).*no-such-key|no-such-key.*[Uu]nknown/);
-    }));
-}
-
 Deno.test("a recording that is a special file is refused in words that help", NEEDS, async () => {
   const { code, err } = await vbg(["convert", "/dev/stdin", "-out", "/nowhere"]);
   assert.equal(code, 2);

@@ -1,0 +1,62 @@
+import { formatTimeUs } from "../frame/mod.ts";
+import { urlWithoutToken } from "./auth.ts";
+import { formatPlace, type HistoryPlace } from "./history_place.ts";
+import type { HistoryRange } from "./history_query.ts";
+import { type HistoryIndex, type HistoryScan, scanHistory } from "./history_scan.ts";
+import { overloaded } from "./reply.ts";
+import { RETRY_AFTER_S } from "./room.ts";
+
+/** The header that says how many frames a page has. */
+export const COUNT_HEADER = "Frame-Count";
+/** A page whose end is not found by then is sent without saying how many frames it has, and whether more follow. */
+export const MEASURE_MS = 5000;
+
+/** What a page of a history has. */
+export interface HistoryPage {
+  count: number;
+  /** Its last frame; undefined: it has none. */
+  last: HistoryPlace | undefined;
+  /** Whether there are more frames than the limit. */
+  isCut: boolean;
+}
+
+/**
+ * Finds the end of a page before it is sent: headers go first. Undefined: it took too long.
+ *
+ * @param options.wanted takes one frame more than the limit
+ * @throws {ApiError} 503: the client has gone
+ */
+export async function measurePage(
+  index: HistoryIndex,
+  { limit, signal, ...scan }: Omit<HistoryScan, "take" | "through"> & { limit: number; signal: AbortSignal },
+): Promise<HistoryPage | undefined> {
+  const page: HistoryPage = { count: 0, last: undefined, isCut: false };
+  const take = (_: unknown, place: Readonly<HistoryPlace>) => {
+    if (page.count === limit) page.isCut = true;
+    else {
+      page.count++;
+      page.last = { ...place };
+    }
+  };
+  const endMs = performance.now() + MEASURE_MS;
+  for await (const _ of scanHistory(index, { ...scan, take })) {
+    if (signal.aborted) throw overloaded("The request was cancelled while its frames were counted", RETRY_AFTER_S);
+    if (performance.now() > endMs) return undefined;
+  }
+  return page;
+}
+
+/** What a page says of itself. The next one ends at the same time, whenever it is asked for. */
+export function pageHeaders(page: HistoryPage, { request, range }: {
+  request: Request;
+  range: HistoryRange;
+}): Record<string, string> {
+  const { count, last, isCut } = page;
+  if (!isCut || !last) return { [COUNT_HEADER]: String(count) };
+  const { searchParams, pathname } = urlWithoutToken(request);
+  if (!searchParams.has("to")) searchParams.set("to", formatTimeUs(range.toUs));
+  searchParams.set("after", formatPlace(last));
+  // Relative: a server before us may have a path of its own in front.
+  const next = `${pathname.slice(pathname.lastIndexOf("/") + 1)}?${searchParams}`;
+  return { [COUNT_HEADER]: String(count), Link: `<${next}>; rel="next"` };
+}
