@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { Ranges, VERSION } from "@vessel/gateway";
+import { VERSION } from "@vessel/gateway/version";
 import { formatTimeUs, newStoredFrame } from "@vessel/gateway/frame";
 import type { BlockFile } from "@vessel/gateway/journal";
-import { errorText, systemClock } from "@vessel/gateway/settings";
+import { errorText, Ranges, systemClock } from "@vessel/gateway/settings";
 import { type Episode, Episodes } from "./alarms_episodes.ts";
 import { ALARM_PGNS, alarmWord } from "./alarms_sources.ts";
 import { type OutputChoice, outputOptions, wantsJson } from "./client_options.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway";
+import { VERSION } from "@vessel/gateway/version";
 import { BlockError, JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
 import { errorText, systemClock } from "@vessel/gateway/settings";
 import { type OutputChoice, outputOptions, wantsJson } from "./client_options.ts";
