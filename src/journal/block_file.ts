@@ -14,6 +14,7 @@ const WINDOW_BYTES = 262_144;
 
 /** A file of a journal as it lies there, for who reads it from end to end. */
 export interface BlockFile {
+  /** Where it is. */
   path: string;
   /** Size of the file. */
   bytes: number;
