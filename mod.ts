@@ -59,7 +59,7 @@ export {
 export type { RecordingOptions } from "./src/recorder.ts";
 export * from "./src/client/mod.ts";
 export { type Simulation, SIMULATION_PORT, type SimulationOptions, startSimulation } from "./src/simulate.ts";
-export { journalFilesOf, type PlayerState, ReplayError } from "./src/replay/mod.ts";
+export { type PlayerState, ReplayError } from "./src/replay/mod.ts";
 export type { ArchiveTrigger, OverflowPolicy, RetentionSettings } from "./src/journal/mod.ts";
 export { VERSION } from "./src/version.ts";
 export {

@@ -3,23 +3,15 @@
  *
  * @module
  */
-import { Ranges, VERSION } from "@vessel/gateway";
+import { VERSION } from "@vessel/gateway/version";
 import { formatTimeUs, newStoredFrame } from "@vessel/gateway/frame";
-import { errorText, systemClock } from "@vessel/gateway/settings";
+import type { BlockFile } from "@vessel/gateway/journal";
+import { errorText, Ranges, systemClock } from "@vessel/gateway/settings";
 import { type Episode, Episodes } from "./alarms_episodes.ts";
 import { ALARM_PGNS, alarmWord } from "./alarms_sources.ts";
 import { type OutputChoice, outputOptions, wantsJson } from "./client_options.ts";
 import { programOptions, type ProgramSettings } from "./common_options.ts";
-import {
-  blocksOf,
-  bytesOf,
-  count,
-  examine,
-  type ExaminedBlock,
-  type ExaminedFile,
-  pathsOf,
-  spanOf,
-} from "./inspect_file.ts";
+import { blocksOf, bytesOf, count, type ExaminedBlock, findFiles, type FoundFile, spanOf } from "./inspect_file.ts";
 import { duration } from "./option_types.ts";
 import { errorsOf, EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
 import { Progress } from "./progress.ts";
@@ -36,7 +28,8 @@ const DEFAULT_GAP_MS = 120_000;
 export const program: Program<AlarmsSettings> = {
   name: "vbg alarms",
   version: VERSION,
-  summary: "lists what was wrong on a boat, by journal files (.lpj) and directories of them: RV-C diagnostics " +
+  summary:
+    "lists what was wrong on a boat, by journal files (.lpj) and directories with their write-ahead logs: RV-C diagnostics " +
     "(PGN 130762), errors of Victron's chargers (61184) and alerts (126983), put together to episodes",
   options: {
     gapMs: duration({
@@ -82,8 +75,8 @@ async function alarms(
   { names, around }: { names: readonly string[]; around: Surroundings },
 ): Promise<number> {
   const [output, stopping] = [outputOf(around), stoppedBy(around)];
-  const paths = await pathsOf(names);
-  const total = await bytesOf(paths);
+  const found = await findFiles(names);
+  const total = bytesOf(found);
   const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
   const episodes = new Episodes(settings);
   const reader = new AlarmReader(episodes);
@@ -93,12 +86,16 @@ async function alarms(
     around.complain(`${program.name}: ${what}`);
   };
   try {
-    for (const file of await inOrder(paths, fail)) {
+    for (const file of await inOrder(found, fail)) {
+      const { path, bytes, index } = file;
+      if (index.state === "torn") {
+        around.complain(`${program.name}: ${path}: torn, ${bytes - index.end} bytes cannot be read`);
+      }
       for await (const found of blocksOf(file)) {
         stopping.throwIfAborted();
         progress.add(found.place.header.dataBytes);
         const problem = reader.read(found, file);
-        if (problem !== undefined) fail(`${file.path}: byte ${found.place.offset}: ${problem}`);
+        if (problem !== undefined) fail(`${path}: byte ${found.place.offset}: ${problem}`);
       }
     }
   } finally {
@@ -110,13 +107,13 @@ async function alarms(
 }
 
 /** The files that can be read, by the time of their first block. */
-async function inOrder(paths: readonly string[], fail: (what: string) => void): Promise<ExaminedFile[]> {
-  const files: ExaminedFile[] = [];
-  for (const path of paths) {
-    const file = await examine(path).catch((error) => fail(`${path}: ${errorText(error)}`));
+async function inOrder(found: readonly FoundFile[], fail: (what: string) => void): Promise<BlockFile[]> {
+  const files: BlockFile[] = [];
+  for (const { path, open } of found) {
+    const file = await open().catch((error) => fail(`${path}: ${errorText(error)}`));
     if (file) files.push(file);
   }
-  const timeOf = ({ index }: ExaminedFile) => index.blocks[0]?.header.baseTimeUs ?? 0;
+  const timeOf = ({ index }: BlockFile) => index.blocks[0]?.header.baseTimeUs ?? 0;
   return files.sort((a, b) => timeOf(a) - timeOf(b));
 }
 
@@ -131,7 +128,7 @@ class AlarmReader {
   }
 
   /** Answers what cannot be read. */
-  read(found: ExaminedBlock, { index: { header: { epochWord } } }: ExaminedFile): string | undefined {
+  read(found: ExaminedBlock, { index: { header: { epochWord } } }: BlockFile): string | undefined {
     if (found.kind === "damaged") return found.why;
     const { block } = found.stored;
     const { frames, damage } = spanOf(block);

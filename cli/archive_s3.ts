@@ -7,7 +7,7 @@ import { errorText } from "@vessel/gateway/settings";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { basename } from "node:path";
-import { VERSION } from "@vessel/gateway";
+import { VERSION } from "@vessel/gateway/version";
 import { archiveS3Checks, archiveS3Options, type ArchiveS3Settings, isKeyPart } from "./archive_s3_options.ts";
 import { findAwsAccount } from "./aws_credentials.ts";
 import { type Environment, parseCommandLine } from "./options.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway";
+import { VERSION } from "@vessel/gateway/version";
 import { audit } from "./audit_compare.ts";
 import { boatDirectory, cloudDirectory } from "./audit_place.ts";
 import { formatJson, formatReport } from "./audit_report.ts";

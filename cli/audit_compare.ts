@@ -1,5 +1,5 @@
 import { type InstanceState, parseState, STATE_FILE } from "@vessel/gateway/cloud";
-import { Ranges } from "@vessel/gateway";
+import { Ranges } from "@vessel/gateway/settings";
 import { isSame, MergedFrames } from "./audit_frames.ts";
 import { Numbers } from "./audit_numbers.ts";
 import { findParts, type Part } from "./audit_parts.ts";

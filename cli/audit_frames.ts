@@ -87,11 +87,6 @@ export class MergedFrames implements Disposable {
   }
 
   async #openPart(part: Part): Promise<Cursor | undefined> {
-    if (part.kind === "tail") {
-      this.epoch ??= part.epoch;
-      this.#noteGap(part.gap, part.seq);
-      return cursorOfTail(part);
-    }
     const where = `${part.path.slice(part.path.lastIndexOf("/") + 1)}, byte ${part.offset}`;
     try {
       const block = await this.#reader.read(part.path, part);
@@ -118,20 +113,6 @@ export class MergedFrames implements Disposable {
   #noteGap(gap: Gap | undefined, end: number): void {
     if (gap && gap.firstMissing < end) this.gaps.push({ start: gap.firstMissing, end });
   }
-}
-
-function cursorOfTail({ seq, frames }: Part & { kind: "tail" }): Cursor {
-  const frame = newStoredFrame();
-  let at = 0;
-  const next = () => {
-    const message = frames[at];
-    if (message === undefined) return false;
-    const { timeUs, id, pgn, bus, data, offset, length } = message;
-    Object.assign(frame, { seq: seq + at, timeUs, id, pgn, bus, data, offset, length });
-    at++;
-    return true;
-  };
-  return { frame, next };
 }
 
 /** Whether two frames are the same byte for byte, bus and time included. */

@@ -1,23 +1,17 @@
+import { type BlockFile, openBlockFile, readJournalDirectory, storedBytes } from "@vessel/gateway/journal";
 import { errorText } from "@vessel/gateway/settings";
-import type { Message } from "@vessel/gateway/frame";
-import {
-  decodeOpening,
-  epochWordOf,
-  type Gap,
-  readFileAt,
-  readFileIndex,
-  readingAhead,
-  readTails,
-  storedBytes,
-} from "@vessel/gateway/journal";
 
-/** Frames whose numbers follow each other: a block of a file that is not read yet, or what a tail holds. */
-export type Part =
-  & { epochWord: number; seq: number; timeUs: number }
-  & (
-    | { kind: "block"; path: string; offset: number; bytes: number }
-    | { kind: "tail"; epoch: string; frames: readonly Message[]; gap: Gap | undefined }
-  );
+/** A block of frames whose numbers follow each other; one of a file is not read yet. */
+export interface Part {
+  epochWord: number;
+  seq: number;
+  timeUs: number;
+  path: string;
+  offset: number;
+  bytes: number;
+  /** The block itself where it is in no file. */
+  unsealed: Uint8Array<ArrayBuffer> | undefined;
+}
 
 /** What was found in a directory. */
 export interface Parts {
@@ -27,49 +21,40 @@ export interface Parts {
   damage: string[];
 }
 
-/** Bytes of a file that are read at once to find its blocks. */
-const WINDOW_BYTES = 262_144;
-
 /**
  * Finds all that a directory holds of a journal: blocks of its files, torn ones as far as they go, and the frames that
- * are in its tails alone. Nothing is changed.
- *
- * @throws {Deno.errors.NotFound} there is no such directory
+ * are in its write-ahead logs alone. Nothing is changed. Without a journal there is none.
  */
 export async function findParts(directory: string): Promise<Parts> {
   const found: Parts = { parts: [], damage: [] };
-  const names: string[] = [];
-  for await (const { name, isFile } of Deno.readDir(directory)) if (isFile && name.endsWith(".lpj")) names.push(name);
-  for (const name of names.sort()) {
+  const { files, tails } = await readJournalDirectory(directory).catch((error) => {
+    if (error instanceof Deno.errors.NotFound) return { files: [], tails: [] };
+    throw error;
+  });
+  for (const path of files) {
     try {
-      await findBlocks(`${directory}/${name}`, found);
+      addBlocks(await openBlockFile(path), found);
     } catch (error) {
-      found.damage.push(`${name}: ${errorText(error)}`);
+      found.damage.push(`${nameOf(path)}: ${errorText(error)}`);
     }
   }
-  for (const { epoch, firstSeq, frames, opening } of await readTails(directory)) {
-    const [first] = frames;
-    if (first === undefined) continue;
-    const { gap } = decodeOpening(opening).notes;
-    const place = { epochWord: epochWordOf(epoch), seq: firstSeq, timeUs: first.timeUs };
-    found.parts.push({ kind: "tail", ...place, epoch: epoch.toHex(), frames, gap });
-  }
+  for (const tail of tails) addBlocks(tail, found);
   found.parts.sort((a, b) => a.seq - b.seq);
   return found;
 }
 
-async function findBlocks(path: string, { parts, damage }: Parts): Promise<void> {
-  using file = await Deno.open(path);
-  const { size } = await file.stat();
-  const read = readingAhead((offset, length) => readFileAt(file, { offset, length }), WINDOW_BYTES);
-  const { header: { epochWord }, blocks, state, damaged, end } = await readFileIndex(read, size);
-  const name = path.slice(path.lastIndexOf("/") + 1);
+function addBlocks({ path, index }: BlockFile, { parts, damage }: Parts): void {
+  const { header: { epochWord }, blocks, state, damaged, end } = index;
+  const name = nameOf(path);
   if (state === "torn") damage.push(`${name}: torn behind byte ${end}`);
   if (damaged > 0) damage.push(`${name}: ${damaged} places where no block begins`);
-  for (const { offset, header } of blocks) {
+  for (const { offset, header, unsealed } of blocks) {
     const { baseSeq: seq, baseTimeUs: timeUs } = header;
-    if (seq === undefined) damage.push(`${name}: its frames have no numbers`);
-    else parts.push({ kind: "block", epochWord, seq, timeUs, path, offset, bytes: storedBytes(header) });
-    if (seq === undefined) return;
+    if (seq === undefined) return void damage.push(`${name}: its frames have no numbers`);
+    parts.push({ epochWord, seq, timeUs, path, offset, bytes: storedBytes(header), unsealed });
   }
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
 }

@@ -1,6 +1,6 @@
 import { isInstanceId } from "@vessel/gateway";
 import { STATE_FILE } from "@vessel/gateway/cloud";
-import { readTails } from "@vessel/gateway/journal";
+import { readJournalDirectory } from "@vessel/gateway/journal";
 import { errorText } from "@vessel/gateway/settings";
 import { SettingsError } from "./program.ts";
 
@@ -52,10 +52,11 @@ async function look(directory: string): Promise<{ isJournal: boolean; isEmpty: b
     for await (const { name, isFile, isDirectory } of Deno.readDir(directory)) {
       isEmpty = false;
       if (isDirectory && isInstanceId(name)) folders.push(name);
-      if (isFile && (name.endsWith(".lpj") || name === STATE_FILE)) isJournal = true;
+      if (isFile && name === STATE_FILE) isJournal = true;
     }
     // A recording that has just begun has no file yet.
-    return { isJournal: isJournal || (await readTails(directory)).length > 0, isEmpty, folders };
+    isJournal ||= await readJournalDirectory(directory).then(() => true, () => false);
+    return { isJournal, isEmpty, folders };
   } catch (error) {
     throw new SettingsError(`Cannot read "${directory}": ${errorText(error)}`);
   }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway";
+import { VERSION } from "@vessel/gateway/version";
 import { Authority, CertificateError, FilesExistError, initAuthority, readIssued } from "@vessel/gateway/cloud";
 import { systemClock } from "@vessel/gateway/settings";
 import {

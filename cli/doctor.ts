@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway";
+import { VERSION } from "@vessel/gateway/version";
 import { systemClock } from "@vessel/gateway/settings";
 import { chooseServer, type ChosenServer } from "./boat_choice.ts";
 import { loadClientConfig } from "./client_config.ts";

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway";
+import { VERSION } from "@vessel/gateway/version";
 import { errorText, systemClock } from "@vessel/gateway/settings";
 import { type OutputChoice, outputOptions, wantsJson } from "./client_options.ts";
 import { programOptions, type ProgramSettings } from "./common_options.ts";
-import { bytesOf, examine, pathsOf } from "./inspect_file.ts";
+import { bytesOf, findFiles } from "./inspect_file.ts";
 import { formatFile, formatJson, readRows } from "./inspect_report.ts";
 import { errorsOf, EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
 import { Progress } from "./progress.ts";
@@ -18,9 +18,8 @@ interface InspectSettings extends ProgramSettings, OutputChoice {}
 export const program: Program<InspectSettings> = {
   name: "vbg inspect",
   version: VERSION,
-  summary:
-    "shows what is in journal files (.lpj), and in those of directories: header, blocks, totals, index; as JSON " +
-    "an object a file, each on a line. Exit code 1: a file cannot be read",
+  summary: "shows what is in journal files (.lpj), and in those of directories with their write-ahead logs: header, " +
+    "blocks, totals, index; as JSON an object a file, each on a line. Exit code 1: a file cannot be read",
   options: { ...outputOptions(), ...programOptions() },
   checks: [],
   positionals: "FILE|DIR ...",
@@ -40,15 +39,15 @@ async function inspect(
   { names, around }: { names: readonly string[]; around: Surroundings },
 ): Promise<number> {
   const [output, stopping] = [outputOf(around), stoppedBy(around)];
-  const paths = await pathsOf(names);
-  const total = await bytesOf(paths);
+  const files = await findFiles(names);
+  const total = bytesOf(files);
   const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
   const isJson = wantsJson(settings, output);
   let failures = 0;
   let written = 0;
-  for (const path of paths) {
-    const file = await examine(path).catch((error) =>
-      void around.complain(`${program.name}: ${path}: ${errorText(error)}`)
+  for (const found of files) {
+    const file = await found.open().catch((error) =>
+      void around.complain(`${program.name}: ${found.path}: ${errorText(error)}`)
     );
     if (file === undefined) {
       failures++;

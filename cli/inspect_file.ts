@@ -1,27 +1,26 @@
-import { journalFilesOf } from "@vessel/gateway";
 import { newStoredFrame } from "@vessel/gateway/frame";
 import {
   type Block,
+  type BlockFile,
   BlockReader,
-  FILE_HEADER_BYTES,
-  type FileIndex,
   type IndexedBlock,
-  parseFileHeader,
-  readFileAt,
-  readFileIndex,
-  readingAhead,
+  openBlockFile,
+  readJournalDirectory,
   type StoredBlock,
   storedBytes,
 } from "@vessel/gateway/journal";
 import { errorText } from "@vessel/gateway/settings";
 import { SettingsError } from "./program.ts";
 
-/** A journal file as it lies there; no block of it is read. */
-export interface ExaminedFile {
+/** A file, or a write-ahead log with frames that no file holds, that was found and not looked at yet. */
+export interface FoundFile {
   path: string;
+  /** Name of the file, or of the one that a start would write the log into. */
+  name: string;
   /** Size of the file. */
   bytes: number;
-  index: FileIndex;
+  /** Looks where its blocks are; none is read. @throws {BlockError} it is no journal */
+  open(): Promise<BlockFile>;
 }
 
 /** A block, or why it cannot be read. */
@@ -39,47 +38,49 @@ export interface FrameSpan {
   damage: string | undefined;
 }
 
-/** Bytes of a file that are read at once to find its blocks: they lie close together where they are compressed. */
-const WINDOW_BYTES = 262_144;
-
-/** All files of some words of a command line: files as they are named, and those of directories in the order of their names. */
-export async function pathsOf(names: readonly string[]): Promise<string[]> {
+/**
+ * What some words of a command line name: files as they are, and those of directories in the order of their names, with
+ * the write-ahead logs after them. Nothing is locked or changed.
+ */
+export async function findFiles(names: readonly string[]): Promise<FoundFile[]> {
   if (names.length === 0) throw new SettingsError("Cannot work on nothing: expected at least one FILE or DIR");
-  const paths: string[] = [];
+  const found = new Map<string, FoundFile>();
+  const add = async (path: string) => {
+    const { size: bytes } = await Deno.stat(path);
+    found.set(path, { path, name: nameOf(path), bytes, open: () => openBlockFile(path) });
+  };
   for (const name of names) {
     const { isDirectory } = await Deno.stat(name).catch((error) => {
       throw new SettingsError(`Cannot read "${name}": ${errorText(error)}`);
     });
-    if (isDirectory) paths.push(...await journalFilesOf(name));
-    else paths.push(name);
+    if (!isDirectory) {
+      await add(name);
+      continue;
+    }
+    const { files, tails } = await readJournalDirectory(name);
+    for (const path of files) await add(path);
+    for (const tail of tails) {
+      const { path, bytes, sealsInto = nameOf(path) } = tail;
+      found.set(path, { path, name: sealsInto, bytes, open: () => Promise.resolve(tail) });
+    }
   }
-  return [...new Set(paths)];
+  return [...found.values()];
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 /** Bytes of all files together, for a bar that shows how far something is. */
-export async function bytesOf(paths: readonly string[]): Promise<number> {
-  let bytes = 0;
-  for (const path of paths) bytes += (await Deno.stat(path)).size;
-  return bytes;
-}
-
-/** Where the blocks of a file are. @throws {BlockError} it is no journal */
-export async function examine(path: string): Promise<ExaminedFile> {
-  using file = await Deno.open(path);
-  const { size, isFile } = await file.stat();
-  // A pipe would be waited for.
-  if (!isFile) throw new TypeError("it is no file");
-  const read = (offset: number, length: number) => readFileAt(file, { offset, length });
-  const { compression } = parseFileHeader(await read(0, FILE_HEADER_BYTES));
-  const index = await readFileIndex(compression === "none" ? read : readingAhead(read, WINDOW_BYTES), size);
-  return { path, bytes: size, index };
+export function bytesOf(files: readonly FoundFile[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** All blocks of a file, one after the other, unpacked and checked. */
-export async function* blocksOf({ path, index }: ExaminedFile): AsyncGenerator<ExaminedBlock> {
+export async function* blocksOf({ path, index }: BlockFile): AsyncGenerator<ExaminedBlock> {
   using reader = new BlockReader();
   for (const place of index.blocks) {
-    const where = { offset: place.offset, bytes: storedBytes(place.header) };
+    const where = { offset: place.offset, bytes: storedBytes(place.header), unsealed: place.unsealed };
     yield await reader.readStored(path, where).then(
       (stored): ExaminedBlock => ({ kind: "read", place, stored }),
       (error): ExaminedBlock => ({ kind: "damaged", place, why: errorText(error) }),

@@ -1,14 +1,6 @@
 import { formatTimeUs } from "@vessel/gateway/frame";
-import { type BlockNotes, storedBytes } from "@vessel/gateway/journal";
-import {
-  blocksOf,
-  count,
-  epochText,
-  type ExaminedBlock,
-  type ExaminedFile,
-  rangeText,
-  spanOf,
-} from "./inspect_file.ts";
+import { type BlockFile, type BlockNotes, storedBytes } from "@vessel/gateway/journal";
+import { blocksOf, count, epochText, type ExaminedBlock, rangeText, spanOf } from "./inspect_file.ts";
 import { type Column, formatTable } from "./table.ts";
 import { type Output, paint, printable } from "./terminal.ts";
 
@@ -35,7 +27,7 @@ export interface BlockRow {
 
 /** A file with its blocks. */
 export interface FileRows {
-  file: ExaminedFile;
+  file: BlockFile;
   rows: BlockRow[];
 }
 
@@ -51,7 +43,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** Reads all blocks of a file. @param onBytes is told of bytes that are done; what it throws ends the reading */
-export async function readRows(file: ExaminedFile, onBytes: (bytes: number) => void): Promise<FileRows> {
+export async function readRows(file: BlockFile, onBytes: (bytes: number) => void): Promise<FileRows> {
   const rows: BlockRow[] = [];
   let done = 0;
   for await (const block of blocksOf(file)) {
@@ -68,14 +60,14 @@ export function formatFile(
   { file, rows }: FileRows,
   { columns, hasColor }: Pick<Output, "columns" | "hasColor">,
 ): string {
-  const { path, bytes, index: { header, state, damaged, end } } = file;
+  const { path, bytes, index: { header, state, damaged, end }, sealsInto } = file;
   const { version, compression, blockBytes, epochWord } = header;
   const { frames, epoch, buses, firstSeq, lastSeq, firstTimeUs, latestTimeUs } = totalsOf(rows);
   const epochWords = epoch ?? epochText(epochWord);
   const style = { hasColor };
   const facts = [
     `version ${version}`,
-    compression === "none" ? "not compressed" : compression,
+    sealsInto !== undefined ? "write-ahead log" : compression === "none" ? "not compressed" : compression,
     `blocks of ${blockBytes} bytes`,
     epochWords === undefined ? "no epoch" : `epoch ${epochWords}`,
     count(bytes, "byte"),
@@ -95,7 +87,7 @@ export function formatFile(
     ...rows.length > 0 ? [table] : [],
     `${count(rows.length, "block")}, ${count(frames, "frame")}${numbers}${times}${perFrame}`,
     `buses: ${buses === undefined ? "not named" : printable(buses.join(", "))}; index: ${
-      indexText(compression, state)
+      sealsInto === undefined ? indexText(compression, state) : "not needed"
     }`,
     ...damaged > 0 ? [paint(style, "red", `damaged: ${count(damaged, "place")} where no block begins`)] : [],
     ...state === "torn" ? [paint(style, "red", `torn: ${bytes - end} bytes behind byte ${end} are no block`)] : [],

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway";
+import { VERSION } from "@vessel/gateway/version";
 import { BlockError, JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
 import { errorText, systemClock } from "@vessel/gateway/settings";
 import { type OutputChoice, outputOptions, wantsJson } from "./client_options.ts";
 import { programOptions, type ProgramSettings } from "./common_options.ts";
-import { bytesOf, count, examine, pathsOf, rangeText } from "./inspect_file.ts";
+import { bytesOf, count, findFiles, type FoundFile, rangeText } from "./inspect_file.ts";
 import { text } from "./option_types.ts";
 import {
   errorsOf,
@@ -35,7 +35,7 @@ export const program: Program<RepairSettings> = {
   version: VERSION,
   summary:
     "writes what can be read of journal files (.lpj), and of those in directories, into whole files of the same " +
-    "names elsewhere, and tells what was lost; the journal tells it, too, as a gap. What is there is never changed. " +
+    "names elsewhere, write-ahead logs into files of their own, and tells what was lost; the journal tells it, too, as a gap. What is there is never changed. " +
     "Exit code 1: nothing of a file can be read",
   options: {
     out: text({
@@ -72,10 +72,10 @@ async function repair(
   { names, around }: { names: readonly string[]; around: Surroundings },
 ): Promise<number> {
   const [output, stopping] = [outputOf(around), stoppedBy(around, { hangUp: true })];
-  const paths = await pathsOf(names);
+  const found = await findFiles(names);
   const directory = settings.out;
-  await requireRoom(paths, directory);
-  const total = await bytesOf(paths);
+  await requireRoom(found, directory);
+  const total = bytesOf(found);
   const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
   const onBytes = (bytes: number) => {
     stopping.throwIfAborted();
@@ -84,7 +84,7 @@ async function repair(
   const state = new RepairState();
   const files: RepairedFile[] = [];
   try {
-    for (const path of paths) files.push(await repairOne(path, { directory, name: nameOf(path), state, onBytes }));
+    for (const file of found) files.push(await repairOne(file, { directory, name: file.name, state, onBytes }));
   } finally {
     progress.done();
   }
@@ -95,19 +95,19 @@ async function repair(
 }
 
 /** Looks before anything is written whether all files have a place. */
-async function requireRoom(paths: readonly string[], directory: string): Promise<void> {
+async function requireRoom(found: readonly FoundFile[], directory: string): Promise<void> {
   await Deno.mkdir(directory, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
   const taken = new Set<string>();
   for await (const { name } of Deno.readDir(directory)) taken.add(name);
-  for (const name of paths.map(nameOf)) {
+  for (const { name } of found) {
     if (taken.has(name)) throw new SettingsError(`Cannot write "${directory}/${name}": it is there, or comes twice`);
     taken.add(name);
   }
 }
 
-async function repairOne(path: string, options: RepairOptions): Promise<RepairedFile> {
+async function repairOne({ path, open }: FoundFile, options: RepairOptions): Promise<RepairedFile> {
   try {
-    return await repairFile(await examine(path), options);
+    return await repairFile(await open(), options);
   } catch (error) {
     if (!(error instanceof BlockError)) throw error;
     return await repairWithoutHeader(path, { ...options, why: errorText(error) });
@@ -147,8 +147,4 @@ function describe({ path, out, blocks, frames, lost, missing }: RepairedFile): s
 
 function formatJson(files: readonly RepairedFile[]): string {
   return JSON.stringify({ files: files.map(({ out, ...file }) => ({ ...file, out: out ?? null })) });
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }

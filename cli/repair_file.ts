@@ -3,12 +3,14 @@ import {
   type Block,
   BlockBuilder,
   type BlockDevice,
+  type BlockFile,
   type BlockNotes,
   compress,
   type Gap,
+  isTornBlockKept,
   type StoredBlock,
 } from "@vessel/gateway/journal";
-import { blocksOf, type ExaminedFile, spanOf } from "./inspect_file.ts";
+import { blocksOf, spanOf } from "./inspect_file.ts";
 import { type OutputBlock, OutputFile, type OutputHeader } from "./repair_output.ts";
 import type { Fault } from "./verify_file.ts";
 
@@ -61,10 +63,12 @@ export interface RepairOptions {
 }
 
 /** Writes what can be read of a file into one of the same name elsewhere, whole, with an index. */
-export async function repairFile(file: ExaminedFile, options: RepairOptions): Promise<RepairedFile> {
+export async function repairFile(file: BlockFile, options: RepairOptions): Promise<RepairedFile> {
   const { directory, name, state } = options;
-  const { path, bytes, index: { header, damaged, state: ending, end } } = file;
+  const { path, bytes, index: { header, damaged, state: ending, end }, sealsInto } = file;
   const result: RepairedFile = { path, out: undefined, blocks: 0, frames: 0, lost: [], missing: [] };
+  const isLog = sealsInto !== undefined;
+  let lastSeq = 0;
   const compression = header.compression === "none" ? "none" : "zstd";
   const output = await OutputFile.create(directory, { name, header: { ...header, compression } });
   try {
@@ -78,14 +82,17 @@ export async function repairFile(file: ExaminedFile, options: RepairOptions): Pr
         result.lost.push({ offset, what });
         state.lose();
       };
-      if (found.kind === "damaged") lose(found.why);
-      else {await new BlockRepair(found.stored, { header: { ...header, compression }, state, result, lose }).write(
-          output,
-        );}
+      if (found.kind === "damaged") {
+        lose(found.why);
+        continue;
+      }
+      const { baseSeq = 0, frameCount } = found.stored.block;
+      lastSeq = baseSeq + frameCount - 1;
+      await new BlockRepair(found.stored, { header: { ...header, compression }, state, result, lose }).write(output);
     }
     if (damaged > 0) result.lost.push({ what: `Blocks at ${damaged} places where none begins` });
-    if (ending === "torn") {
-      result.lost.push({ offset: end, what: `${bytes - end} bytes that are no block` });
+    if (ending === "torn" && !await isTornBlockKept(path, { epochWord: header.epochWord, lastSeq })) {
+      result.lost.push({ offset: end, what: `${bytes - end} bytes that are no ${isLog ? "whole record" : "block"}` });
       state.lose();
     }
     options.onBytes(bytes - done);

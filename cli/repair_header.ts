@@ -1,11 +1,13 @@
 import {
+  type BlockFile,
   encodeFileHeader,
   epochWordOf,
   type FileHeader,
   MAX_BLOCK_BYTES,
   MIN_BLOCK_BYTES,
+  openBlockFile,
 } from "@vessel/gateway/journal";
-import { blocksOf, examine, type ExaminedFile } from "./inspect_file.ts";
+import { blocksOf } from "./inspect_file.ts";
 
 const VERSIONS = [2, 1] as const;
 const COMPRESSIONS = ["zstd", "none"] as const;
@@ -16,14 +18,14 @@ const MAX_TRIED_BLOCKS = 4;
  * Looks for a header with which blocks of a file can be read, where its own cannot, and writes it into the file: to be
  * called with a copy. Undefined: there is none.
  */
-export async function mendHeader(path: string): Promise<ExaminedFile | undefined> {
+export async function mendHeader(path: string): Promise<BlockFile | undefined> {
   for (const header of candidates()) {
     await writeHeader(path, header);
-    const file = await examine(path);
+    const file = await openBlockFile(path);
     const epochWord = await epochWordIn(file);
     if (epochWord === undefined) continue;
     await writeHeader(path, { ...header, epochWord });
-    return await examine(path);
+    return await openBlockFile(path);
   }
   return undefined;
 }
@@ -39,7 +41,7 @@ function* candidates(): Generator<FileHeader> {
 }
 
 /** The epoch that the first readable block names, 0 where it names none; undefined where none can be read. */
-async function epochWordIn(file: ExaminedFile): Promise<number | undefined> {
+async function epochWordIn(file: BlockFile): Promise<number | undefined> {
   const blocks = file.index.blocks.slice(0, MAX_TRIED_BLOCKS);
   for await (const found of blocksOf({ ...file, index: { ...file.index, blocks } })) {
     if (found.kind === "damaged") continue;

@@ -7,7 +7,6 @@ import { errorText } from "@vessel/gateway/settings";
 import {
   ConvertError,
   convertRecordings,
-  journalFilesOf,
   ReplayError,
   type Simulation,
   startSimulation,
@@ -85,7 +84,7 @@ async function open(
   { file, dir }: SimulateSettings,
   { stopping, around }: { stopping: AbortSignal; around: Surroundings },
 ): Promise<Recording> {
-  if (dir !== undefined) return { files: await journalFilesOf(dir) };
+  if (dir !== undefined) return { files: [dir] };
   if (file === undefined) throw new ReplayError("There is nothing to play");
   if (await isJournal(file)) return { files: [file] };
   const temporary = await Deno.makeTempDir({ prefix: "vbg-simulate-" });

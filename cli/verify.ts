@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway";
+import { VERSION } from "@vessel/gateway/version";
 import { systemClock } from "@vessel/gateway/settings";
 import { type OutputChoice, outputOptions, wantsJson } from "./client_options.ts";
 import { programOptions, type ProgramSettings } from "./common_options.ts";
-import { bytesOf, pathsOf } from "./inspect_file.ts";
+import { bytesOf, findFiles } from "./inspect_file.ts";
 import { errorsOf, EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
 import { Progress } from "./progress.ts";
 import { verifyJournal } from "./verify_journal.ts";
@@ -19,8 +19,9 @@ interface VerifySettings extends ProgramSettings, OutputChoice {}
 export const program: Program<VerifySettings> = {
   name: "vbg verify",
   version: VERSION,
-  summary: "reads every block and frame of journal files (.lpj), and of directories of them, checks them and their " +
-    "numbers, within and across files. Gaps that the journal tells are told; others, and whatever is damaged, are " +
+  summary:
+    "reads every block and frame of journal files (.lpj), and of directories with their write-ahead logs, checks " +
+    "them and their numbers, within and across files. Gaps that the journal tells are told; others, and whatever is damaged, are " +
     "errors: exit code 1",
   options: { ...outputOptions(), ...programOptions() },
   checks: [],
@@ -34,14 +35,14 @@ export async function run(around: Surroundings): Promise<number> {
     interrupted: EXIT.interrupted,
     run: async (settings, names) => {
       const output = outputOf(around);
-      const paths = await pathsOf(names);
+      const files = await findFiles(names);
       const progress = new Progress({
         output: errorsOf(around),
-        total: await bytesOf(paths),
+        total: bytesOf(files),
         unit: "bytes",
         clock: systemClock,
       });
-      const found = await verifyJournal(paths, { signal: stoppedBy(around), onBytes: (bytes) => progress.add(bytes) })
+      const found = await verifyJournal(files, { signal: stoppedBy(around), onBytes: (bytes) => progress.add(bytes) })
         .finally(() => progress.done());
       const text = wantsJson(settings, output)
         ? formatJson(found)

@@ -1,7 +1,7 @@
 import { formatTimeUs } from "@vessel/gateway/frame";
-import { type Gap, MAX_DISORDER_US } from "@vessel/gateway/journal";
+import { type BlockFile, type Gap, isTornBlockKept, MAX_DISORDER_US } from "@vessel/gateway/journal";
 import { errorText } from "@vessel/gateway/settings";
-import { blocksOf, examine, type ExaminedBlock, type ExaminedFile, spanOf } from "./inspect_file.ts";
+import { blocksOf, type ExaminedBlock, type FoundFile, spanOf } from "./inspect_file.ts";
 
 /** A block whose frames have numbers. */
 export interface VerifiedBlock {
@@ -9,6 +9,8 @@ export interface VerifiedBlock {
   offset: number;
   /** Bytes in the file. */
   bytes: number;
+  /** The block itself where it is in no file. */
+  unsealed: Uint8Array<ArrayBuffer> | undefined;
   firstSeq: number;
   lastSeq: number;
   timeUs: number;
@@ -52,13 +54,13 @@ export interface VerifiedFile {
  *
  * @param onBytes is told of bytes that are done; what it throws ends the reading
  */
-export async function verifyFile(path: string, onBytes: (bytes: number) => void): Promise<VerifiedFile> {
+export async function verifyFile(found: FoundFile, onBytes: (bytes: number) => void): Promise<VerifiedFile> {
   const result: VerifiedFile = {
-    ...{ path, bytes: 0, epochWord: 0, epoch: undefined, blocks: 0, frames: 0, hasIndex: false },
+    ...{ path: found.path, bytes: found.bytes, epochWord: 0, epoch: undefined, blocks: 0, frames: 0, hasIndex: false },
     ...{ firstSeq: undefined, lastSeq: undefined, firstTimeUs: undefined, latestTimeUs: undefined },
     ...{ errors: [], notes: [], numbered: [] },
   };
-  const file = await examine(path).catch((error) => void result.errors.push({ what: errorText(error) }));
+  const file = await found.open().catch((error) => void result.errors.push({ what: errorText(error) }));
   if (file === undefined) return result;
   takeFile(result, file);
   let done = 0;
@@ -68,17 +70,15 @@ export async function verifyFile(path: string, onBytes: (bytes: number) => void)
     done = block.place.offset;
   }
   onBytes(file.bytes - done);
+  if (file.index.state === "torn") await takeTornEnd(result, file);
   result.errors.sort((a, b) => (a.offset ?? -1) - (b.offset ?? -1));
   return result;
 }
 
-function takeFile(result: VerifiedFile, { bytes, index: { header, state, damaged, end, blocks } }: ExaminedFile): void {
+function takeFile(result: VerifiedFile, { bytes, index: { header, state, damaged, blocks } }: BlockFile): void {
   result.bytes = bytes;
   result.epochWord = header.epochWord;
   result.hasIndex = state === "closed";
-  if (state === "torn") {
-    result.errors.push({ offset: end, what: `${bytes - end} bytes that are no block: cut off, or being written` });
-  }
   if (damaged > 0) {
     const places = damaged === 1 ? "At one place a block" : `At ${damaged} places a block`;
     result.errors.push({ what: `${places} should begin and none does` });
@@ -87,8 +87,19 @@ function takeFile(result: VerifiedFile, { bytes, index: { header, state, damaged
   if (header.version === 1) result.notes.push({ what: "Version 1: its frames have no numbers" });
 }
 
+/** What a crash cuts off is an error, unless it was not synced yet or is in a write-ahead log, too. */
+async function takeTornEnd(result: VerifiedFile, { path, bytes, index, sealsInto }: BlockFile): Promise<void> {
+  const { end: offset, header: { epochWord } } = index;
+  const count = bytes - offset;
+  if (sealsInto !== undefined) {
+    result.notes.push({ offset, what: `${count} bytes that are no whole record: cut off, or being written` });
+  } else if (await isTornBlockKept(path, { epochWord, lastSeq: result.lastSeq ?? 0 })) {
+    result.notes.push({ offset, what: `${count} bytes of a block that is being written; the write-ahead log has it` });
+  } else result.errors.push({ offset, what: `${count} bytes that are no block: cut off, or being written` });
+}
+
 function takeBlock(result: VerifiedFile, found: ExaminedBlock): void {
-  const { place: { offset, header } } = found;
+  const { place: { offset, header, unsealed } } = found;
   if (found.kind === "damaged") return void result.errors.push({ offset, what: found.why });
   const { block, storedBytes: bytes } = found.stored;
   const { baseSeq, baseTimeUs: timeUs, notes } = block;
@@ -110,5 +121,6 @@ function takeBlock(result: VerifiedFile, found: ExaminedBlock): void {
   const lastSeq = baseSeq + frames - 1;
   result.firstSeq = Math.min(baseSeq, result.firstSeq ?? Infinity);
   result.lastSeq = Math.max(lastSeq, result.lastSeq ?? 0);
-  result.numbered.push({ path: result.path, offset, bytes, firstSeq: baseSeq, lastSeq, timeUs, gap: notes.gap });
+  const { path } = result;
+  result.numbered.push({ path, offset, bytes, unsealed, firstSeq: baseSeq, lastSeq, timeUs, gap: notes.gap });
 }

@@ -1,5 +1,5 @@
 import { errorText } from "@vessel/gateway/settings";
-import { epochText } from "./inspect_file.ts";
+import { epochText, type FoundFile } from "./inspect_file.ts";
 import { type Fault, type VerifiedFile, verifyFile } from "./verify_file.ts";
 import { checkRun, checkUnnamed, type FoundGap, type NumbersFound } from "./verify_numbers.ts";
 import { OverlapReader } from "./verify_overlap.ts";
@@ -33,11 +33,11 @@ export interface VerifyOptions {
 }
 
 /** Reads every frame of all files, and looks at their numbers within and across them. Nothing is changed. */
-export async function verifyJournal(paths: readonly string[], options: VerifyOptions): Promise<VerifiedJournal> {
+export async function verifyJournal(found: readonly FoundFile[], options: VerifyOptions): Promise<VerifiedJournal> {
   const files: VerifiedFile[] = [];
-  for (const path of paths) {
+  for (const file of found) {
     files.push(
-      await verifyFile(path, (bytes) => {
+      await verifyFile(file, (bytes) => {
         options.signal.throwIfAborted();
         options.onBytes(bytes);
       }),

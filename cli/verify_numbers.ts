@@ -1,4 +1,4 @@
-import { Ranges } from "@vessel/gateway";
+import { Ranges } from "@vessel/gateway/settings";
 import type { GapReason } from "@vessel/gateway/journal";
 import type { VerifiedBlock } from "./verify_file.ts";
 

@@ -26,9 +26,9 @@ import {
   MAX_BUSES,
   NO_PRODUCT,
   openBlockFile,
+  readJournalDirectory,
 } from "./journal/mod.ts";
 import { manufacturerCode, manufacturerName, PGN, readProductInformation } from "./pgn/mod.ts";
-import { journalFilesOf } from "./replay/mod.ts";
 
 /** Frames of a recording that lie together. */
 export interface RecordedPart {
@@ -93,7 +93,7 @@ export async function findRecorded(path: string): Promise<RecordedInput> {
   try {
     const { isDirectory, isFile, size } = await Deno.stat(path);
     if (isDirectory) {
-      await journalFilesOf(path);
+      await readJournalDirectory(path);
       return { kind: "directory", path, bytes: undefined };
     }
     // Of a pipe nothing is read before its time.
@@ -133,14 +133,16 @@ export async function* readRecorded(
 }
 
 async function* directoryParts(path: string, { log }: OfflineOptions): AsyncGenerator<RecordedPart, void> {
-  const index = await JournalIndex.open(path, { log });
+  const { tails } = await readJournalDirectory(path, { log });
+  const unsealed = tails.flatMap(({ blocks }) => blocks.flatMap((block) => block.unsealed ?? []));
+  const index = await JournalIndex.open(path, { log, unwritten: () => unsealed });
   const onDamage = (block: Block, error: BlockError) => index.noteDamaged(block, error);
   for await (const block of index.blocks({})) yield new BlockPart(block, { bytes: 0, onDamage });
 }
 
 async function* fileParts(path: string, { log }: OfflineOptions): AsyncGenerator<RecordedPart, void> {
-  const { blocks, damaged, isTorn } = await openBlockFile(path);
-  if (isTorn) log.warn("journal file is torn", { path });
+  const { blocks, index: { damaged, state } } = await openBlockFile(path);
+  if (state === "torn") log.warn("journal file is torn", { path });
   if (damaged > 0) log.warn("journal file has damaged blocks", { path, blocks: damaged });
   using reader = new BlockReader();
   const onDamage = (_: Block, error: BlockError) =>

@@ -32,7 +32,7 @@ import { VERSION } from "./version.ts";
 
 /** How a recording is played as if it were a boat. Only `files` must be given. */
 export interface SimulationOptions extends Partial<Omit<BoatLimits, "busSilenceThresholdMs">>, ConnectionOptions {
-  /** Journal files, in the order in which they are played. */
+  /** Journal files, or directories of them, in the order in which they are played. */
   files: readonly string[];
   /** Begins with the first frame of this time or later, microseconds since 1970; default with the first of all. */
   startUs?: number | undefined;

@@ -16,6 +16,7 @@ export * from "./kept_file.ts";
 export * from "./line_log.ts";
 export * from "./log.ts";
 export * from "./pause.ts";
+export * from "./ranges.ts";
 export * from "./size.ts";
 export * from "./stall_detector.ts";
 export * from "./timestamp.ts";

@@ -165,7 +165,7 @@ export async function readBlockFile(
   };
   try {
     const file = await attempt(() => openBlockFile(path));
-    found.damaged += file?.damaged ?? 0;
+    found.damaged += file?.index.damaged ?? 0;
     for (const place of file?.blocks ?? []) {
       const block = await attempt(() => reader.read(path, place));
       if (block?.baseSeq !== undefined) found.ranges.add(block.baseSeq, block.baseSeq + block.frameCount);

@@ -11,6 +11,9 @@ import {
   parseFileHeader,
 } from "./file_layout.ts";
 
+/** Where a block is. */
+export type BlockSource = Pick<BlockPlace, "offset" | "bytes" | "unsealed">;
+
 interface OpenFile {
   path: string;
   file: Deno.FsFile;
@@ -39,12 +42,16 @@ export class BlockReader implements Disposable {
    * @throws {Deno.errors.NotFound} the file is gone
    * @throws {BlockError} the block is damaged, or the file is no journal
    */
-  async read(path: string, place: Pick<BlockPlace, "offset" | "bytes">): Promise<Block> {
+  async read(path: string, place: BlockSource): Promise<Block> {
     return (await this.readStored(path, place)).block;
   }
 
   /** Does the same, and gives the bytes, too. */
-  async readStored(path: string, { offset, bytes }: Pick<BlockPlace, "offset" | "bytes">): Promise<StoredBlock> {
+  async readStored(path: string, { offset, bytes, unsealed }: BlockSource): Promise<StoredBlock> {
+    if (unsealed) {
+      const block = readBlock(unsealed, { version: 2, blockBytes: unsealed.length });
+      return { block, bytes: unsealed, packed: undefined, storedBytes: bytes };
+    }
     const { file, header } = await this.#use(path);
     const length = bytes === 0 ? await this.#lengthAt(offset) : bytes;
     const stored = await readFileAt(file, { offset, length });

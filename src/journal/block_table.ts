@@ -13,6 +13,8 @@ export interface BlockPlace {
   timeUs: number;
   /** Number of its first frame; NaN in version 1. */
   seq: number;
+  /** See {@linkcode IndexedBlock.unsealed}. */
+  unsealed?: Uint8Array<ArrayBuffer> | undefined;
 }
 
 /** Which blocks are wanted; bounds are inclusive. */

@@ -26,6 +26,8 @@ export interface IndexedBlock {
   offset: number;
   /** What it says. */
   header: BlockHeader;
+  /** The block itself where it is in no file: frames of a write-ahead log. */
+  unsealed?: Uint8Array<ArrayBuffer>;
 }
 
 /** Where the blocks of a file are. */

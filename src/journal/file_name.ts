@@ -1,5 +1,7 @@
 /** Ending of journal files. */
 export const JOURNAL_EXTENSION = ".lpj";
+/** First part of their names where nothing else is set. */
+export const DEFAULT_PREFIX = "nmea2k";
 
 const NAME = /^(.+)-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(?:\.(\d{3}))?Z\.lpj$/;
 

@@ -30,7 +30,7 @@ export interface FileSpan {
 }
 
 /** Files of blocks that were fetched, newest hole first, begin so: their numbers run in no order. */
-const UNORDERED_PREFIX = "backfill-";
+export const UNORDERED_PREFIX = "backfill-";
 
 /**
  * How much later than another a file begins that is not of a machine without a clock of its own: such a machine comes back

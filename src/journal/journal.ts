@@ -2,6 +2,7 @@ import { AtomicFile } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { DirectoryGuard } from "./directory_guard.ts";
 import { epochWordOf } from "./file_layout.ts";
+import { DEFAULT_PREFIX } from "./file_name.ts";
 import type { WriteFigures } from "./file_sequence.ts";
 import { FormerEpochs, type FormerRecording } from "./former_epochs.ts";
 import { JournalIndex } from "./journal_index.ts";
@@ -52,7 +53,8 @@ function keeperOf(
   options: JournalOptions,
   { writer, index, guard }: { writer: JournalWriter; index: JournalIndex; guard: DirectoryGuard },
 ): Keeper | undefined {
-  const { directory, retention, archiveCommand, instanceId, lookEveryMs, prefix = "nmea2k", log, clock } = options;
+  const { directory, retention, archiveCommand, instanceId, lookEveryMs, prefix = DEFAULT_PREFIX, log, clock } =
+    options;
   if (retention === undefined) return undefined;
   return new Keeper({
     directory,
@@ -137,7 +139,7 @@ export class Journal {
       });
       const keeper = keeperOf(options, { writer, index, guard });
       keeper?.start();
-      const former = new FormerEpochs(index, { prefix: options.prefix ?? "nmea2k" });
+      const former = new FormerEpochs(index, { prefix: options.prefix ?? DEFAULT_PREFIX });
       return new Journal({ index, guard, writer, numbers, digests, former, keeper });
     } catch (error) {
       guard.close();

@@ -7,6 +7,7 @@ import { ClockSteps } from "./clock_steps.ts";
 import { Durability, notDurable } from "./durability.ts";
 import { OversizedMessageError } from "./errors.ts";
 import { epochWordOf } from "./file_layout.ts";
+import { DEFAULT_PREFIX } from "./file_name.ts";
 import { FileSequence, type WriteFigures } from "./file_sequence.ts";
 import type { JournalState, JournalWriterOptions } from "./journal_writer_types.ts";
 import { PackWorker } from "./pack_thread.ts";
@@ -64,7 +65,7 @@ export class JournalWriter {
   #closing: Promise<void> | undefined;
 
   constructor(options: JournalWriterOptions) {
-    const { prefix = "nmea2k", compression = "zstd", syncIntervalMs = 1000 } = options;
+    const { prefix = DEFAULT_PREFIX, compression = "zstd", syncIntervalMs = 1000 } = options;
     const { maxBacklogBytes = DEFAULT_BACKLOG_BYTES, slowBlockMs = DEFAULT_SLOW_BLOCK_MS } = options;
     this.#options = { ...options, prefix, compression, syncIntervalMs, maxBacklogBytes, slowBlockMs };
     this.#builder = new BlockBuilder({

@@ -8,9 +8,9 @@
  */
 export * from "./block.ts";
 export * from "./block_builder.ts";
-export * from "./block_file.ts";
+export { type BlockFile, openBlockFile } from "./block_file.ts";
 export { type FormatVersion, MAX_DISORDER_US } from "./block_layout.ts";
-export { BlockReader, type StoredBlock } from "./block_reader.ts";
+export { BlockReader, type BlockSource, type StoredBlock } from "./block_reader.ts";
 export type { BlockPlace } from "./block_table.ts";
 export * from "./compression.ts";
 export * from "./crc32c.ts";
@@ -31,6 +31,7 @@ export { type FormerRecording, MAX_FORMER_RECORDINGS } from "./former_epochs.ts"
 export { JOURNAL_EXTENSION, nextFileName, parseFileName } from "./file_name.ts";
 export * from "./journal.ts";
 export { JournalFile, type JournalFileOptions, type SealedBlock } from "./journal_file.ts";
+export { isTornBlockKept, type JournalDirectory, readJournalDirectory } from "./journal_directory.ts";
 export * from "./journal_index.ts";
 export { type JournalState, JournalWriter, type JournalWriterOptions, type WrittenBlock } from "./journal_writer.ts";
 export type { KeeperStatus, KeptDirectory } from "./keeper/directory_keeper.ts";
@@ -40,9 +41,6 @@ export type { ArchiveTrigger, OverflowPolicy, RetentionSettings, StrangeFile } f
 export { mendNewest, recover, type Recovered, type RecoveryOptions } from "./recovery.ts";
 export * from "./sequence_start.ts";
 export * from "./sequence_store.ts";
-export type { Tail, TailHeader } from "./tail.ts";
-export { readTails } from "./tail_files.ts";
-export { decodeOpening, type Opening } from "./tail_opening.ts";
 export * from "./types.ts";
 export { INCOMPLETE_REASONS } from "./bus_counts.ts";
 export * from "./window_digest.ts";

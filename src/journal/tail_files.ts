@@ -131,12 +131,22 @@ export class TailFiles {
   }
 }
 
-async function readTailFile(path: string): Promise<Tail | undefined> {
+/** A tail file and what it holds. */
+export interface StoredTail {
+  path: string;
+  /** Size of the file. */
+  bytes: number;
+  /** Undefined where its header cannot be read. */
+  tail: Tail | undefined;
+}
+
+async function readTailFile(path: string): Promise<StoredTail | undefined> {
   try {
     using file = await Deno.open(path);
-    const { size } = await file.stat();
+    const { size: bytes } = await file.stat();
     // Whatever lies there under this name, not more than a tail of the largest blocks is read.
-    return readTail(await readFileAt(file, { offset: 0, length: Math.min(size, maxTailBytes(MAX_BLOCK_BYTES)) }));
+    const length = Math.min(bytes, maxTailBytes(MAX_BLOCK_BYTES));
+    return { path, bytes, tail: readTail(await readFileAt(file, { offset: 0, length })) };
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.IsADirectory) return undefined;
     throw error;
@@ -144,9 +154,10 @@ async function readTailFile(path: string): Promise<Tail | undefined> {
 }
 
 /** Reads the tails of a directory, the older one first. */
-export async function readTails(directory: string): Promise<Tail[]> {
+export async function readTails(directory: string): Promise<StoredTail[]> {
   const tails = await Promise.all(TAIL_NAMES.map((name) => readTailFile(`${directory}/${name}`)));
-  return tails.filter((tail) => tail !== undefined).sort((one, other) => one.firstSeq - other.firstSeq);
+  const firstSeqOf = ({ tail }: StoredTail) => tail?.firstSeq ?? 0;
+  return tails.filter((tail) => tail !== undefined).sort((one, other) => firstSeqOf(one) - firstSeqOf(other));
 }
 
 /** Removes the tails: all their frames are in blocks. */

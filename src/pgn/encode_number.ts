@@ -32,6 +32,8 @@ function nearestExactly({ times, add, per }: Field, value: number): bigint {
 function readingBackAs(field: Field, value: number, { raw }: { raw: bigint }): bigint {
   const size = (raw < 0n ? -raw : raw).toString(2).length;
   const step = 1n << BigInt(Math.max(0, size - DOUBLE_BITS));
+  // Far outside of every range, and of the doubles, too.
+  if (!Number.isFinite(Number(raw))) return raw;
   const double = BigInt(Number(raw));
   const near = [raw, double, double - step, double + step, double - 2n * step, double + 2n * step];
   return near.find((each) => inUnit(field, each) === value) ?? raw;

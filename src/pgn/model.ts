@@ -4,6 +4,8 @@ import {
   KEY_ROWS,
   NEWER_LAYOUTS,
   NEWER_TABLES,
+  NEWEST_LAYOUTS,
+  NEWEST_TABLES,
   OVERLAY_DEFINITIONS,
   OVERLAY_TABLES,
 } from "./overlay/mod.ts";
@@ -136,7 +138,9 @@ function lazily<T>(texts: readonly (readonly string[])[], make: (parsed: unknown
   };
 }
 
-const written: ReadonlyMap<string, LabelTable> = new Map(Object.entries({ ...OVERLAY_TABLES, ...NEWER_TABLES }));
+const written: ReadonlyMap<string, LabelTable> = new Map(
+  Object.entries({ ...OVERLAY_TABLES, ...NEWER_TABLES, ...NEWEST_TABLES }),
+);
 const labelTable = lazily(
   [...definitions.tables, ...Array.from(written, ([name, table]) => [name, JSON.stringify(table)])],
   (table) => labelsOf(table as LabelTable),
@@ -263,7 +267,7 @@ type GeneratedLayout = Omit<DefinitionSpec, "pgn" | "description"> & { descripti
 
 const generated = new Map(definitions.pgns.map((row) => [Number(row[0]), row]));
 const overlay = Map.groupBy(OVERLAY_DEFINITIONS, ({ pgn }) => pgn);
-const newer = Map.groupBy(NEWER_LAYOUTS, ({ pgn }) => pgn);
+const newer = Map.groupBy([...NEWEST_LAYOUTS, ...NEWER_LAYOUTS], ({ pgn }) => pgn);
 const all: ReadonlySet<number> = new Set([...generated.keys(), ...overlay.keys(), ...newer.keys()]);
 const known = new Map<number, readonly Definition[]>();
 

@@ -8,6 +8,7 @@ import {
   BlockReader,
   MAX_DISORDER_US,
   openBlockFile,
+  readJournalDirectory,
 } from "../journal/mod.ts";
 
 /** There is nothing that can be played. */
@@ -23,7 +24,7 @@ export interface PlaylistBlock extends BlockPlace {
 
 /** What is to be played. */
 export interface PlaylistOptions {
-  /** Journal files in the order in which they are played. */
+  /** Journal files, or directories of them, in the order in which they are played. */
   paths: readonly string[];
   /** Begins with the first frame of this time or later, microseconds since 1970; default with the first of all. */
   startUs?: number | undefined;
@@ -57,11 +58,7 @@ export class Playlist {
    * @throws {ReplayError} nothing is left to be played
    */
   static async open({ paths, startUs = -Infinity, log }: PlaylistOptions): Promise<Playlist> {
-    const files: BlockFile[] = [];
-    for (const path of paths) {
-      const file = await openFile(path, { isOnly: paths.length === 1, log });
-      if (file) files.push(file);
-    }
+    const files = await openAll(paths, log);
     if (files.length === 0) throw new ReplayError("None of the files can be played");
     using reader = new BlockReader();
     const buses = new Set<string>();
@@ -71,27 +68,28 @@ export class Playlist {
       blocks: startUs === -Infinity ? all : await from(startUs, { blocks: all, reader }),
       buses: buses.size > 0 ? [...buses] : [UNNAMED_BUS],
       startUs,
-      damaged: files.reduce((sum, { damaged }) => sum + damaged, 0),
+      damaged: files.reduce((sum, { index }) => sum + index.damaged, 0),
     });
   }
 }
 
-/**
- * Journal files of a directory in lexicographic order; other files are none.
- *
- * @throws {ReplayError} it has none, or cannot be read
- */
-export async function journalFilesOf(directory: string): Promise<string[]> {
-  const names: string[] = [];
-  try {
-    for await (const { name, isDirectory } of Deno.readDir(directory)) {
-      if (!isDirectory && name.toLowerCase().endsWith(".lpj")) names.push(name);
-    }
-  } catch (error) {
-    throw new ReplayError(`Cannot read the directory "${directory}": ${errorText(error)}`);
+/** Files and what directories hold, logs after the files. @throws {ReplayError} a directory has no journal */
+async function openAll(paths: readonly string[], log: Logger): Promise<BlockFile[]> {
+  const found: (string | BlockFile)[] = [];
+  for (const path of paths) {
+    if (await Deno.stat(path).then(({ isDirectory }) => isDirectory, () => false)) {
+      const { files, tails } = await readJournalDirectory(path, { log }).catch((error) => {
+        throw new ReplayError(`Cannot play "${path}": ${errorText(error)}`);
+      });
+      found.push(...files, ...tails.filter(({ blocks }) => blocks.length > 0));
+    } else found.push(path);
   }
-  if (names.length === 0) throw new ReplayError(`No .lpj files are in "${directory}"`);
-  return names.sort().map((name) => `${directory}/${name}`);
+  const opened: BlockFile[] = [];
+  for (const each of found) {
+    const file = typeof each === "string" ? await openFile(each, { isOnly: found.length === 1, log }) : each;
+    if (file) opened.push(file);
+  }
+  return opened;
 }
 
 async function openFile(
@@ -103,8 +101,9 @@ async function openFile(
     if (!(await Deno.stat(path)).isFile) throw new ReplayError("it is no file");
     const file = await openBlockFile(path);
     if (file.blocks.length === 0) throw new BlockError("size", "it has no whole block");
-    if (file.isTorn) log.warn("journal file is torn", { path });
-    if (file.damaged > 0) log.warn("journal file has damaged blocks", { path, blocks: file.damaged });
+    const { state, damaged } = file.index;
+    if (state === "torn") log.warn("journal file is torn", { path });
+    if (damaged > 0) log.warn("journal file has damaged blocks", { path, blocks: damaged });
     return file;
   } catch (error) {
     if (isOnly) throw new ReplayError(`Cannot play "${path}": ${errorText(error)}`);

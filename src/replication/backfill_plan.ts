@@ -1,6 +1,6 @@
+import { type Range, Ranges } from "../base/mod.ts";
 import type { BlockIndex, BlockSpan } from "./backfill_plan_index.ts";
 import { type BackfillStatus, type LostRange, MAX_RANGES } from "./messages.ts";
-import { type Range, Ranges } from "./ranges.ts";
 
 /** Why frames below the oldest of the journal are lost. */
 export const LOST_PRUNED = "deleted on the boat";

@@ -1,4 +1,4 @@
-import type { Range } from "./ranges.ts";
+import type { Range } from "../base/mod.ts";
 
 /** The numbers that a block holds: `frameCount` of them from `baseSeq`, without a gap. */
 export interface BlockSpan {

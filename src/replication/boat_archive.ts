@@ -1,4 +1,4 @@
-import { turn } from "../base/mod.ts";
+import { type Range, type Ranges, turn } from "../base/mod.ts";
 import {
   type Block,
   BlockError,
@@ -16,7 +16,6 @@ import { LOST_PRUNED, LOST_UNRECORDED } from "./backfill_plan.ts";
 import { type BlockIndex, BlockList, type BlockSpan } from "./backfill_plan_index.ts";
 import { NEVER_USED } from "./boat_missing.ts";
 import { type BackfillBlock, type LostRange, MAX_MESSAGE_BYTES } from "./messages.ts";
-import type { Range, Ranges } from "./ranges.ts";
 
 /** Why frames are lost whose block cannot be read. */
 export const LOST_DAMAGED = "damaged on the boat";

@@ -1,9 +1,9 @@
+import { type Range, Ranges } from "../base/mod.ts";
 import type { FormerRecording, WindowDigest } from "../journal/mod.ts";
 import type { ArchivePort } from "./boat_archive.ts";
 import { MissingNumbers } from "./boat_missing.ts";
 import { newestProof, toProve } from "./boat_proof.ts";
 import type { FormerEpoch, FormerHoles, LostRange } from "./messages.ts";
-import { type Range, Ranges } from "./ranges.ts";
 
 /** Most ranges of each kind that are told of one epoch: those of all must fit into one message. */
 const MAX_TOLD_RANGES = 512;

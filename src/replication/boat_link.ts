@@ -1,4 +1,4 @@
-import { type Clock, errorText, type Logger } from "../base/mod.ts";
+import { type Clock, errorText, type Logger, type Range } from "../base/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
 import {
   BoatConnection,
@@ -22,7 +22,6 @@ import {
   type LinkState,
   stepLink,
 } from "./link_state.ts";
-import type { Range } from "./ranges.ts";
 
 /** The run of numbers that a boat counts in. */
 export interface LinkNumbers {

@@ -1,10 +1,9 @@
-import { backoffMs, type Clock, errorText, type Logger } from "../base/mod.ts";
+import { backoffMs, type Clock, errorText, type Logger, type Range, Ranges } from "../base/mod.ts";
 import { BackfillPlan } from "./backfill_plan.ts";
 import type { ArchivedBlock, BoatArchive } from "./boat_archive.ts";
 import type { MessageStream } from "./grpc_stream.ts";
 import type { BackfillStatus, BackfillUpstream, LostRange, RejectedBlock } from "./messages.ts";
 import { BackfillPacer } from "./pacer.ts";
-import { type Range, Ranges } from "./ranges.ts";
 
 /** A block that has to wait for the link is looked at again after so long, milliseconds, whatever the cloud says. */
 const LOOK_EVERY_MS = 200;

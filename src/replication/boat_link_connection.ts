@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../base/mod.ts";
+import { type Clock, type Logger, Ranges } from "../base/mod.ts";
 import type { WindowDigest } from "../journal/mod.ts";
 import type { FrameSource } from "../stream/mod.ts";
 import { LOST_UNRECORDED } from "./backfill_plan.ts";
@@ -12,7 +12,6 @@ import { type ClientSecurity, ReplicationClient } from "./grpc_client.ts";
 import { SERVICE_NAMES } from "./grpc.ts";
 import { type Feature, FEATURES, type HandshakeResponse, type LiveFrame } from "./messages.ts";
 import { CATCH_UP_FRAMES, type LiveRate } from "./pacer.ts";
-import { Ranges } from "./ranges.ts";
 
 /** What of the boat is replicated. */
 export interface BoatPorts {

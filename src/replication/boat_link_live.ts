@@ -1,10 +1,9 @@
-import type { Clock } from "../base/mod.ts";
+import type { Clock, Range } from "../base/mod.ts";
 import type { StoredFrame } from "../frame/mod.ts";
 import { FrameCursor, type FrameSource, type MissingFrames } from "../stream/mod.ts";
 import type { MessageStream } from "./grpc_stream.ts";
 import { type BoatStatus, type LiveFrame, type LiveStatus, type LiveUpstream, MAX_BATCH_FRAMES } from "./messages.ts";
 import { LivePacer, type LiveRate } from "./pacer.ts";
-import type { Range } from "./ranges.ts";
 
 /** How often the boat says how far it is, on a quiet bus, too. */
 export const BOAT_STATUS_EVERY_MS = 5000;

@@ -1,7 +1,7 @@
+import type { Range } from "../base/mod.ts";
 import type { FormerEpochStatus } from "./boat_former.ts";
 import type { LostRange } from "./messages.ts";
 import type { LinkPhase } from "./link_state.ts";
-import type { Range } from "./ranges.ts";
 
 /** How a boat's replication does: body of `GET /replication/status`. Ends of ranges are exclusive. */
 export interface ReplicationStatus {

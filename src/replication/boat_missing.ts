@@ -1,5 +1,5 @@
+import { type Range, Ranges } from "../base/mod.ts";
 import type { LostRange } from "./messages.ts";
-import { type Range, Ranges } from "./ranges.ts";
 
 /** Why numbers are missing that never had a frame: a start has skipped them. What the cloud calls void. */
 export const NEVER_USED = "skipped at a start";

@@ -1,3 +1,4 @@
+import { type Range, Ranges } from "../base/mod.ts";
 import {
   type JournalIndex,
   newestBlockBelow,
@@ -7,7 +8,6 @@ import {
   windowStart,
 } from "../journal/mod.ts";
 import type { HandshakeResponse } from "./messages.ts";
-import { type Range, Ranges } from "./ranges.ts";
 
 /** Numbers that a cloud holds, by what it asks for. @param missing what it was told it cannot have */
 export function heldBy({ cursor, durableThrough, liveStartFrom, holes }: HandshakeResponse, missing: Ranges): Ranges {

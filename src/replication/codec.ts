@@ -1,3 +1,4 @@
+import type { Range } from "../base/mod.ts";
 import {
   readDigest,
   readFormer,
@@ -29,7 +30,6 @@ import {
   MAX_TEXTS,
   type RejectedBlock,
 } from "./messages.ts";
-import type { Range } from "./ranges.ts";
 import type { WindowDigest } from "../journal/mod.ts";
 
 /**

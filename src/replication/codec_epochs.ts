@@ -1,3 +1,4 @@
+import type { Range } from "../base/mod.ts";
 import { DIGEST_BYTES, type WindowDigest, windowEnd, windowStart } from "../journal/mod.ts";
 import { readEpoch, readLost, readRange, writeEpoch, writeLost, writeRanges } from "./codec_ranges.ts";
 import { WireError, type WireReader, type WireWriter } from "./codec_wire.ts";
@@ -10,7 +11,6 @@ import {
   MAX_FORMER_EPOCHS,
   MAX_TEXT_BYTES,
 } from "./messages.ts";
-import type { Range } from "./ranges.ts";
 
 /** Writes digests as the values of a field. One that covers its window to the end does not say its last number. */
 export function writeDigests(w: WireWriter, field: number, digests: readonly WindowDigest[]): void {

@@ -1,6 +1,6 @@
+import type { Range } from "../base/mod.ts";
 import { WireError, type WireReader, type WireWriter } from "./codec_wire.ts";
 import { EPOCH_BYTES, type LostRange, MAX_MESSAGE_BYTES, MAX_RANGES, MAX_TEXT_BYTES } from "./messages.ts";
-import type { Range } from "./ranges.ts";
 
 /** Writes ranges as the values of a field. */
 export function writeRanges(w: WireWriter, field: number, ranges: readonly Range[]): void {

@@ -1,5 +1,5 @@
+import type { Range } from "../base/mod.ts";
 import { MAX_WINDOW_DIGESTS, type WindowDigest } from "../journal/mod.ts";
-import type { Range } from "./ranges.ts";
 
 /** Most bytes of a message on the wire; what peers take when nobody says otherwise. */
 export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;

@@ -17,7 +17,7 @@ export { MessageStream } from "./grpc_stream.ts";
 export * from "./link_state.ts";
 export * from "./messages.ts";
 export * from "./pacer.ts";
-export * from "./ranges.ts";
+export { type Range, Ranges, RangesFullError, type RangesOptions } from "../base/mod.ts";
 export { type ArchivePort, LOST_DAMAGED, LOST_TOO_LARGE } from "./boat_archive.ts";
 export type { FormerEpochStatus } from "./boat_former.ts";
 export { BoatLink, type BoatLinkOptions, type LinkNumbers } from "./boat_link.ts";

@@ -1,8 +1,8 @@
 import { verifyJournal } from "../../cli/verify_journal.ts";
 import { repairFile, RepairState } from "../../cli/repair_file.ts";
-import { examine } from "../../cli/inspect_file.ts";
+import { findFiles } from "../../cli/inspect_file.ts";
 import { inFolder } from "../support/folder.ts";
-import { journalFiles, makeWriter } from "../support/journal_run.ts";
+import { makeWriter } from "../support/journal_run.ts";
 import { Random } from "../support/random.ts";
 import { daysFrames } from "./day.ts";
 import { report } from "./figure.ts";
@@ -22,10 +22,10 @@ export async function verifyBench(): Promise<void> {
       if (seq % FRAMES_A_TURN === 0) await new Promise((resolve) => setTimeout(resolve));
     }
     await writer.close();
-    const paths = journalFiles(folder).map((name) => `${folder}/${name}`);
+    const found = await findFiles([folder]);
     const { signal } = new AbortController();
     const verify = async () => {
-      const { files, errors } = await verifyJournal(paths, { signal, onBytes: () => {} });
+      const { files, errors } = await verifyJournal(found, { signal, onBytes: () => {} });
       const frames = files.reduce((sum, file) => sum + file.frames, 0);
       if (errors > 0 || frames !== FRAMES) throw new Error(`${errors} errors in ${frames} frames`);
     };
@@ -35,8 +35,8 @@ export async function verifyBench(): Promise<void> {
     const repair = async () => {
       const state = new RepairState();
       const name = `${++round}.lpj`;
-      for (const path of paths) {
-        await repairFile(await examine(path), { directory: out, name, state, onBytes: () => {} });
+      for (const file of found) {
+        await repairFile(await file.open(), { directory: out, name, state, onBytes: () => {} });
       }
     };
     report({ name: "repair of a whole file", value: await bestRate(repair), unit: "frames/s" });

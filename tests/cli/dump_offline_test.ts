@@ -182,7 +182,10 @@ Deno.test(
     await Deno.mkdir(`${folder}/empty`);
     assert.match(await complaint(`${folder}/none.lpj`), /^1 vbg dump: Cannot read "DIR\/none.lpj": /);
     assert.match(await complaint(`${folder}/words.txt`), /^1 vbg dump: Cannot read "DIR\/words.txt": /);
-    assert.match(await complaint(`${folder}/empty`), /^1 vbg dump: .*No .lpj files are in "DIR\/empty"$/);
+    assert.match(
+      await complaint(`${folder}/empty`),
+      /^1 vbg dump: .*No journal is in "DIR\/empty": it has neither .*$/,
+    );
     assert.match(await complaint(journal, "-server", "http://a:1"), /^2 vbg dump: Cannot use -server with files/);
     assert.match(await complaint(journal, "-journal", "x"), /^2 vbg dump: Cannot use -journal with files/);
     assert.match(await complaint("-client-id", "a"), /^2 vbg dump: .*-buffer-timeout/);

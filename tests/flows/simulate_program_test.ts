@@ -123,7 +123,7 @@ const refusals: [why: string, flags: string[], message: RegExp][] = [
   ["neither a file nor a directory", [], /expected -file or -dir/],
   ["both a file and a directory", ["-file", "a", "-dir", "b"], /expected one of them/],
   ["a file that is not there", ["-file", "nope.lpj"], /Cannot play "nope\.lpj"/],
-  ["a directory without journals", ["-dir", "."], /No \.lpj files/],
+  ["a directory without journals", ["-dir", "."], /No journal is in/],
   ["a start that is no time", ["-file", CANDUMP, "-start", "noon"], /-start: Cannot read the time "noon"/],
   ["a start behind the end", ["-file", CANDUMP, "-start", "2030-01-01T00:00:00Z"], /Nothing was recorded/],
   ["slots that are no JSON", ["-file", CANDUMP, "-slots", "{"], /-slots: /],

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import newest from "../data/canboat_8_ids.json" with { type: "json" };
 import definitions from "../../src/pgn/definitions.gen.json" with { type: "json" };
 import { matchesPayload } from "../../src/pgn/interpret.ts";
 import { decode } from "../../src/pgn/mod.ts";
 import { type Definition, definitionsOf, isGroup, type Item } from "../../src/pgn/model.ts";
 import { KEY_ROWS } from "../../src/pgn/overlay/keys.ts";
+import { OVERLAY_DEFINITIONS } from "../../src/pgn/overlay/definitions.ts";
 import { NEWER_LAYOUTS, NEWER_TABLES } from "../../src/pgn/overlay/newer.ts";
+import { NEWEST_LAYOUTS, NEWEST_TABLES } from "../../src/pgn/overlay/newest.ts";
 import type { DefinitionSpec, FieldSpec } from "../../src/pgn/spec.ts";
 import { agrees, type Analyzed, type AnalyzedFields, readAnalyzed, snakeCase } from "../support/analyzer.ts";
 import { allowed, needs } from "../support/needs.ts";
@@ -118,7 +121,7 @@ function hides(earlier: Definition, later: Definition): boolean {
 }
 
 Deno.test("no newer layout keeps a later one from being taken", () => {
-  for (const { pgn, id } of NEWER_LAYOUTS) {
+  for (const { pgn, id } of [...NEWER_LAYOUTS, ...NEWEST_LAYOUTS]) {
     const layouts = definitionsOf(pgn);
     const at = layouts.findIndex((each) => each.id === id);
     assert.ok(at >= 0, `${pgn} ${id}`);
@@ -129,7 +132,7 @@ Deno.test("no newer layout keeps a later one from being taken", () => {
 });
 
 Deno.test("a newer layout that stands for an older one names one that canboat's package has", () => {
-  for (const { pgn, id, replaces } of NEWER_LAYOUTS) {
+  for (const { pgn, id, replaces } of [...NEWER_LAYOUTS, ...NEWEST_LAYOUTS]) {
     if (replaces === undefined) continue;
     const row = definitions.pgns.find(([each]) => each === pgn);
     const ids = JSON.parse(String(row?.[4] ?? "[]")).map((each: DefinitionSpec) => each.id);
@@ -138,13 +141,55 @@ Deno.test("a newer layout that stands for an older one names one that canboat's 
 });
 
 Deno.test("the fields of newer layouts are told in snake_case, their tables are there and all in use", () => {
-  const fields = NEWER_LAYOUTS.flatMap(fieldsOf);
+  const fields = [...NEWER_LAYOUTS, ...NEWEST_LAYOUTS].flatMap(fieldsOf);
   for (const { name } of fields) assert.match(name ?? "reserved", SNAKE_CASE);
-  const ours = Object.keys(NEWER_TABLES);
+  const ours = Object.keys({ ...NEWER_TABLES, ...NEWEST_TABLES });
   const theirs = new Set([...definitions.tables, ...definitions.keys].map(([name]) => name));
   const keys = new Set(KEY_ROWS.map(({ table }) => table));
   for (const name of ours) assert.ok(!theirs.has(name), `${name} is a table of canboat's`);
   const used = new Set(fields.flatMap(({ table }) => table ?? []));
   for (const name of used) assert.ok(theirs.has(name) || ours.includes(name) || keys.has(name), name);
   for (const name of ours) assert.ok(used.has(name), `${name} is not in use`);
+});
+
+/** Layouts of the newest list that are left out, and why. */
+const LEFT_OUT: Readonly<Record<string, string>> = {
+  "61184 victronVeCanRegister": "the overlay has the register and its value in another form",
+  "126720 garminAutopilotTurnAngleMeasured": "its scale, a turn in 65536 parts, is no fraction of integers in radians",
+  "126720 garminAutopilotTurnAngleOrder": "likewise",
+  "129812 aisMultiSlotBinaryMessageDeprecated":
+    "lengths and contents in turn, in a list that could not be encoded again",
+  "130820 bepMarineCzoneAlarmStringResponse": "nothing tells it from bepMarineCzoneEnumerationReply",
+  "130822 navicoConfigurationSet": "keys and values, without a length that a key tells",
+  "130823 navicoDataTypeSourceDirectoryFullReport": "navicoDataTypeSourceDirectory of the overlay reads it",
+  "130824 mercuryEngineKeyValueData": "keys and values, without a length that a key tells",
+};
+
+Deno.test("every layout of the newest canboat is known by its id, but for those that are left out for a reason", () => {
+  const named = new Set(
+    [
+      ...definitions.pgns.flatMap(([pgn, , , , text]) =>
+        JSON.parse(String(text)).map(({ id }: DefinitionSpec) => `${pgn} ${id}`)
+      ),
+      ...[...NEWER_LAYOUTS, ...NEWEST_LAYOUTS, ...OVERLAY_DEFINITIONS].map(titleOf),
+    ],
+  );
+  const titles = Object.entries(newest).flatMap(([pgn, ids]) => ids.map((id) => `${pgn} ${id}`));
+  assert.equal(titles.length, 603);
+  assert.deepEqual(titles.filter((title) => !named.has(title)).sort(), Object.keys(LEFT_OUT).sort());
+  for (const { pgn, id } of NEWEST_LAYOUTS) {
+    assert.ok(definitionsOf(pgn).some((each) => each.id === id), `${pgn} ${id}`);
+  }
+});
+
+Deno.test("Fusion's RDS data and processing bypass are decoded", () => {
+  const text = new TextEncoder().encode("RADIO 4").toHex();
+  assert.deepEqual(decode(130820, Uint8Array.fromHex(`a3995280010203${"07"}${text}00`)), {
+    ...{ manufacturer_code: "Fusion Electronics", industry_code: "Marine Industry", message_id: "RDS Data" },
+    ...{ source_id: 1, rds_type: 2, programme_type: 3, rds: "RADIO 4" },
+  });
+  assert.deepEqual(decode(130820, Uint8Array.fromHex("a399408001")), {
+    ...{ manufacturer_code: "Fusion Electronics", industry_code: "Marine Industry", message_id: "Processing Bypass" },
+    bypass: "Yes",
+  });
 });

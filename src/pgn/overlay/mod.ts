@@ -12,3 +12,4 @@ export { KEY_ROWS, type KeyRow } from "./keys.ts";
 export { OVERLAY_TABLES } from "./labels.ts";
 export { MANUFACTURER_ALIASES } from "./manufacturers.ts";
 export * from "./newer.ts";
+export * from "./newest.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Range, Ranges, RangesFullError } from "../../src/replication/mod.ts";
+import { type Range, Ranges, RangesFullError } from "../../src/base/mod.ts";
 import { Random } from "../support/random.ts";
 
 /** Numbers that the model knows: a byte each. */

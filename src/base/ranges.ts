@@ -8,6 +8,7 @@ export interface Range {
 
 /** A set that may hold no more ranges than it has. Nothing was changed. */
 export class RangesFullError extends Error {
+  /** `RangesFullError`. */
   override readonly name = "RangesFullError";
 }
 
