@@ -19,12 +19,12 @@ export class TestProgram implements AsyncDisposable {
     name: "boat" | "cloud" | "vbg",
     argsIn: (folder: string) => string[] | Promise<string[]>,
     env: Record<string, string> = {},
-    { openFiles }: { openFiles?: number } = {},
+    { openFiles, runtime = [Deno.execPath()] }: { openFiles?: number; runtime?: readonly string[] } = {},
   ): Promise<TestProgram> {
     const folder = await Deno.makeTempDir();
     const limit = openFiles === undefined ? [] : ["prlimit", `--nofile=${openFiles}`];
     const words = taskArgs(name === "vbg" ? "cli" : name, ...await argsIn(folder));
-    const [command = "", ...args] = [...limit, Deno.execPath(), ...words];
+    const [command = "", ...args] = [...limit, ...runtime, ...words];
     const settings = { args, env, cwd: folder, stdout: "null", stderr: "piped" } as const;
     const child = new Deno.Command(command, settings).spawn();
     return new TestProgram(child, folder);
