@@ -14,6 +14,7 @@ import { type CloudPorts, openDoors } from "./cloud_doors.ts";
 import {
   Access,
   type AccessToken,
+  type CertificateReading,
   CloudMetrics,
   cloudRoutes,
   compileFor,
@@ -200,7 +201,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   };
   try {
     await keepers?.sweep();
-    const doors = await openDoors(options.ports, { ...parts, handler: (health) => apiOf(parts, health) });
+    const doors = await openDoors(options.ports, {
+      ...parts,
+      handler: (health, certificates) => apiOf(parts, { health, certificates }),
+    });
     keepers?.start();
     instances.settle();
     scrub.start();
@@ -281,17 +285,24 @@ function apiOf(
     stall: StallDetector;
     log: Logger;
   },
-  doorHealth: () => Record<string, ComponentHealth>,
+  doors: { health: () => Record<string, ComponentHealth>; certificates: () => CertificateReading[] },
 ): Handler {
   const { maxBodyBytes = BOAT_DEFAULTS.maxBodyBytes, bodyTimeoutMs = BOAT_DEFAULTS.bodyTimeoutMs } = options;
-  const metrics = new CloudMetrics({ readers, stall, access, connections, version: VERSION });
+  const metrics = new CloudMetrics({
+    readers,
+    stall,
+    access,
+    connections,
+    version: VERSION,
+    certificates: doors.certificates,
+  });
   const health = () =>
     judgeCloudHealth({
       instances,
       recordings: countRecordings(instances),
       damaged: countDamaged(instances),
       ...countRefused(instances),
-      others: doorHealth(),
+      others: doors.health(),
     });
   const routes = cloudRoutes({ instances, readers, metrics, health });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });

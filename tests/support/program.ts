@@ -1,5 +1,15 @@
 import { eventually } from "./eventually.ts";
-import { taskArgs } from "./task.ts";
+import { ROOT, taskArgs } from "./task.ts";
+
+/** How a program is run. */
+export interface ProgramOptions {
+  /** Most open files; default the system's limit. */
+  openFiles?: number;
+  /** Command that runs Deno; default the Deno that runs the test. */
+  runtime?: readonly string[];
+  /** Another checkout, with a slash at the end; default this one. */
+  root?: string;
+}
 
 /** The real program in a process and a folder of its own. */
 export class TestProgram implements AsyncDisposable {
@@ -19,11 +29,12 @@ export class TestProgram implements AsyncDisposable {
     name: "boat" | "cloud" | "vbg",
     argsIn: (folder: string) => string[] | Promise<string[]>,
     env: Record<string, string> = {},
-    { openFiles, runtime = [Deno.execPath()] }: { openFiles?: number; runtime?: readonly string[] } = {},
+    { openFiles, runtime = [Deno.execPath()], root = ROOT }: ProgramOptions = {},
   ): Promise<TestProgram> {
     const folder = await Deno.makeTempDir();
     const limit = openFiles === undefined ? [] : ["prlimit", `--nofile=${openFiles}`];
-    const words = taskArgs(name === "vbg" ? "cli" : name, ...await argsIn(folder));
+    const words = taskArgs(name === "vbg" ? "cli" : name, ...await argsIn(folder))
+      .map((word) => word.startsWith(`${ROOT}cli/`) ? word.replace(ROOT, root) : word);
     const [command = "", ...args] = [...limit, ...runtime, ...words];
     const settings = { args, env, cwd: folder, stdout: "null", stderr: "piped" } as const;
     const child = new Deno.Command(command, settings).spawn();

@@ -29,6 +29,8 @@ export interface LabOptions {
   dataDirectory?: string;
   /** A cable between boat and cloud; default none. */
   hasCable?: boolean;
+  /** How long the certificates of both sides are good, days; default 90. */
+  days?: number;
   /** Command that runs Deno for both sides; default the Deno that runs the test. */
   runtime?: readonly string[];
 }
@@ -126,7 +128,7 @@ export class ReplicationLab implements AsyncDisposable {
     const { rate = 400, boatFlags = [], cloudFlags = [], id = "boat-1", ports = "dual", prepare } = options;
     const folder = await Deno.makeTempDir({ prefix: "vbg_lab_" });
     const { dataDirectory = `${folder}/cloud`, runtime = [Deno.execPath()] } = options;
-    const certificates = await makeCertificates(`${folder}/ca`, id);
+    const certificates = await makeCertificates(`${folder}/ca`, { id, days: options.days ?? 90 });
     await prepare?.(folder);
     const held = { grpc: HeldPort.take(), boat: HeldPort.take(), cloud: HeldPort.take() };
     const grpcPort = held.grpc.port;
@@ -324,9 +326,9 @@ function tailOf(log: string): string {
   return log.split("\n").slice(-20).join("\n");
 }
 
-async function makeCertificates(directory: string, id: string) {
-  const validity = { days: 30, isForced: false };
-  await initAuthority(directory, { name: "lab", days: 60, clock: systemClock });
+async function makeCertificates(directory: string, { id, days }: { id: string; days: number }) {
+  const validity = { days, isForced: false };
+  await initAuthority(directory, { name: "lab", days: 180, clock: systemClock });
   using authority = await Authority.open(directory, { clock: systemClock });
   const server = await authority.issueServer({ hosts: ["localhost"], ips: ["127.0.0.1"] }, validity);
   return { server, boat: await authority.issueBoat(id, validity) };
