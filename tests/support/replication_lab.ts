@@ -33,6 +33,8 @@ export interface LabOptions {
   days?: number;
   /** Command that runs Deno for both sides; default the Deno that runs the test. */
   runtime?: readonly string[];
+  /** Other checkouts that sides run from; default this one. */
+  roots?: Partial<Record<Side, string>>;
 }
 
 /** Flags, or what they are in the lab's folder. */
@@ -86,6 +88,8 @@ export class ReplicationLab implements AsyncDisposable {
   /** Directory of everything. */
   readonly folder: string;
   readonly #flags: Record<Side, readonly string[]>;
+  /** Checkouts that sides are started from, where not from this one; may be changed at any time. */
+  readonly roots: Partial<Record<Side, string>>;
   readonly #runtime: readonly string[];
   readonly #id: string;
   readonly #dataDirectory: string;
@@ -96,13 +100,14 @@ export class ReplicationLab implements AsyncDisposable {
   readonly #programs: Partial<Record<Side, TestProgram>> = {};
   readonly #logs: Record<Side, string[]> = { boat: [], cloud: [] };
 
-  private constructor({ feeds, proxy, cable, folder, flags, runtime, id, dataDirectory, urls, ports, ca }: {
+  private constructor({ feeds, proxy, cable, folder, flags, runtime, roots, id, dataDirectory, urls, ports, ca }: {
     feeds: readonly [BusFeed, ...BusFeed[]];
     proxy: TcpProxy;
     cable: Cable | undefined;
     folder: string;
     flags: Record<Side, readonly string[]>;
     runtime: readonly string[];
+    roots: Partial<Record<Side, string>>;
     id: string;
     dataDirectory: string;
     urls: Record<Side, string>;
@@ -116,6 +121,7 @@ export class ReplicationLab implements AsyncDisposable {
     this.folder = folder;
     this.#flags = flags;
     this.#runtime = runtime;
+    this.roots = roots;
     this.#id = id;
     this.#dataDirectory = dataDirectory;
     this.#urls = urls;
@@ -127,7 +133,7 @@ export class ReplicationLab implements AsyncDisposable {
   static async start(options: LabOptions = {}): Promise<ReplicationLab> {
     const { rate = 400, boatFlags = [], cloudFlags = [], id = "boat-1", ports = "dual", prepare } = options;
     const folder = await Deno.makeTempDir({ prefix: "vbg_lab_" });
-    const { dataDirectory = `${folder}/cloud`, runtime = [Deno.execPath()] } = options;
+    const { dataDirectory = `${folder}/cloud`, runtime = [Deno.execPath()], roots = {} } = options;
     const certificates = await makeCertificates(`${folder}/ca`, { id, days: options.days ?? 90 });
     await prepare?.(folder);
     const held = { grpc: HeldPort.take(), boat: HeldPort.take(), cloud: HeldPort.take() };
@@ -173,6 +179,7 @@ export class ReplicationLab implements AsyncDisposable {
       folder,
       flags,
       runtime,
+      roots,
       id,
       dataDirectory,
       urls,
@@ -198,7 +205,10 @@ export class ReplicationLab implements AsyncDisposable {
 
   /** Starts a side, and waits until it answers. */
   async begin(side: Side): Promise<void> {
-    const program = await TestProgram.start(side, () => [...this.#flags[side]], {}, { runtime: this.#runtime });
+    const program = await TestProgram.start(side, () => [...this.#flags[side]], {}, {
+      runtime: this.#runtime,
+      ...(this.roots[side] !== undefined && { root: this.roots[side] }),
+    });
     this.#programs[side] = program;
     let isOver = false;
     void program.exitCode().then(() => isOver = true);
