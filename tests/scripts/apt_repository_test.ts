@@ -3,8 +3,10 @@ import { keepEarlier, POOL, writeAptIndexes } from "../../scripts/release/apt_re
 import { writeSums } from "../../scripts/release/sums.ts";
 import { signRelease } from "../../scripts/release.ts";
 import { ownArchitecture } from "../../scripts/deb.ts";
+import { Apt, run, Signer } from "../support/apt.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { OperatePage } from "../support/operate_page.ts";
 
 const PROGRAMS = ["apt-get", "dpkg", "dpkg-deb", "gpg", "gpgv", "sh", "sha256sum"];
 const NEEDS = needs({
@@ -16,12 +18,6 @@ const NEEDS = needs({
   },
 });
 const NOW = new Date("2026-03-04T05:06:07Z");
-
-async function run(program: string, args: string[], env: Record<string, string> = {}) {
-  const settings = { args, env: { LC_ALL: "C.UTF-8", ...env } };
-  const { code, stdout, stderr } = await new Deno.Command(program, settings).output();
-  return { code, out: new TextDecoder().decode(stdout), err: new TextDecoder().decode(stderr) };
-}
 
 /** Makes a package with one file, whose content is the version. */
 async function makePackage(
@@ -53,102 +49,6 @@ async function makePackage(
     `${pool}/vbg_${version}_${arch}.deb`,
   ]);
   assert.equal(made.code, 0, made.err);
-}
-
-/** A signing key in a keyring of its own. */
-class Signer implements AsyncDisposable {
-  readonly home: string;
-  readonly fingerprint: string;
-
-  private constructor(home: string, fingerprint: string) {
-    this.home = home;
-    this.fingerprint = fingerprint;
-  }
-
-  static async make(home: string): Promise<Signer> {
-    await Deno.mkdir(home, { mode: 0o700 });
-    const flags = ["--homedir", home, "--batch", "--quiet", "--passphrase", ""];
-    const made = await run("gpg", [
-      ...flags,
-      "--quick-gen-key",
-      "Releases <releases@vessel.example>",
-      "ed25519",
-      "sign",
-      "1y",
-    ]);
-    assert.equal(made.code, 0, made.err);
-    const { out } = await run("gpg", ["--homedir", home, "--with-colons", "--list-keys"]);
-    return new Signer(home, /^fpr:+([0-9A-F]+):/m.exec(out)?.[1] ?? "");
-  }
-
-  /** Signs a release as the person does whose keyring it is. */
-  async sign(release: string): Promise<void> {
-    const { code, err } = await run("sh", [`${release}/sign.sh`, this.fingerprint], { GNUPGHOME: this.home });
-    assert.equal(code, 0, err);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await run("gpgconf", ["--homedir", this.home, "--kill", "gpg-agent"]);
-  }
-}
-
-/** A machine's apt, with a root folder of its own. */
-class Apt {
-  readonly #folder: string;
-  readonly #arch: string;
-  readonly #env: Record<string, string>;
-
-  private constructor(folder: string, arch: string) {
-    this.#folder = folder;
-    this.#arch = arch;
-    this.#env = { APT_CONFIG: `${folder}/apt.conf`, DEBIAN_FRONTEND: "noninteractive" };
-  }
-
-  /** @param url of the repository */
-  static async make(
-    folder: string,
-    { url, keyring, arch }: { url: string; keyring: string; arch: string },
-  ): Promise<Apt> {
-    for (
-      const each of [
-        "etc/preferences.d",
-        "lists/partial",
-        "cache/archives/partial",
-        "root/var/lib/dpkg/updates",
-        "root/var/lib/dpkg/info",
-      ]
-    ) {
-      await Deno.mkdir(`${folder}/${each}`, { recursive: true });
-    }
-    await Deno.writeTextFile(`${folder}/root/var/lib/dpkg/status`, "");
-    await Deno.writeTextFile(`${folder}/sources.list`, `deb [signed-by=${keyring}] ${url} stable main\n`);
-    const settings = [
-      `Dir::Etc "${folder}/etc"; Dir::Etc::SourceList "${folder}/sources.list"; Dir::Etc::SourceParts "/dev/null";`,
-      `Dir::State "${folder}"; Dir::State::Lists "${folder}/lists"; Dir::Cache "${folder}/cache"; Dir::Log "${folder}";`,
-      `Dir::State::Status "${folder}/root/var/lib/dpkg/status"; APT::Sandbox::User "root"; Acquire::Languages "none";`,
-      `APT::Architecture "${arch}"; APT::Architectures { "${arch}"; }; APT::Install-Recommends "false";`,
-      `Dpkg::Options { "--root=${folder}/root"; "--log=${folder}/dpkg.log"; "--force-not-root"; "--force-bad-path"; };`,
-      `Debug::NoLocking "true"; Acquire::http::Proxy "DIRECT";`,
-    ];
-    await Deno.writeTextFile(`${folder}/apt.conf`, `${settings.join("\n")}\n`);
-    return new Apt(folder, arch);
-  }
-
-  get(...args: string[]) {
-    return run("apt-get", ["-y", "-q", ...args], this.#env);
-  }
-
-  /** Version that is installed, as its file says. */
-  installed(): Promise<string> {
-    return Deno.readTextFile(`${this.#folder}/root/usr/share/vbg/version`);
-  }
-
-  /** Names of the packages that were downloaded. */
-  downloaded(): string[] {
-    return [...Deno.readDirSync(`${this.#folder}/cache/archives`)].map(({ name }) => name).filter((name) =>
-      name.endsWith(`${this.#arch}.deb`)
-    );
-  }
 }
 
 /** A release of test packages, not signed. */
@@ -184,19 +84,27 @@ Deno.test(
       await using server = serve(at);
       const url = `http://127.0.0.1:${server.addr.port}/apt`;
       const keyring = `${first}/apt/vbg-archive-keyring.gpg`;
-      const apt = await Apt.make(`${folder}/machine`, { url, keyring, arch: ownArchitecture() });
-      const step = async (wanted: string, ...args: string[]) => {
-        for (const words of [["update"], args]) {
-          const { code, out, err } = await apt.get(...words);
-          assert.equal(code, 0, out + err);
+      const apt = await Apt.make(`${folder}/machine`, { arch: ownArchitecture() });
+      const page = await OperatePage.read();
+      /** Runs the page's commands on the test's machine. */
+      const follow = async (heading: string) => {
+        for (const line of page.commands(heading).filter((each) => !each.startsWith("systemctl"))) {
+          const here = line.replaceAll("https://apt.vessel.example/apt", url).replaceAll("/usr/share/keyrings", folder)
+            .replaceAll("/etc/apt/sources.list.d/vbg.list", apt.sources)
+            .replace("-m 0644 vbg-archive", `-m 0644 ${first}/apt/vbg-archive`);
+          const { code, out, err } = await apt.run("sh", "-c", here);
+          assert.equal(code, 0, `${here}: ${out}${err}`);
         }
-        assert.equal(await apt.installed(), wanted);
+        return await apt.installed();
       };
-      await step("0.1.0", "install", "vbg");
+      assert.equal(await follow("Install"), "0.1.0");
       at.release = await makeTestRelease(folder, ["0.2.0"], first);
       await signer.sign(at.release);
-      await step("0.2.0", "install", "vbg");
-      await step("0.1.0", "install", "--allow-downgrades", "vbg=0.1.0");
+      assert.equal(await follow("Upgrade"), "0.2.0");
+      assert.equal(await follow("Roll back"), "0.1.0");
+      // On hold it stays.
+      assert.equal((await apt.get("dist-upgrade")).code, 0);
+      assert.equal(await apt.installed(), "0.1.0");
       // A machine of the other architecture gets its own packages.
       const other = ownArchitecture() === "amd64" ? "arm64" : "amd64";
       const foreign = await Apt.make(`${folder}/foreign`, { url, keyring, arch: other });
@@ -262,19 +170,16 @@ Deno.test(
       await using signer = await Signer.make(`${folder}/gpg`);
       const release = await makeTestRelease(folder, ["0.1.0"]);
       await signer.sign(release);
-      const verify = [
-        "--keyring",
-        `${release}/apt/vbg-archive-keyring.gpg`,
-        `${release}/SHA256SUMS.asc`,
-        `${release}/SHA256SUMS`,
-      ];
-      assert.equal((await run("gpgv", verify)).code, 0);
-      const check = () =>
-        new Deno.Command("sha256sum", { args: ["-c", "--strict", "SHA256SUMS"], cwd: release }).output();
-      const text = new TextDecoder().decode((await check()).stdout);
-      for (const arch of ["amd64", "arm64"]) assert.ok(text.includes(`${POOL}/vbg_0.1.0_${arch}.deb: OK\n`), text);
+      const page = (await OperatePage.read()).commands("Make a release");
+      const [verify, check] = [page.find((line) => /^gpgv /.test(line)), page.find((line) => /^sha256sum /.test(line))];
+      assert.ok(verify && check);
+      const here = (line: string) => run("sh", ["-c", `cd ${release} && ${line}`]);
+      assert.equal((await here(verify)).code, 0);
+      assert.deepEqual(await here(check), { code: 0, out: "", err: "" });
+      const { out } = await here(check.replace("--quiet", ""));
+      for (const arch of ["amd64", "arm64"]) assert.ok(out.includes(`${POOL}/vbg_0.1.0_${arch}.deb: OK\n`), out);
       await Deno.writeTextFile(`${release}/SHA256SUMS`, "\n", { append: true });
-      assert.notEqual((await run("gpgv", verify)).code, 0);
+      assert.notEqual((await here(verify)).code, 0);
     }),
 );
 

@@ -5,7 +5,8 @@ import { environment, findProgram, type Needs } from "./needs.ts";
 const EMULATOR = "qemu-aarch64-static";
 /** The C library for arm64: Debian's `libc6-arm64-cross` and `libgcc-s1-arm64-cross`. */
 const LIBRARIES = "/usr/aarch64-linux-gnu";
-const RUNTIMES = fileURLToPath(new URL("../../dist/runtime", import.meta.url));
+/** Where Denos that were fetched are kept. */
+export const RUNTIMES: string = fileURLToPath(new URL("../../dist/runtime", import.meta.url));
 
 /** A Deno for arm64 and how to run it here. */
 export interface Emulated {
