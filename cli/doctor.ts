@@ -34,7 +34,6 @@ interface DoctorSettings extends ClientSettings, MachineLimits {
 const MACHINE = "Machine";
 const LIMITS = "Limits";
 const here = { key: [], environment: false } as const;
-const DAY_MS = 86_400_000;
 
 /** The command's name, words and settings. */
 export const program: Program<DoctorSettings> = {

@@ -10,15 +10,13 @@ import {
   Replica,
   Scrub,
 } from "./cloud/mod.ts";
-import { type CloudPorts, openDoors } from "./cloud_doors.ts";
+import { type CloudPorts, type DoorState, openDoors } from "./cloud_doors.ts";
 import {
   Access,
   type AccessToken,
-  type CertificateReading,
   CloudMetrics,
   cloudRoutes,
   compileFor,
-  type ComponentHealth,
   type ConnectionOptions,
   type Connections,
   countDamaged,
@@ -201,10 +199,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   };
   try {
     await keepers?.sweep();
-    const doors = await openDoors(options.ports, {
-      ...parts,
-      handler: (health, certificates) => apiOf(parts, { health, certificates }),
-    });
+    const doors = await openDoors(options.ports, { ...parts, handler: (state) => apiOf(parts, state) });
     keepers?.start();
     instances.settle();
     scrub.start();
@@ -285,7 +280,7 @@ function apiOf(
     stall: StallDetector;
     log: Logger;
   },
-  doors: { health: () => Record<string, ComponentHealth>; certificates: () => CertificateReading[] },
+  doors: DoorState,
 ): Handler {
   const { maxBodyBytes = BOAT_DEFAULTS.maxBodyBytes, bodyTimeoutMs = BOAT_DEFAULTS.bodyTimeoutMs } = options;
   const metrics = new CloudMetrics({

@@ -68,10 +68,16 @@ export interface DoorParts {
   /** Of all ports. */
   connections: Connections;
   /** Answers requests; told how the doors do, and when their certificates end. */
-  handler: (health: () => Record<string, ComponentHealth>, certificates: () => CertificateReading[]) => Handler;
+  handler: (state: DoorState) => Handler;
   stall: StallDetector;
   clock: Clock;
   log: Logger;
+}
+
+/** How the ports do. */
+export interface DoorState {
+  health: () => Record<string, ComponentHealth>;
+  certificates: () => CertificateReading[];
 }
 
 /** The ports of a cloud, open. */
@@ -114,7 +120,9 @@ async function openInsecure(
   const opened = new Opened();
   try {
     const boats = opened.add(await listenGrpcInsecure(grpc, { accept, connections, log }));
-    const people = opened.add(await listen(http, { ...parts, handler: parts.handler(() => ({}), () => []) }));
+    const people = opened.add(
+      await listen(http, { ...parts, handler: parts.handler({ health: () => ({}), certificates: () => [] }) }),
+    );
     log.warn("boats are let in without certificates", { address: boats.address.hostname });
     return doorsOf(server, { grpc: boats, http: people, opened, look: () => {} });
   } catch (error) {
@@ -142,10 +150,10 @@ async function openSecure(
       if (!(socket instanceof TLSSocket && socket.authorized)) connection.closeIfCrowded();
       server.accept(socket, connection.begin);
     };
-    const handler = parts.handler(
-      () => ({ tls: tls.health(), ...trust.health() }),
-      () => [{ certificate: "tls", endMs: tls.endMs }, ...trust.certificates()],
-    );
+    const handler = parts.handler({
+      health: () => ({ tls: tls.health(), ...trust.health() }),
+      certificates: () => [{ certificate: "tls", endMs: tls.endMs }, ...trust.certificates()],
+    });
     const secure = { ...parts, tls, clientCa: authorities, accept, handler };
     const look = () => {
       void tls.check();

@@ -39,7 +39,7 @@ class Machines {
     }
     const { folder } = this.lab;
     const here = line.replaceAll("/var/lib/vbg-cloud", `${folder}/cloud`).replaceAll("/var/backups", folder)
-      .replaceAll("/root/vbg-ca", `${folder}/ca`).replaceAll("/tmp/boat", `${folder}/boat`)
+      .replaceAll("~/vbg-ca", `${folder}/ca`).replaceAll("/tmp/boat", `${folder}/boat`)
       .replace("tar -C / ", `tar -C ${folder} `).replace("etc/vbg var/lib/vbg", "journal state");
     const [program, ...words] = here.split(" ");
     const command = program === "vbg-cloud"
