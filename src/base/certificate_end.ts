@@ -19,7 +19,7 @@ export class CertificateEndLog {
   readonly #warn: (message: string, fields: Record<string, string>) => void;
   readonly #reported = new Map<string, number>();
 
-  /** @param warn writes a line of the log */
+  /** Has reported nothing yet; `warn` writes a line of the log. */
   constructor(warn: (message: string, fields: Record<string, string>) => void) {
     this.#warn = warn;
   }
