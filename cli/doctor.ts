@@ -4,7 +4,7 @@
  * @module
  */
 import { VERSION } from "@vessel/gateway/version";
-import { systemClock } from "@vessel/gateway/settings";
+import { CERTIFICATE_WARN_MS, systemClock } from "@vessel/gateway/settings";
 import { chooseServer, type ChosenServer } from "./boat_choice.ts";
 import { loadClientConfig } from "./client_config.ts";
 import { type ClientSettings, outputOptions, serverChecks, serverOptions, wantsJson } from "./client_options.ts";
@@ -34,7 +34,6 @@ interface DoctorSettings extends ClientSettings, MachineLimits {
 const MACHINE = "Machine";
 const LIMITS = "Limits";
 const here = { key: [], environment: false } as const;
-const DAY_MS = 86_400_000;
 
 /** The command's name, words and settings. */
 export const program: Program<DoctorSettings> = {
@@ -93,7 +92,7 @@ export const program: Program<DoctorSettings> = {
     certificateMs: duration({
       name: "warn-certificate",
       ...here,
-      default: 14 * DAY_MS,
+      default: CERTIFICATE_WARN_MS,
       help: "A certificate that ends within so long is a warning.",
       group: LIMITS,
     }),

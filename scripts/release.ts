@@ -1,55 +1,76 @@
 /**
- * Writes a release into a directory: `deno task release [-out DIR] [-deno PATH]`.
+ * Writes a release into a directory: `deno task release (-key FINGERPRINT | -unsigned) [-out DIR] [-earlier DIR]`.
  *
- * In it: the portable programs, Debian packages with and without a Deno, manual pages, the install script, and the sums of
- * all of them (SHA256SUMS, as `sha256sum -c` reads them).
+ * In it: the portable programs, an apt repository with the Debian packages, manual pages, the list of parts, the install
+ * script, and the sums of all of them (SHA256SUMS), signed with a GnuPG key, now or by `sign.sh` on another machine.
  *
  * @module
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { VERSION } from "../src/version.ts";
 import { makePortables } from "./compile.ts";
-import { makeDeb, ownArchitecture } from "./deb.ts";
+import { makeDeb } from "./deb.ts";
 import { writeManPages } from "./man.ts";
+import { keepEarlier, POOL, writeAptIndexes } from "./release/apt_repository.ts";
+import { makeSbom } from "./release/sbom.ts";
+import { writeSums } from "./release/sums.ts";
+import { runProgram } from "./run_program.ts";
+import { type Architecture, ARCHITECTURES, fetchRuntime } from "./runtime.ts";
 import { runScript, scriptWords } from "./script.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-const SUMS = "SHA256SUMS";
+const SIGN = "sign.sh";
 
 /** How a release is made. */
 export interface ReleaseOptions {
-  /** The Deno that programs and packages bring along. */
-  runtime: string;
+  /** The Deno that programs and packages bring along, for each architecture. */
+  runtimes: Readonly<Record<Architecture, string>>;
   /** How small: `best` for others, `fast` for a try. */
   packing: "best" | "fast";
+  /** The release before, whose packages stay installable. */
+  earlier?: string | undefined;
+  /** Fingerprint of the key that signs; undefined: signed later. */
+  key?: string | undefined;
+  now: Date;
 }
 
-/** Writes a release into a directory that is empty, or made. Answers the names of its files. */
-export async function makeRelease(out: string, { runtime, packing }: ReleaseOptions): Promise<string[]> {
+/**
+ * Writes a release into a directory that is empty, or made. Answers the names of its files.
+ *
+ * @throws {Error} with words for people
+ */
+export async function makeRelease(
+  out: string,
+  { runtimes, packing, earlier, key, now }: ReleaseOptions,
+): Promise<string[]> {
   await Deno.mkdir(out, { recursive: true });
   for await (const { name } of Deno.readDir(out)) {
     throw new Error(`Cannot write the release: "${out}" has "${name}" in it`);
   }
-  await makePortables(out, { runtime, target: Deno.build.target, level: packing === "best" ? 9 : 1 });
-  const compression = packing === "best" ? "xz" : "none";
-  for (const deno of [runtime, undefined]) await makeDeb({ out, deno, arch: ownArchitecture(), compression });
+  const apt = `${out}/apt`;
+  for (const arch of ["amd64", "arm64"] as const) {
+    const [runtime, { target }] = [runtimes[arch], ARCHITECTURES[arch]];
+    await makePortables(out, { runtime, target, level: packing === "best" ? 9 : 1 });
+    const compression = packing === "best" ? "xz" : "none";
+    await makeDeb({ out: `${apt}/${POOL}`, deno: runtime, arch, compression });
+  }
+  if (earlier !== undefined) await keepEarlier(apt, `${earlier}/apt`);
+  await writeAptIndexes(apt, now);
   await writeManPages(out);
+  const lock = JSON.parse(await Deno.readTextFile(`${ROOT}deno.lock`));
+  const sbom = makeSbom(lock, { version: VERSION, now });
+  await Deno.writeTextFile(`${out}/vbg-${VERSION}.cdx.json`, `${JSON.stringify(sbom, undefined, 2)}\n`);
   await Deno.copyFile(`${ROOT}scripts/install.sh`, `${out}/install.sh`);
-  return await writeSums(out);
+  await Deno.copyFile(`${ROOT}scripts/release/${SIGN}`, `${out}/${SIGN}`);
+  const names = await writeSums(out);
+  if (key !== undefined) await signRelease(out, key);
+  return names;
 }
 
-/** Writes the sums of all files of a directory. Answers the files' names. */
-export async function writeSums(out: string): Promise<string[]> {
-  const names: string[] = [];
-  for await (const { name, isFile } of Deno.readDir(out)) if (isFile && name !== SUMS) names.push(name);
-  names.sort();
-  const lines: string[] = [];
-  for (const name of names) {
-    const digest = await crypto.subtle.digest("SHA-256", await Deno.readFile(`${out}/${name}`));
-    lines.push(`${new Uint8Array(digest).toHex()}  ${name}\n`);
-  }
-  await Deno.writeTextFile(`${out}/${SUMS}`, lines.join(""));
-  return [...names, SUMS];
+/** Signs the sums and the index of packages of a release, and puts the public key beside them. */
+export async function signRelease(out: string, key: string): Promise<void> {
+  await runProgram("sh", [`${ROOT}scripts/release/${SIGN}`, key, out]);
 }
 
 async function main(): Promise<void> {
@@ -57,12 +78,19 @@ async function main(): Promise<void> {
     args: scriptWords(),
     options: {
       out: { type: "string", default: `${ROOT}dist/release` },
-      deno: { type: "string", default: Deno.execPath() },
+      earlier: { type: "string" },
+      key: { type: "string" },
+      unsigned: { type: "boolean", default: false },
     },
   });
-  for (const name of await makeRelease(values.out, { runtime: values.deno, packing: "best" })) {
-    console.log(`${values.out}/${name}`);
+  const { out, earlier, key, unsigned } = values;
+  if ((key === undefined) !== unsigned) {
+    throw new Error("Expected either -key FINGERPRINT of a GnuPG key, or -unsigned to sign later with sign.sh");
   }
+  const kept = `${ROOT}dist/runtime`;
+  const runtimes = { amd64: await fetchRuntime("amd64", kept), arm64: await fetchRuntime("arm64", kept) };
+  const names = await makeRelease(out, { runtimes, packing: "best", earlier, key, now: new Date() });
+  for (const name of names) console.log(`${out}/${name}`);
 }
 
 if (import.meta.main) await runScript("release", main);

@@ -331,13 +331,19 @@ function apiOf(
     bodyTimeoutMs: number;
   },
 ): Handler {
-  const { stores: { broker, sessions, journal }, hub, access, voice, link, clock, log } = parts;
+  const { stores: { broker, sessions, journal }, hub, access, voice, link, tls, clock, log } = parts;
   const routes = boatRoutes({
     broker,
     hub,
     sessions,
     clock,
-    metrics: new Metrics({ ...parts, version: VERSION, broker, sessions, journal, replication: link }),
+    metrics: new Metrics({
+      ...{ ...parts, version: VERSION, broker, sessions, journal, replication: link },
+      certificates: () => [
+        ...(tls ? [{ certificate: "tls", endMs: tls.endMs }] : []),
+        ...(link ? [{ certificate: "replication", endMs: link.certificate.endMs }] : []),
+      ],
+    }),
     health,
     sending: {
       ...voice,
@@ -364,7 +370,12 @@ function healthOf(
       journal: stores.journal,
       numbers: stores.numbers(),
       replication: link,
-      others: { ...voice.health(), ...outlets.health(), ...(tls && { tls: tls.health() }) },
+      others: {
+        ...voice.health(),
+        ...outlets.health(),
+        ...(tls && { tls: tls.health() }),
+        ...(link?.certificate.endMs !== undefined && { replication_certificate: link.certificate.health() }),
+      },
       busSilenceMs: busSilenceMs(),
       startedMs,
       nowMs: clock.monoMs(),

@@ -10,14 +10,13 @@ import {
   Replica,
   Scrub,
 } from "./cloud/mod.ts";
-import { type CloudPorts, openDoors } from "./cloud_doors.ts";
+import { type CloudPorts, type DoorState, openDoors } from "./cloud_doors.ts";
 import {
   Access,
   type AccessToken,
   CloudMetrics,
   cloudRoutes,
   compileFor,
-  type ComponentHealth,
   type ConnectionOptions,
   type Connections,
   countDamaged,
@@ -209,7 +208,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   };
   try {
     if (keepers) await sweep(keepers, options, log);
-    const doors = await openDoors(options.ports, { ...parts, handler: (health) => apiOf(parts, health) });
+    const doors = await openDoors(options.ports, { ...parts, handler: (state) => apiOf(parts, state) });
     keepers?.start();
     instances.settle();
     scrub.start();
@@ -297,17 +296,24 @@ function apiOf(
     stall: StallDetector;
     log: Logger;
   },
-  doorHealth: () => Record<string, ComponentHealth>,
+  doors: DoorState,
 ): Handler {
   const { maxBodyBytes = BOAT_DEFAULTS.maxBodyBytes, bodyTimeoutMs = BOAT_DEFAULTS.bodyTimeoutMs } = options;
-  const metrics = new CloudMetrics({ readers, stall, access, connections, version: VERSION });
+  const metrics = new CloudMetrics({
+    readers,
+    stall,
+    access,
+    connections,
+    version: VERSION,
+    certificates: doors.certificates,
+  });
   const health = () =>
     judgeCloudHealth({
       instances,
       recordings: countRecordings(instances),
       damaged: countDamaged(instances),
       ...countRefused(instances),
-      others: doorHealth(),
+      others: doors.health(),
     });
   const routes = cloudRoutes({ instances, readers, metrics, health, server: { name: TITLE, version: VERSION } });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });

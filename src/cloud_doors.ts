@@ -1,9 +1,19 @@
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { AcmeCertificate, type AcmeChallenge } from "./acme/mod.ts";
-import { type Clock, errorText, type ListenAddress, type Logger, type StallDetector } from "./base/mod.ts";
+import {
+  CERTIFICATE_WARN_MS,
+  CertificateEndLog,
+  type CertificateEnds,
+  type Clock,
+  errorText,
+  type ListenAddress,
+  type Logger,
+  type StallDetector,
+} from "./base/mod.ts";
 import { ClientAuthorities, type CloudService, type Identifier, identifier, RevocationFile } from "./cloud/mod.ts";
 import {
+  type CertificateReading,
   type ComponentHealth,
   type Connection,
   type Connections,
@@ -57,11 +67,17 @@ export interface DoorParts {
   service: CloudService;
   /** Of all ports. */
   connections: Connections;
-  /** Answers requests; told how the doors do. */
-  handler: (health: () => Record<string, ComponentHealth>) => Handler;
+  /** Answers requests; told how the doors do, and when their certificates end. */
+  handler: (state: DoorState) => Handler;
   stall: StallDetector;
   clock: Clock;
   log: Logger;
+}
+
+/** How the ports do. */
+export interface DoorState {
+  health: () => Record<string, ComponentHealth>;
+  certificates: () => CertificateReading[];
 }
 
 /** The ports of a cloud, open. */
@@ -104,7 +120,9 @@ async function openInsecure(
   const opened = new Opened();
   try {
     const boats = opened.add(await listenGrpcInsecure(grpc, { accept, connections, log }));
-    const people = opened.add(await listen(http, { ...parts, handler: parts.handler(() => ({})) }));
+    const people = opened.add(
+      await listen(http, { ...parts, handler: parts.handler({ health: () => ({}), certificates: () => [] }) }),
+    );
     log.warn("boats are let in without certificates", { address: boats.address.hostname });
     return doorsOf(server, { grpc: boats, http: people, opened, look: () => {} });
   } catch (error) {
@@ -132,7 +150,10 @@ async function openSecure(
       if (!(socket instanceof TLSSocket && socket.authorized)) connection.closeIfCrowded();
       server.accept(socket, connection.begin);
     };
-    const handler = parts.handler(() => ({ tls: tls.health(), ...trust.health() }));
+    const handler = parts.handler({
+      health: () => ({ tls: tls.health(), ...trust.health() }),
+      certificates: () => [{ certificate: "tls", endMs: tls.endMs }, ...trust.certificates()],
+    });
     const secure = { ...parts, tls, clientCa: authorities, accept, handler };
     const look = () => {
       void tls.check();
@@ -229,12 +250,22 @@ interface Trust {
   authorities: ClientAuthorities;
   boats: Identifier;
   health: () => Record<string, ComponentHealth>;
+  certificates: () => CertificateReading[];
   look: () => void;
 }
 
 /** Who was revoked since the file cannot be used would still be let in. */
 function revocationHealth({ fault }: RevocationFile): ComponentHealth {
   return fault === undefined ? { status: "ok" } : { status: "degraded", message: `${fault}; the old list stays` };
+}
+
+/** Anybody may ask for health, so it names no boat: the log and the metrics do. */
+function boatCertificatesHealth(ends: CertificateEnds, nowMs: number): Record<string, ComponentHealth> {
+  let count = 0;
+  for (const endMs of ends.values()) if (endMs - nowMs <= CERTIFICATE_WARN_MS) count++;
+  if (count === 0) return {};
+  const message = `certificates of ${count} boats end within 30 days or have ended`;
+  return { boat_certificates: { status: "degraded", message } };
 }
 
 /** Reads whose certificates boats must have. */
@@ -247,9 +278,22 @@ async function openTrust(
     ? undefined
     : opened.add(await RevocationFile.open({ path: revokedPath, authorities: () => authorities.pem, log }));
   const look = () => void Promise.all([authorities.look(), revoked?.check()]);
+  const boats = identifier({ authorities, revoked, clock });
+  const reported = new CertificateEndLog((message, fields) => log.warn(message, fields));
+  const nowMs = () => clock.wallUs() / 1000;
+  opened.add({
+    stop: boats.follow(() => {
+      for (const [id, endMs] of boats.ends) reported.check(`boat ${id}`, { endMs, nowMs: nowMs() });
+    }),
+  });
   const health = () => ({
     client_ca: authorities.health(),
     ...(revoked && { revoked: revocationHealth(revoked) }),
+    ...boatCertificatesHealth(boats.ends, nowMs()),
   });
-  return { authorities, boats: identifier({ authorities, revoked, clock }), health, look };
+  const certificates = () => [
+    { certificate: "client_ca", endMs: authorities.endMs },
+    ...Array.from(boats.ends, ([instance, endMs]) => ({ certificate: "boat", instance, endMs })),
+  ];
+  return { authorities, boats, health, certificates, look };
 }

@@ -136,6 +136,11 @@ export class AcmeCertificate implements TlsSource {
     await this.#underWay;
   }
 
+  /** When the certificate in use ends, milliseconds since 1970; undefined: there is none. */
+  get endMs(): number | undefined {
+    return this.#pair?.expiresMs;
+  }
+
   /** Unhealthy without a certificate that is good, degraded while it cannot be renewed. */
   health(): ComponentHealth {
     const nowMs = this.#nowMs();

@@ -6,6 +6,7 @@
 export * from "./address.ts";
 export * from "./atomic_file.ts";
 export * from "./backoff.ts";
+export * from "./certificate_end.ts";
 export * from "./clock.ts";
 export * from "./directory_lock.ts";
 export * from "./duration.ts";

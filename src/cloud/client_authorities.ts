@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { basename, dirname } from "node:path";
-import { AtomicFile, type Clock, errorText, type Logger } from "../base/mod.ts";
+import { AtomicFile, certificateEnd, CertificateEndLog, type Clock, errorText, type Logger } from "../base/mod.ts";
 import { AuthoritiesError, IdentityCheck } from "./identity.ts";
 
 /** Where the certificates of authorities are. */
@@ -13,8 +13,6 @@ export interface ClientAuthoritiesOptions {
 
 /** How often the file is looked at. */
 const LOOK_EVERY_MS = 10_000;
-/** So long before the last authority ends, health tells. */
-const WARN_BEFORE_MS = 14 * 86_400_000;
 const CERTIFICATE = /-----BEGIN (?:X509 )?CERTIFICATE-----[^-]+-----END (?:X509 )?CERTIFICATE-----/g;
 
 /** What is in a file that can be used. */
@@ -31,6 +29,7 @@ export class ClientAuthorities {
   readonly #file: AtomicFile;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #ends: CertificateEndLog;
   readonly #listeners = new Set<() => void>();
   #content: Content;
   #fault: string | undefined;
@@ -41,6 +40,7 @@ export class ClientAuthorities {
     this.#file = fileAt(path);
     this.#clock = clock;
     this.#log = log;
+    this.#ends = new CertificateEndLog((message, fields) => log.warn(message, fields));
   }
 
   /**
@@ -66,6 +66,7 @@ export class ClientAuthorities {
   follow(onChange: () => void): () => void {
     this.#listeners.add(onChange);
     this.#timer ??= setInterval(() => void this.look(), LOOK_EVERY_MS);
+    this.#reportEnd();
     return () => void this.#listeners.delete(onChange);
   }
 
@@ -82,19 +83,24 @@ export class ClientAuthorities {
       }
       this.#fault = fault;
     }
+    this.#reportEnd();
+  }
+
+  /** When the last of them ends, milliseconds since 1970. */
+  get endMs(): number {
+    return this.#content.expiresMs;
+  }
+
+  #reportEnd(): void {
+    this.#ends.check("client_ca", { endMs: this.endMs, nowMs: this.#clock.wallUs() / 1000 });
   }
 
   /** Degraded when the file cannot be used, or the last authority ends soon or has ended. */
   health(): { status: "ok" | "degraded"; message?: string } {
-    const { expiresMs } = this.#content;
-    const leftMs = expiresMs - this.#clock.wallUs() / 1000;
     if (this.#fault !== undefined) return { status: "degraded", message: `${this.#fault}; the old ones stay` };
-    if (leftMs > WARN_BEFORE_MS) return { status: "ok" };
-    const verb = leftMs > 0 ? "ends" : "ended";
-    return {
-      status: "degraded",
-      message: `the last authority of clients ${verb} ${new Date(expiresMs).toISOString()}`,
-    };
+    const end = { endMs: this.endMs, nowMs: this.#clock.wallUs() / 1000 };
+    const message = certificateEnd("the last authority of clients", end);
+    return message === undefined ? { status: "ok" } : { status: "degraded", message };
   }
 
   /** Looks no more. */

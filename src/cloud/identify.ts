@@ -1,5 +1,5 @@
 import { TLSSocket } from "node:tls";
-import type { Clock } from "../base/mod.ts";
+import type { CertificateEnds, Clock } from "../base/mod.ts";
 import { type Caller, type Credentials, RpcError } from "../replication/mod.ts";
 import type { ClientAuthorities } from "./client_authorities.ts";
 import { type Identity, type IdentityCheck, type PeerCertificate, peerChain } from "./identity.ts";
@@ -28,6 +28,8 @@ export interface Identifier {
   identify: (credentials: Credentials) => string;
   /** Whether a caller would be let in now: no longer when its certificate has expired, is revoked, or lost its authority. */
   isLetIn: (caller: Caller) => boolean;
+  /** When the certificates end that boats have shown last, by instance id. */
+  ends: CertificateEnds;
   /** Calls `onChange` when somebody may not be let in any more. Answers how to call it no more. */
   follow: (onChange: () => void) => () => void;
 }
@@ -48,6 +50,7 @@ interface Judged {
 /** Makes one. */
 export function identifier({ authorities, revoked, clock }: IdentifierOptions): Identifier {
   const met = new Map<string, PeerCertificate>();
+  const ends = new Map<string, number>();
   const judged = new WeakMap<PeerCertificate, Judged>();
   const isRevoked = (serial: string) => revoked?.has(serial) ?? false;
 
@@ -65,12 +68,14 @@ export function identifier({ authorities, revoked, clock }: IdentifierOptions): 
     const known = peer && judged.get(peer);
     if (known?.check === check && holds(known)) return known.identity;
     const identity = judge(peer);
+    if (identity.ok) ends.set(identity.instanceId, identity.expiresMs);
     if (peer) judged.set(peer, { identity, check, atMs: clock.monoMs() });
     return identity;
   };
 
   const peerOf = (address: string, certificate: Credentials["certificate"]) => met.get(address) ?? certificate?.peer;
   return {
+    ends,
     meet: (socket) => {
       if (!(socket instanceof TLSSocket)) return;
       const key = `${socket.remoteAddress}:${socket.remotePort}`;

@@ -77,8 +77,9 @@ async function scanFile(path: string, damage: string[]): Promise<PeerBlock[]> {
   using reader = new BlockReader();
   try {
     const file = await openBlockFile(path);
-    if (file.damaged > 0) damage.push(`${name}: ${file.damaged} places where no block begins`);
-    if (file.isTorn) damage.push(`${name}: torn at its end`);
+    const { damaged, state } = file.index;
+    if (damaged > 0) damage.push(`${name}: ${damaged} places where no block begins`);
+    if (state === "torn") damage.push(`${name}: torn at its end`);
     for (const { offset, bytes, seq } of file.blocks) {
       await turn();
       try {

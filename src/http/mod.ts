@@ -33,5 +33,6 @@ export * from "./routes.ts";
 export * from "./stream_client.ts";
 export * from "./stream_hub.ts";
 export { StreamMemory } from "./stream_memory.ts";
+export type { CertificateReading } from "./server_figures.ts";
 export * from "./tls_files.ts";
 export * from "./tls_pair.ts";

@@ -17,6 +17,16 @@ export interface Figure {
   read: () => Reading[];
 }
 
+/** When a certificate ends. */
+export interface CertificateReading {
+  /** Which: `tls` (served), `replication` (shown to the cloud), `client_ca`, `boat`. */
+  certificate: string;
+  /** Whose, where there are several. */
+  instance?: string;
+  /** Milliseconds since 1970; undefined: it has not been read yet. */
+  endMs: number | undefined;
+}
+
 /** What every server can tell of itself. */
 export interface ServerSources {
   stall: Pick<StallDetector, "stalls" | "longestMs">;
@@ -24,6 +34,8 @@ export interface ServerSources {
   version: string;
   /** Undefined where nobody is refused. */
   access?: Pick<Access, "failures"> | undefined;
+  /** Undefined where there are none. */
+  certificates?: (() => CertificateReading[]) | undefined;
   /** Undefined where nothing is known of them. */
   connections?: ConnectionFigures | undefined;
 }
@@ -31,7 +43,7 @@ export interface ServerSources {
 const startedS = Date.now() / 1000;
 
 /** Process, event loop and refusals: the same on every server. */
-export function serverFigures({ version, stall, access, connections }: ServerSources): Figure[] {
+export function serverFigures({ version, stall, access, connections, certificates }: ServerSources): Figure[] {
   const gauge = (name: string, help: string, read: () => Reading[]): Figure => ({ kind: "gauge", name, help, read });
   const counter = (name: string, help: string, read: () => Reading[]): Figure => ({
     kind: "counter",
@@ -53,9 +65,19 @@ export function serverFigures({ version, stall, access, connections }: ServerSou
     gauge("vbg_event_loop_longest_stall_seconds", "Longest stall of the last one to two minutes", () => [
       [stall.longestMs / 1000, {}],
     ]),
+    ...(certificates ? [gauge(ENDS, "When certificates end, seconds since 1970", () => readEnds(certificates()))] : []),
     ...(connections ? connectionFigures(connections) : []),
     ...(access ? [counter("vbg_auth_failures_total", REFUSED, () => readFailures(access))] : []),
   ];
+}
+
+const ENDS = "vbg_certificate_expires_seconds";
+
+function readEnds(readings: readonly CertificateReading[]): Reading[] {
+  return readings.map(({ certificate, instance, endMs = NaN }): Reading => [
+    endMs / 1000,
+    { certificate, ...(instance !== undefined && { instance }) },
+  ]);
 }
 
 /** Connections of all ports. */

@@ -1,4 +1,4 @@
-import { type Clock, errorText, type Logger } from "../base/mod.ts";
+import { certificateEnd, CertificateEndLog, type Clock, errorText, type Logger } from "../base/mod.ts";
 import type { ComponentHealth } from "./health.ts";
 import { checkTlsPair, TlsError, type TlsPair, type TlsSource } from "./tls_pair.ts";
 
@@ -18,8 +18,6 @@ export interface TlsFilesOptions extends TlsPaths {
 
 /** How often the files are looked at. */
 const LOOK_EVERY_MS = 10_000;
-/** So long before a certificate ends, health tells. */
-const WARN_BEFORE_MS = 14 * 86_400_000;
 
 /** A certificate and its key, kept as fresh as their files. What cannot be used leaves the old ones in use. */
 export class TlsFiles implements TlsSource {
@@ -30,6 +28,7 @@ export class TlsFiles implements TlsSource {
   #pair: TlsPair;
   /** Why the files as they are now cannot be used. */
   #fault: string | undefined;
+  readonly #ends: CertificateEndLog;
   readonly #users = new Set<(pair: TlsPair) => void>();
 
   private constructor(pair: TlsPair, { certPath, keyPath, clock, log }: TlsFilesOptions) {
@@ -37,6 +36,7 @@ export class TlsFiles implements TlsSource {
     this.#paths = { certPath, keyPath };
     this.#clock = clock;
     this.#log = log;
+    this.#ends = new CertificateEndLog((message, fields) => log.warn(message, fields));
   }
 
   /**
@@ -58,6 +58,7 @@ export class TlsFiles implements TlsSource {
     this.#users.add(use);
     use(this.#pair);
     this.#timer ??= setInterval(() => void this.check(), LOOK_EVERY_MS);
+    this.#reportEnd();
     return () => void this.#users.delete(use);
   }
 
@@ -66,15 +67,26 @@ export class TlsFiles implements TlsSource {
     try {
       const pair = await readPair(this.#paths);
       this.#fault = undefined;
-      if (pair.cert === this.#pair.cert && pair.key === this.#pair.key) return;
-      this.#pair = pair;
-      for (const use of this.#users) use(pair);
-      this.#log.info("certificate replaced", { expires: dateOf(pair.expiresMs) });
+      if (pair.cert !== this.#pair.cert || pair.key !== this.#pair.key) {
+        this.#pair = pair;
+        for (const use of this.#users) use(pair);
+        this.#log.info("certificate replaced", { expires: dateOf(pair.expiresMs) });
+      }
     } catch (error) {
       const fault = errorText(error);
       if (fault !== this.#fault) this.#log.error("certificate refused, the old one stays", { error: fault });
       this.#fault = fault;
     }
+    this.#reportEnd();
+  }
+
+  /** When the certificate in use ends, milliseconds since 1970. */
+  get endMs(): number {
+    return this.#pair.expiresMs;
+  }
+
+  #reportEnd(): void {
+    this.#ends.check("tls", { endMs: this.endMs, nowMs: this.#clock.wallUs() / 1000 });
   }
 
   /** Degraded when the files cannot be used, or the certificate ends soon or has ended. */
@@ -83,9 +95,8 @@ export class TlsFiles implements TlsSource {
     if (this.#fault !== undefined) {
       return { status: "degraded", message: `${this.#fault}; the old one ends ${dateOf(expiresMs)}` };
     }
-    const leftMs = expiresMs - this.#clock.wallUs() / 1000;
-    if (leftMs > WARN_BEFORE_MS) return { status: "ok" };
-    return { status: "degraded", message: `certificate ${leftMs > 0 ? "ends" : "ended"} ${dateOf(expiresMs)}` };
+    const message = certificateEnd("certificate", { endMs: expiresMs, nowMs: this.#clock.wallUs() / 1000 });
+    return message === undefined ? { status: "ok" } : { status: "degraded", message };
   }
 
   /** Looks no more. */

@@ -96,7 +96,7 @@ export class BoatLink {
 
   constructor(options: BoatLinkOptions) {
     this.#options = options;
-    this.#security = new LinkSecurity(options.tls, { log: options.log });
+    this.#security = new LinkSecurity(options.tls, options);
     this.#missing = new MissingNumbers();
     this.#known = this.#newRun();
     this.#ownThrough = options.source.head;
@@ -174,6 +174,11 @@ export class BoatLink {
   /** When the cloud acknowledged last, microseconds since 1970. */
   get lastAckUs(): number | undefined {
     return this.#lastAckUs;
+  }
+
+  /** Our certificate: when it ends, and how it does. */
+  get certificate(): Pick<LinkSecurity, "endMs" | "health"> {
+    return this.#security;
   }
 
   /** Degraded while there is no connection, or certificates cannot be used; a first try gets its time. */

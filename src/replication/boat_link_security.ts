@@ -1,4 +1,5 @@
-import { errorText, type Logger } from "../base/mod.ts";
+import { X509Certificate } from "node:crypto";
+import { certificateEnd, CertificateEndLog, type Clock, errorText, type Logger } from "../base/mod.ts";
 import { checkSecurity, type ClientSecurity } from "./grpc_client.ts";
 
 /** Where a boat's certificates are, PEM. */
@@ -14,20 +15,37 @@ export interface LinkTlsPaths {
 /** A boat's certificates, as fresh as their files. Files that cannot be used leave the last good ones in use. */
 export class LinkSecurity {
   readonly #paths: LinkTlsPaths | undefined;
+  readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #ends: CertificateEndLog;
+  #endMs: number | undefined;
   #good: ClientSecurity | undefined;
   #fault: string | undefined;
 
   /** @param paths none: no certificates, for this machine alone */
-  constructor(paths: LinkTlsPaths | undefined, { log }: { log: Logger }) {
+  constructor(paths: LinkTlsPaths | undefined, { clock, log }: { clock: Clock; log: Logger }) {
     this.#paths = paths;
+    this.#clock = clock;
     this.#log = log;
+    this.#ends = new CertificateEndLog((message, fields) => log.warn(message, fields));
     if (paths === undefined) this.#good = { kind: "insecure" };
   }
 
   /** Why the files cannot be used as they are now; undefined when they can. */
   get fault(): string | undefined {
     return this.#fault;
+  }
+
+  /** When our certificate ends, milliseconds since 1970; undefined while there is none. */
+  get endMs(): number | undefined {
+    return this.#endMs;
+  }
+
+  /** Degraded when our certificate ends soon or has ended. */
+  health(): { status: "ok" } | { status: "degraded"; message: string } {
+    const [endMs, nowMs] = [this.#endMs, this.#clock.wallUs() / 1000];
+    const message = endMs === undefined ? undefined : certificateEnd("the replication certificate", { endMs, nowMs });
+    return message === undefined ? { status: "ok" } : { status: "degraded", message };
   }
 
   /**
@@ -53,6 +71,7 @@ export class LinkSecurity {
       const isNew = !isSame(found, this.#good);
       if (isNew) checkSecurity(found);
       this.#good = found;
+      if (found.kind === "tls") this.#reportEnd(found.cert);
       this.#fault = undefined;
       return isNew;
     } catch (error) {
@@ -61,6 +80,11 @@ export class LinkSecurity {
       this.#fault = fault;
       return false;
     }
+  }
+
+  #reportEnd(cert: string): void {
+    const endMs = this.#endMs = Date.parse(new X509Certificate(cert).validTo);
+    this.#ends.check("replication", { endMs, nowMs: this.#clock.wallUs() / 1000 });
   }
 }
 

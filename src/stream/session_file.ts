@@ -127,6 +127,32 @@ export function parseOldSessions(text: string): OldSession[] {
   }).filter((session) => session !== undefined);
 }
 
+/** The file of older releases, so that they find the sessions after a roll back. */
+export function oldSessionsText(sessions: Iterable<StoredSession>, epoch: string): string {
+  const old = Array.from(sessions, ({ id, timeoutMs, filter, cursor }) => ({
+    ...{ id, timeoutMs, filter },
+    // A session without a cursor begins again: so does one of another epoch there.
+    ...(cursor === undefined ? { epoch: "", cursor: 1 } : { epoch, cursor }),
+  }));
+  return JSON.stringify({ version: OLD_VERSION, sessions: old });
+}
+
+/**
+ * The sessions after an older release may have run: it knows which there are, and their cursors; owners are known here.
+ *
+ * @param options.newNumber gives a session its number that was not here before
+ */
+export function mergeOld(
+  sessions: readonly StoredSession[],
+  { old, epoch, newNumber }: { old: readonly OldSession[]; epoch: string; newNumber: () => number },
+): StoredSession[] {
+  const known = new Map(sessions.map((session) => [session.id, session]));
+  return old.map(({ id, timeoutMs, filter, epoch: its, cursor }) => {
+    const before = known.get(id) ?? { number: newNumber(), owner: undefined, network: undefined, wasRead: true };
+    return { ...before, id, timeoutMs, filter, cursor: its === epoch ? cursor : undefined };
+  });
+}
+
 function readSession(number: number, value: Record<string, unknown>): StoredSession | undefined {
   const { id, timeoutMs, filter, owner, network, read } = value;
   if (typeof id !== "string" || !CLIENT_ID.test(id) || !(Number(timeoutMs) > 0)) return undefined;

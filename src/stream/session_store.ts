@@ -4,6 +4,8 @@ import {
   epochLine,
   headerLine,
   mergeLines,
+  mergeOld,
+  oldSessionsText,
   parseOldSessions,
   positionLine,
   removalLine,
@@ -31,7 +33,7 @@ export interface StoreContent {
 
 /** A longer file is not read. */
 const MAX_FILE_BYTES = 2 ** 30;
-/** How releases before the line log kept sessions. */
+/** How releases before the line log keep sessions. It is there while no server of this release runs, for a roll back. */
 const OLD_FILE = "sessions.json";
 const DEFINITIONS_FILE = "sessions.log";
 const POSITIONS_FILE = "session_positions.log";
@@ -62,6 +64,8 @@ export class SessionStore {
   /** The last write failed: the next one replaces both files, so nothing is collected until it begins. */
   #isFailing = false;
   #isClosed = false;
+  /** The old file was read: the next write replaces both files, and removes it. */
+  #hasOld = false;
 
   /** Takes an existing directory; touches nothing yet. */
   constructor(directory: string, { content, log }: { content: StoreContent; log: Logger }) {
@@ -72,15 +76,21 @@ export class SessionStore {
     this.#log = log;
   }
 
-  /** What was kept, the oldest first. What an older release kept is written into the new files. */
+  /** What was kept, the oldest first. What an older release kept meanwhile is written into the new files. */
   async read(): Promise<StoredSession[]> {
     const definitions = await this.#linesOf(this.#definitions);
     const positions = await this.#linesOf(this.#positions);
     const lines = { definitions: definitions ?? [], positions: positions ?? [], epoch: this.#content.epoch() };
     const { sessions, next } = mergeLines(lines);
     this.#nextNumber = next;
-    if (!definitions) return await this.#readOld();
-    if (this.#definitions.bytes === undefined || this.#positions.bytes === undefined) this.#schedule();
+    const old = await readKept(this.#old, { what: "sessions", parse: parseOldSessions, log: this.#log });
+    if (old) {
+      this.#hasOld = true;
+      this.#schedule();
+      return mergeOld(sessions, { old, epoch: lines.epoch, newNumber: () => this.newNumber() });
+    }
+    const isNew = this.#definitions.bytes === undefined || this.#positions.bytes === undefined;
+    if (definitions && isNew) this.#schedule();
     return sessions;
   }
 
@@ -107,10 +117,18 @@ export class SessionStore {
     await this.#writing;
   }
 
-  /** Writes what has changed, and nothing any more. */
+  /** Writes what has changed, and the file of older releases, and nothing any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.written();
+    if (this.#isFailing || this.#definitions.bytes === undefined) return;
+    const { all, epoch } = this.#content;
+    try {
+      await this.#old.write(oldSessionsText(all(), epoch()));
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error;
+      this.#log.warn("session file for older releases not written", { file: this.#old.path, error: error.message });
+    }
   }
 
   async #linesOf(file: LineLog): Promise<unknown[] | undefined> {
@@ -125,23 +143,6 @@ export class SessionStore {
       this.#log.error("sessions are lost", { file: file.path, error: error.message });
       return undefined;
     }
-  }
-
-  async #readOld(): Promise<StoredSession[]> {
-    const old = await readKept(this.#old, { what: "sessions", parse: parseOldSessions, log: this.#log });
-    if (!old) return [];
-    this.#schedule();
-    const now = this.#content.epoch();
-    return old.map(({ id, timeoutMs, filter, epoch, cursor }) => ({
-      number: this.newNumber(),
-      id,
-      owner: undefined,
-      network: undefined,
-      timeoutMs,
-      filter,
-      cursor: epoch === now ? cursor : undefined,
-      wasRead: true,
-    }));
   }
 
   #schedule(): void {
@@ -160,8 +161,11 @@ export class SessionStore {
     const hasFailed = this.#isFailing;
     this.#isFailing = false;
     try {
-      await this.#writeDefinitions([...changed.definitions.values()], hasFailed);
-      await this.#writePositions([...changed.positions.values()], hasFailed);
+      const all = hasFailed || this.#hasOld;
+      await this.#writeDefinitions([...changed.definitions.values()], all);
+      await this.#writePositions([...changed.positions.values()], all);
+      if (this.#hasOld) await this.#removeOld();
+      this.#hasOld = false;
       if (hasFailed) this.#log.info("sessions are written down again");
     } catch (error) {
       if (!(error instanceof FileError)) throw error;
@@ -183,7 +187,6 @@ export class SessionStore {
   async #writeDefinitions(changed: readonly SessionKey[], all: boolean): Promise<void> {
     if (all || mustReplace(this.#definitions)) {
       await this.#definitions.replace(this.#allDefinitions());
-      await this.#removeOld();
     } else if (changed.length > 0) {
       const { epoch, find } = this.#content;
       const lineOf = (key: SessionKey) => {

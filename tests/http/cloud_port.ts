@@ -50,7 +50,7 @@ export class PortAuthority {
   }
 
   /** A boat's, begun so many days ago. */
-  boat(instanceId: string, { days = 30, ageDays = 0 } = {}): Promise<CertificatePair> {
+  boat(instanceId: string, { days = 90, ageDays = 0 } = {}): Promise<CertificatePair> {
     return this.#signer.issue({ kind: "boat", instanceId }, { nowMs: Date.now() - ageDays * DAY_MS, days });
   }
 
@@ -71,7 +71,7 @@ export class PortAuthority {
     const made = [
       await openssl("req", "-new", ...newKey, "-out", request, "-subj", subject),
       await openssl(
-        ...["x509", "-req", "-in", request, "-out", cert, "-days", "30"],
+        ...["x509", "-req", "-in", request, "-out", cert, "-days", "90"],
         ...["-CA", `${this.#path}.pem`, "-CAkey", `${this.#path}.key`, "-CAcreateserial"],
       ),
     ];

@@ -32,7 +32,7 @@ Deno.test("what runs in a thread of its own is compiled in, and the runtime's fl
 });
 
 Deno.test("a runtime that cannot be downloaded is told with what to do instead; other failures in their own words", () => {
-  const url = "https://dl.deno.land/release/v2.9.6/denort-x86_64-unknown-linux-gnu.zip";
+  const url = "https://dl.deno.land/release/v2.9.5/denort-x86_64-unknown-linux-gnu.zip";
   const stderr =
     `\x1b[32mDownload\x1b[0m ${url}\nerror: Setting up base binary.\n sending request for url (${url}): dns`;
   assert.equal(

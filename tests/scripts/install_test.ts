@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { writeSums } from "../../scripts/release.ts";
+import { writeSums } from "../../scripts/release/sums.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 

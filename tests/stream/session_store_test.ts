@@ -54,6 +54,11 @@ function stateOf(sessions: Sessions, ids: readonly string[]): Record<string, [nu
   }));
 }
 
+/** A server that crashes leaves no file for older releases: it is written at an orderly stop. */
+async function crash(directory: string): Promise<void> {
+  await Deno.remove(`${directory}/sessions.json`);
+}
+
 const OLD = {
   version: 1,
   sessions: [
@@ -74,7 +79,11 @@ Deno.test(
       await Deno.writeTextFile(`${directory}/sessions.json`, JSON.stringify(OLD));
       const first = await open(directory);
       await first.stop();
-      assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name).sort(), FILES.toSorted());
+      assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name).sort(), [
+        "session_positions.log",
+        "sessions.json",
+        "sessions.log",
+      ]);
       const sessions = await open(directory);
       assert.deepEqual(stateOf(sessions, ["pilot", "logger", "a b", "no-cursor", "odd"]), {
         pilot: [17, undefined, { pgn: [127250] }],
@@ -82,6 +91,35 @@ Deno.test(
         odd: [5, undefined, { pgn: [1] }],
       });
       await sessions.stop();
+    }),
+);
+
+Deno.test(
+  "after a roll back sessions are where the older release has left them, and keep their owners",
+  DISK,
+  () =>
+    inFolder(async (directory) => {
+      const first = await open(directory, { head: 50 });
+      const client = { token: "nav", isAdmin: false, network: "n" };
+      for (const id of ["a", "b", "c"]) first.put(id, { filter: {}, timeoutMs: HOUR_MS, client });
+      for (const id of ["a", "b", "c"]) await first.ack(id, 50);
+      await first.stop();
+      const path = `${directory}/sessions.json`;
+      const { version, sessions } = JSON.parse(await Deno.readTextFile(path));
+      const [a, b] = sessions;
+      assert.deepEqual([version, a], [1, { id: "a", timeoutMs: HOUR_MS, filter: {}, epoch: "e1", cursor: 51 }]);
+      // The older release: one session has gone on, one has gone, one is new.
+      const made = { id: "d", epoch: "e1", cursor: 300, timeoutMs: HOUR_MS, filter: { pgn: [7] } };
+      await Deno.writeTextFile(path, JSON.stringify({ version, sessions: [{ ...a, cursor: 201 }, b, made] }));
+      for (let round = 0; round < 2; round++) {
+        const again = await open(directory);
+        assert.deepEqual(stateOf(again, ["a", "b", "c", "d"]), {
+          a: [201, "nav", {}],
+          b: [51, "nav", {}],
+          d: [300, undefined, { pgn: [7] }],
+        });
+        await again.stop();
+      }
     }),
 );
 
@@ -160,6 +198,7 @@ Deno.test(
       const definitions = await Deno.readFile(`${directory}/sessions.log`);
       const before: Record<string, number> = {};
       for (const length of cuts(bytes)) {
+        await crash(directory);
         await Deno.writeFile(path, bytes.subarray(0, length));
         await Deno.writeFile(`${directory}/sessions.log`, definitions);
         const found = await open(directory, { epoch: "e2" });
@@ -204,6 +243,7 @@ Deno.test("cut at any byte, definitions are those of an earlier moment", DISK, (
     const bytes = await Deno.readFile(path);
     let moment = 0;
     for (const length of cuts(bytes)) {
+      await crash(directory);
       await Deno.writeFile(path, bytes.subarray(0, length));
       const found = await open(directory);
       const state = JSON.stringify(stateOf(found, ids));

@@ -33,7 +33,7 @@ export class TestAuthority {
   }
 
   /** Gives out a certificate for localhost and 127.0.0.1. Its common name is `name`. */
-  async issue(name: string, { days = 30 }: { days?: number } = {}): Promise<CertificateFiles> {
+  async issue(name: string, { days = 90 }: { days?: number } = {}): Promise<CertificateFiles> {
     const { certPath, keyPath } = this.files(name);
     const [request, names] = [`${this.#folder}/${name}.csr`, `${this.#folder}/names.cnf`];
     await Deno.writeTextFile(names, "subjectAltName=DNS:localhost,IP:127.0.0.1\n");

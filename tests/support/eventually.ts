@@ -7,17 +7,19 @@ const LOOK_EVERY_MS = 5;
  * sockets get their turn.
  *
  * @param what what is waited for, told when it never comes
+ * @param options.deadlineMs how long at most; default a minute
  * @throws {Error} nothing came for a generous while
  */
 export async function eventually<T>(
   what: string,
   look: () => T | undefined | null | false | Promise<T | undefined | null | false>,
+  { deadlineMs = DEADLINE_MS }: { deadlineMs?: number } = {},
 ): Promise<T> {
-  const deadline = performance.now() + DEADLINE_MS;
+  const deadline = performance.now() + deadlineMs;
   for (;;) {
     const found = await look();
     if (found) return found;
-    if (performance.now() > deadline) throw new Error(`Waited ${DEADLINE_MS / 1000} s in vain for ${what}`);
+    if (performance.now() > deadline) throw new Error(`Waited ${deadlineMs / 1000} s in vain for ${what}`);
     await pause(LOOK_EVERY_MS);
   }
 }

@@ -1,5 +1,17 @@
 import { eventually } from "./eventually.ts";
-import { taskArgs } from "./task.ts";
+import { ROOT, taskArgs } from "./task.ts";
+
+/** How a program is run. */
+export interface ProgramOptions {
+  /** Most open files; default the system's limit. */
+  openFiles?: number;
+  /** The only core that it runs on; default all. */
+  core?: number | undefined;
+  /** Command that runs Deno; default the Deno that runs the test. */
+  runtime?: readonly string[];
+  /** Another checkout, with a slash at the end; default this one. */
+  root?: string;
+}
 
 /** The real program in a process and a folder of its own. */
 export class TestProgram implements AsyncDisposable {
@@ -14,18 +26,19 @@ export class TestProgram implements AsyncDisposable {
     this.#reading = this.#read();
   }
 
-  /** Starts `cli/{name}.ts` as its task of deno.json does; its folder, which is empty, is where it runs. `env` is added to our environment; `core` is the only one that it runs on. */
+  /** Starts `cli/{name}.ts` as its task of deno.json does; its folder, which is empty, is where it runs. `env` is added to our environment */
   static async start(
     name: "boat" | "cloud" | "demo" | "vbg",
     argsIn: (folder: string) => string[] | Promise<string[]>,
     env: Record<string, string> = {},
-    { openFiles, core }: { openFiles?: number; core?: number | undefined } = {},
+    { openFiles, core, runtime = [Deno.execPath()], root = ROOT }: ProgramOptions = {},
   ): Promise<TestProgram> {
     const folder = await Deno.makeTempDir();
     const limit = openFiles === undefined ? [] : ["prlimit", `--nofile=${openFiles}`];
     if (core !== undefined) limit.push("taskset", "--cpu-list", String(core));
-    const words = taskArgs(name === "vbg" ? "cli" : name, ...await argsIn(folder));
-    const [command = "", ...args] = [...limit, Deno.execPath(), ...words];
+    const words = taskArgs(name === "vbg" ? "cli" : name, ...await argsIn(folder))
+      .map((word) => word.startsWith(`${ROOT}cli/`) ? word.replace(ROOT, root) : word);
+    const [command = "", ...args] = [...limit, ...runtime, ...words];
     const settings = { args, env, cwd: folder, stdout: "null", stderr: "piped" } as const;
     const child = new Deno.Command(command, settings).spawn();
     return new TestProgram(child, folder);

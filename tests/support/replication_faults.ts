@@ -64,7 +64,7 @@ export function certificateOf(folder: string, id: string): { certPath: string; k
 /** Has the lab's authority make a certificate for a boat. */
 export async function issueBoat(folder: string, id: string, { isForced = false } = {}): Promise<CertificateFolder> {
   using authority = await Authority.open(`${folder}/ca`, { clock: systemClock });
-  return await authority.issueBoat(id, { days: 30, isForced });
+  return await authority.issueBoat(id, { days: 90, isForced });
 }
 
 /** A caller made by hand, with certificate and key (PEM), which trusts the lab's authority. */

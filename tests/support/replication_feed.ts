@@ -12,6 +12,8 @@ export interface FeedOptions {
   name?: string;
   /** Time between two pieces, milliseconds; default 10. */
   pieceMs?: () => number;
+  /** Messages that were put on the bus by an earlier feed; default 0. */
+  earlier?: number;
 }
 
 const SINGLE_PGNS = [127250, 127245, 130306, 128259, 127488];
@@ -43,12 +45,13 @@ export class BusFeed implements AsyncDisposable {
   readonly #running: Promise<void>;
   #saying = Promise.resolve();
   #isStopped = false;
-  #count = 0;
+  #count: number;
   #fastSequence = 0;
 
-  private constructor(truthPath: string, { name = "can0", pieceMs = () => TICK_MS }: FeedOptions) {
+  private constructor(truthPath: string, { name = "can0", pieceMs = () => TICK_MS, earlier = 0 }: FeedOptions) {
     this.#name = name;
     this.#pieceMs = pieceMs;
+    this.#count = earlier;
     this.#peer = new GatewayPeer();
     this.#truthPath = truthPath;
     this.#truth = Deno.openSync(truthPath, { write: true, create: true, truncate: true });
@@ -70,7 +73,7 @@ export class BusFeed implements AsyncDisposable {
     return this.#truthPath;
   }
 
-  /** Messages that were put on the bus so far. */
+  /** Messages that were put on the bus so far, those of an earlier feed included. */
   get count(): number {
     return this.#count;
   }

@@ -29,6 +29,12 @@ export interface LabOptions {
   dataDirectory?: string;
   /** A cable between boat and cloud; default none. */
   hasCable?: boolean;
+  /** How long the certificates of both sides are good, days; default 90. */
+  days?: number;
+  /** Command that runs Deno for both sides; default the Deno that runs the test. */
+  runtime?: readonly string[];
+  /** Other checkouts that sides run from; default this one. */
+  roots?: Partial<Record<Side, string>>;
 }
 
 /** Flags, or what they are in the lab's folder. */
@@ -59,6 +65,8 @@ export interface LinkStatus {
 
 /** Longest time for boat and cloud to agree. */
 const PATIENCE_MS = 150_000;
+/** Longest time for a program to start; emulated ones take a minute. */
+const START_MS = 300_000;
 /** Boats wait no longer for the next try, so that many rounds take no hour. */
 const MAX_RECONNECT_DELAY = "PT2S";
 const LOOK_EVERY_MS = 50;
@@ -80,6 +88,9 @@ export class ReplicationLab implements AsyncDisposable {
   /** Directory of everything. */
   readonly folder: string;
   readonly #flags: Record<Side, readonly string[]>;
+  /** Checkouts that sides are started from, where not from this one; may be changed at any time. */
+  readonly roots: Partial<Record<Side, string>>;
+  readonly #runtime: readonly string[];
   readonly #id: string;
   readonly #dataDirectory: string;
   readonly #urls: Record<Side, string>;
@@ -89,12 +100,14 @@ export class ReplicationLab implements AsyncDisposable {
   readonly #programs: Partial<Record<Side, TestProgram>> = {};
   readonly #logs: Record<Side, string[]> = { boat: [], cloud: [] };
 
-  private constructor({ feeds, proxy, cable, folder, flags, id, dataDirectory, urls, ports, ca }: {
+  private constructor({ feeds, proxy, cable, folder, flags, runtime, roots, id, dataDirectory, urls, ports, ca }: {
     feeds: readonly [BusFeed, ...BusFeed[]];
     proxy: TcpProxy;
     cable: Cable | undefined;
     folder: string;
     flags: Record<Side, readonly string[]>;
+    runtime: readonly string[];
+    roots: Partial<Record<Side, string>>;
     id: string;
     dataDirectory: string;
     urls: Record<Side, string>;
@@ -107,6 +120,8 @@ export class ReplicationLab implements AsyncDisposable {
     this.cable = cable;
     this.folder = folder;
     this.#flags = flags;
+    this.#runtime = runtime;
+    this.roots = roots;
     this.#id = id;
     this.#dataDirectory = dataDirectory;
     this.#urls = urls;
@@ -118,8 +133,8 @@ export class ReplicationLab implements AsyncDisposable {
   static async start(options: LabOptions = {}): Promise<ReplicationLab> {
     const { rate = 400, boatFlags = [], cloudFlags = [], id = "boat-1", ports = "dual", prepare } = options;
     const folder = await Deno.makeTempDir({ prefix: "vbg_lab_" });
-    const { dataDirectory = `${folder}/cloud` } = options;
-    const certificates = await makeCertificates(`${folder}/ca`, id);
+    const { dataDirectory = `${folder}/cloud`, runtime = [Deno.execPath()], roots = {} } = options;
+    const certificates = await makeCertificates(`${folder}/ca`, { id, days: options.days ?? 90 });
     await prepare?.(folder);
     const held = { grpc: HeldPort.take(), boat: HeldPort.take(), cloud: HeldPort.take() };
     const grpcPort = held.grpc.port;
@@ -157,7 +172,20 @@ export class ReplicationLab implements AsyncDisposable {
       ],
     };
     const ca = await Deno.readTextFile(certificates.server.caPath);
-    const parts = { feeds, proxy, cable, folder, flags, id, dataDirectory, urls, ports: Object.values(held), ca };
+    const parts = {
+      feeds,
+      proxy,
+      cable,
+      folder,
+      flags,
+      runtime,
+      roots,
+      id,
+      dataDirectory,
+      urls,
+      ports: Object.values(held),
+      ca,
+    };
     const lab = new ReplicationLab(parts);
     try {
       await lab.begin("cloud");
@@ -177,14 +205,17 @@ export class ReplicationLab implements AsyncDisposable {
 
   /** Starts a side, and waits until it answers. */
   async begin(side: Side): Promise<void> {
-    const program = await TestProgram.start(side, () => [...this.#flags[side]]);
+    const program = await TestProgram.start(side, () => [...this.#flags[side]], {}, {
+      runtime: this.#runtime,
+      ...(this.roots[side] !== undefined && { root: this.roots[side] }),
+    });
     this.#programs[side] = program;
     let isOver = false;
     void program.exitCode().then(() => isOver = true);
     await eventually(`the ${side}`, async () => {
       if (isOver) throw new Error(`The ${side} has ended:\n${program.log}`);
       return await this.text(side, "/livez") !== undefined;
-    });
+    }, { deadlineMs: START_MS });
     if (side === "boat") await eventually("the boat on its bus", () => this.feeds.every(({ isHeard }) => isHeard));
   }
 
@@ -305,9 +336,9 @@ function tailOf(log: string): string {
   return log.split("\n").slice(-20).join("\n");
 }
 
-async function makeCertificates(directory: string, id: string) {
-  const validity = { days: 30, isForced: false };
-  await initAuthority(directory, { name: "lab", days: 60, clock: systemClock });
+async function makeCertificates(directory: string, { id, days }: { id: string; days: number }) {
+  const validity = { days, isForced: false };
+  await initAuthority(directory, { name: "lab", days: 180, clock: systemClock });
   using authority = await Authority.open(directory, { clock: systemClock });
   const server = await authority.issueServer({ hosts: ["localhost"], ips: ["127.0.0.1"] }, validity);
   return { server, boat: await authority.issueBoat(id, validity) };

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+/** The checkout, with a slash at the end. */
+export const ROOT: string = fileURLToPath(new URL("../../", import.meta.url));
 
 /** A task of deno.json that runs a program: what comes before the program's file, and after it. */
 export interface Task {

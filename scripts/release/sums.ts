@@ -1,0 +1,25 @@
+/** Digest of bytes, hexadecimal. */
+export async function sha256(bytes: BufferSource): Promise<string> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+}
+
+/** Name of the file of sums. */
+export const SUMS = "SHA256SUMS";
+
+/** Writes the sums of all files below a directory, as `sha256sum -c` reads them. Answers the files' paths from there. */
+export async function writeSums(out: string): Promise<string[]> {
+  const names = (await filesBelow(out, "")).filter((name) => name !== SUMS).sort();
+  const lines: string[] = [];
+  for (const name of names) lines.push(`${await sha256(await Deno.readFile(`${out}/${name}`))}  ${name}\n`);
+  await Deno.writeTextFile(`${out}/${SUMS}`, lines.join(""));
+  return [...names, SUMS];
+}
+
+async function filesBelow(root: string, folder: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { name, isFile, isDirectory } of Deno.readDir(`${root}/${folder}`)) {
+    if (isFile) found.push(`${folder}${name}`);
+    else if (isDirectory) found.push(...await filesBelow(root, `${folder}${name}/`));
+  }
+  return found;
+}
