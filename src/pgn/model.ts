@@ -33,8 +33,7 @@ export interface Labels {
 export type Origin = "overlay" | "canboat";
 
 /** A field with everything looked up that its row only names. */
-export interface Field
-  extends Omit<FieldSpec, "type" | "table" | "parts" | "label_table" | "bit_table" | "indirect_table"> {
+export interface Field extends Omit<FieldSpec, "type" | "table" | "parts"> {
   type: FieldType;
   times: number;
   add: number;
@@ -174,7 +173,7 @@ function wordsOf({ label_table, bit_table, indirect_table }: FieldSpec): Pick<Fi
 }
 
 function fieldOf(spec: FieldSpec, origin: Origin): Field {
-  const { table, parts, label_table, bit_table, indirect_table, ...rest } = spec;
+  const { table, parts, ...rest } = spec;
   const type = spec.type ?? "number";
   const labels = table !== undefined && ["enum", "lookup", "bits"].includes(type) ? labelTable(table) : undefined;
   const nulls = nullsOf(spec, type, origin);

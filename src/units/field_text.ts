@@ -73,14 +73,17 @@ function numberText(value: number, { part, field, options }: Found & { part: Par
   if (unit === undefined) return String(value);
   const found = options.system === "si" || unit !== "rad" ? undefined : referenceOf(name, values);
   if (found?.field !== undefined && found.reference !== "bow") used?.add(found.field);
-  return valueText(value, { name, unit }, { system: options.system, resolution, reference: found?.reference });
+  // The air's pressure is told from that of oil by its source alone.
+  const isAir = unit === "Pa" && /^atmospheric$/i.test(String(values.pressure_source));
+  const measured = { name: isAir ? `atmospheric_${name}` : name, unit };
+  return valueText(value, measured, { system: options.system, resolution, reference: found?.reference });
 }
 
 function wordText(value: string, { field, options }: Found): string {
   if (field?.type === "time" && options.system !== "si") return `${value} UTC`;
   // Labels that programs know have underscores in place of spaces.
   const isWord = field?.type === "enum" && /^[a-z][a-z0-9_]*$/.test(value);
-  return clean(isWord ? value.replaceAll("_", " ") : value, options);
+  return clean(isWord ? value.replaceAll("_", " ") : value.trimEnd(), options);
 }
 
 function clean(text: string, { clean = (same) => same }: FieldTextOptions): string {
@@ -92,8 +95,8 @@ function keyedText(
   value: number,
   { field, values, options }: { field: DescribedField; values: FieldValues; options: FieldTextOptions },
 ): string {
-  const key = field.by === undefined ? undefined : options.fields.get(field.by);
-  const word = field.by === undefined ? undefined : values[field.by];
+  const key = options.fields.get(field.by ?? "") ?? options.fields.values().find(({ type }) => type === "key");
+  const word = values[key?.name ?? ""];
   const code = Object.entries(key?.labels ?? {}).find(([, label]) => label === word)?.[0];
   const unit = code === undefined ? undefined : key?.key_units?.[code];
   if (unit === undefined || typeof word !== "string") return String(value);

@@ -23,7 +23,7 @@ export type Look =
   | { readonly form: "direction" }
   /** An angle from the bow: to port or to starboard. */
   | { readonly form: "side" }
-  | { readonly form: "latitude" | "longitude" | "date" | "time of day" | "offset from UTC" }
+  | { readonly form: "latitude" | "longitude" | "east or west" | "date" | "time of day" | "offset from UTC" }
   /** A difference of temperatures: no zero to begin at. */
   | { readonly form: "difference" };
 
@@ -56,6 +56,8 @@ const ROWS: readonly Row[] = [
       /^(?:cog|set|track|bearing|course|azimuth|(?:.*_)?heading|wind_direction|current_flow_direction)$|^(?:bearing|heading)_|_heading_(?:true|magnetic)$|^orientation_/,
     nautical: { form: "direction" },
   },
+  { unit: "deg", names: /delta/, nautical: number({ unit: "°", digits: 6 }) },
+  { unit: "rad", names: /^(?:variation|deviation)$/, nautical: { form: "east or west" } },
   { unit: "rad", names: /wind_angle$|^wind_datum$/, nautical: { form: "side" } },
   {
     unit: "m",

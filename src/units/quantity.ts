@@ -122,11 +122,6 @@ export function unitsOf(quantity: Quantity): string[] {
   return QUANTITIES[quantity].map(({ symbol }) => symbol);
 }
 
-/** Symbols of all units. */
-export function allUnits(): string[] {
-  return Object.values(QUANTITIES).flat().map(({ symbol }) => symbol);
-}
-
 /** A value in another unit of the same quantity. */
 export function convert(value: number, from: Unit, to: Unit): number {
   if (from === to) return value;

@@ -27,6 +27,8 @@ export function valueText(value: number, field: MeasuredField, options: ValueTex
     case "direction":
     case "side":
       return isRelative ? sideText(degrees(value, measure)) : directionText(degrees(value, measure), reference);
+    case "east or west":
+      return eastWestText(degrees(value, measure));
     case "latitude":
       return coordinateText(value, { letters: "NS", width: 2, system });
     case "longitude":
@@ -54,9 +56,9 @@ function numberText(
   return withUnit(fixed(convert(value, measure.unit, unit), digits), unit.symbol);
 }
 
-/** Degrees stand at their number, all other units behind a space. */
+/** Degrees of an angle stand at their number, all other units behind a space. */
 function withUnit(text: string, symbol: string): string {
-  return symbol === "°" ? `${text}°` : `${text} ${symbol}`;
+  return symbol.startsWith("°") && symbol !== "°C" ? text + symbol : `${text} ${symbol}`;
 }
 
 function degrees(value: number, { unit }: Measure): number {
@@ -72,6 +74,12 @@ function sideText(angle: number): string {
   const from = around(angle);
   const side = from > TURN / 2 ? "port" : "starboard";
   return `${fixed(from > TURN / 2 ? TURN - from : from, 0)}° ${side}`;
+}
+
+/** Of variation and deviation, which count to the east. */
+function eastWestText(angle: number): string {
+  const text = `${fixed(Math.abs(angle), 1)}°`;
+  return Number(text.slice(0, -1)) === 0 ? text : text + (angle < 0 ? "W" : "E");
 }
 
 function around(angle: number): number {

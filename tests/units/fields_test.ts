@@ -203,8 +203,12 @@ Deno.test("units are read in the spellings that people use, and a unit is never 
       ["%", "ratio"],
     ]
   ) {
-    assert.equal(readUnit(String(text))?.quantity, quantity, text);
+    assert.equal(readUnit(String(text))?.quantity, quantity, `${text}`);
   }
   assert.equal(readUnit("parsec"), undefined);
   assert.deepEqual(unitsOf("speed"), ["m/s", "kn", "km/h", "mph"]);
+});
+
+Deno.test("a value that a key announces is shown in the unit of its key", () => {
+  assert.match(textOf(130824, "7d999d202401"), /\{key Wind Angle to Mast, length 2, value 1\.7°\}$/);
 });
