@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 import type { Clock } from "../base/mod.ts";
-import { addDecoded, type Broker, busText, frameText } from "../broker/mod.ts";
+import { addDecoded, addLabels, type Broker, busText, type FrameDetail, frameText } from "../broker/mod.ts";
 import { type CompiledFilter, compileFilter, type Filter } from "../filter/mod.ts";
 import { newStoredFrame, parseName, type StoredFrame } from "../frame/mod.ts";
 import { type Block, type BlockDevice, BlockError, type JournalIndex } from "../journal/mod.ts";
@@ -46,7 +46,7 @@ export async function openHistory(
   if (!journal) throw new ApiError(503, "No journal is kept: see -journal-dir");
   const wanted = new WantedFrames(filterOf(query), { ...query, ...range, buses: broker.buses });
   const release = await histories.take(request);
-  const texts = jsonTexts(journal.index, { wanted, broker, decode: query.decode, histories });
+  const texts = jsonTexts(journal.index, { wanted, broker, detail: query, histories });
   return new Response(bodyOf(texts, { release, idleMs: histories.idleMs }), {
     headers: { "Content-Type": "application/json" },
   });
@@ -102,10 +102,10 @@ function bodyOf(
 /** The list in pieces. An empty piece says that a block held nothing, and lets a reader that was cancelled go. */
 async function* jsonTexts(
   index: HistoryIndex,
-  { wanted, broker, decode, histories }: {
+  { wanted, broker, detail, histories }: {
     wanted: WantedFrames;
     broker: Broker;
-    decode: boolean;
+    detail: FrameDetail;
     histories: HistoryTurns;
   },
 ): AsyncGenerator<string, void> {
@@ -121,7 +121,7 @@ async function* jsonTexts(
     while (!wanted.isFull && nextFrame(cursor, { frame, index, block })) {
       if (wanted.takes(frame, cursor.index - 1)) {
         const text = frameText(frame, wanted.busText(frame.bus));
-        piece += before + (decode ? addDecoded(text, decodedOf(frame, broker)) : text);
+        piece += before + detailed(text, frame, { detail, broker });
         before = ",";
       } else if (cursor.index % FRAMES_A_LOOK !== 0) continue;
       if (performance.now() < sliceEndMs && piece.length < PIECE_CHARACTERS) continue;
@@ -153,8 +153,15 @@ function nextFrame(
   }
 }
 
-function decodedOf({ pgn, data, offset, length }: StoredFrame, { decoder }: Broker): string | undefined {
-  return decoder.json(pgn, data.subarray(offset, offset + length));
+function detailed(
+  text: string,
+  { pgn, data, offset, length }: StoredFrame,
+  { detail: { decode, labels }, broker: { decoder } }: { detail: FrameDetail; broker: Broker },
+): string {
+  if (!decode && !labels) return text;
+  const payload = data.subarray(offset, offset + length);
+  const decoded = addDecoded(text, decoder.json(pgn, payload));
+  return labels ? addLabels(decoded, decoder.labels(pgn, payload)) : decoded;
 }
 
 /** Decides frame by frame, block by block. */

@@ -1,5 +1,5 @@
 import type { Clock, StallDetector } from "../base/mod.ts";
-import type { Broker, RegistryEvent, SkippedFrames, Subscription } from "../broker/mod.ts";
+import type { Broker, FrameDetail, RegistryEvent, SkippedFrames, Subscription } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import { Batch, type StreamKind } from "./batch.ts";
@@ -53,10 +53,8 @@ export interface StreamClient {
 }
 
 /** What a client joins with. */
-export interface JoinOptions {
+export interface JoinOptions extends FrameDetail {
   filter: Filter;
-  /** Adds `decoded` to each frame; default false. */
-  decode?: boolean;
 }
 
 /** Clients that want the same frames share one subscription and the bytes made of it. */
@@ -141,13 +139,13 @@ export class StreamHub {
   }
 
   /** Sends frames to `client` from the current head on. Returns the way to leave. After `stop` the client is ended. */
-  join(client: StreamClient, { filter, decode = false }: JoinOptions): () => void {
+  join(client: StreamClient, { filter, decode = false, labels = false }: JoinOptions): () => void {
     if (this.#stopped) {
       client.end();
       return () => {};
     }
-    const key = JSON.stringify([filter, decode]);
-    const channel = this.#shared.get(key) ?? this.#open({ filter, decode }, key);
+    const key = JSON.stringify([filter, decode, labels]);
+    const channel = this.#shared.get(key) ?? this.#open({ filter, decode, labels }, key);
     this.#flush(channel);
     channel.clients.add(client);
     this.#clients++;
@@ -179,7 +177,7 @@ export class StreamHub {
     }
   }
 
-  #open({ filter, decode }: Required<JoinOptions>, key: string): Channel {
+  #open({ filter, ...detail }: Required<JoinOptions>, key: string): Channel {
     const { json } = this.#broker;
     const open = openFilter(filter, this.#broker);
     const subscription = this.#broker.subscribe({
@@ -195,7 +193,7 @@ export class StreamHub {
       clients: new Set(),
       subscription,
       isAll,
-      text: decode ? (seq) => json.decodedOf(seq) : (seq) => json.of(seq),
+      text: (seq) => json.wantedOf(seq, detail),
       close: () => {
         this.#broker.unsubscribe(subscription);
         open.close();
