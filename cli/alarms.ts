@@ -173,9 +173,12 @@ function formatJson(episodes: readonly Episode[]): string {
   }))) + "\n";
 }
 
-/** Hours, minutes and seconds. */
+/** Hours, minutes and seconds, each with its unit: `1 h 2 min 5 s`. */
 function lastingText(us: number): string {
   const seconds = Math.round(us / 1e6);
-  const two = (value: number) => String(value % 60).padStart(2, "0");
-  return `${Math.floor(seconds / 3600)}:${two(Math.floor(seconds / 60))}:${two(seconds)}`;
+  const parts = [[Math.floor(seconds / 3600), "h"], [Math.floor(seconds / 60) % 60, "min"], [
+    seconds % 60,
+    "s",
+  ]] as const;
+  return parts.filter(([count]) => count > 0).map(([count, unit]) => `${count} ${unit}`).join(" ") || "0 s";
 }

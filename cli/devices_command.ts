@@ -10,10 +10,11 @@ import { deviceTable } from "./devices_command_table.ts";
 import { boolean } from "./option_types.ts";
 import { EXIT, type Program, type Surroundings } from "./program.ts";
 import { type Asking, runOnServer, writeJson, writeJsonLine } from "./server_command.ts";
+import { type LabelsChoice, labelsOptions } from "./units_options.ts";
 import { watch } from "./server_watch.ts";
 
 /** Settings of `vbg devices`. */
-export interface DevicesSettings extends ClientSettings {
+export interface DevicesSettings extends ClientSettings, LabelsChoice {
   watch: boolean;
 }
 
@@ -37,6 +38,7 @@ export const program: Program<DevicesSettings> = {
         "each change, {event, device}; event is present, added, updated or removed.",
       group: "Output",
     }),
+    ...labelsOptions(),
     ...programOptions(),
   },
   checks: serverChecks,
@@ -51,7 +53,7 @@ export async function run(around: Surroundings): Promise<number> {
       const { client, output, json, signal } = asking;
       if (settings.watch) return json ? await tellChanges(asking) : await watch(asking, () => table(asking));
       if (!json) return await output.write(await table(asking) + "\n");
-      await writeJson(output, await client.devices({ signal }));
+      await writeJson(output, await client.devices({ signal, labels: settings.labels }));
     },
   });
 }

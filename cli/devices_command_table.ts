@@ -1,27 +1,11 @@
 import type { Device } from "@vessel/gateway/client";
+import { labelsOfPayload } from "@vessel/gateway/pgn";
 import { bytesText, timeOfDay } from "./frame_text.ts";
 import { type Column, formatTable } from "./table.ts";
 
-/** Names of device classes, NMEA 2000 appendix B.7. */
-const CLASSES: Readonly<Record<number, string>> = {
-  10: "System tools",
-  20: "Safety systems",
-  25: "Internetwork device",
-  30: "Electrical distribution",
-  35: "Electrical generation",
-  40: "Steering and control surfaces",
-  50: "Propulsion",
-  60: "Navigation",
-  70: "Communication",
-  75: "Sensor interface",
-  80: "Instrumentation",
-  85: "External environment",
-  90: "Internal environment",
-  100: "Deck, cargo, fishing",
-  110: "Human interface",
-  120: "Display",
-  125: "Entertainment",
-};
+/** PGN that says what class a device is of. */
+const ADDRESS_CLAIM = 60928;
+const NO_PAYLOAD = new Uint8Array(0);
 
 /** A column of devices. */
 interface DeviceColumn extends Column {
@@ -64,7 +48,8 @@ function compare(a: string, b: string): number {
 
 function className({ device_class }: Device): string {
   if (device_class === undefined) return "";
-  return CLASSES[device_class] ?? `Class ${device_class}`;
+  return labelsOfPayload(ADDRESS_CLAIM, NO_PAYLOAD, { device_class })?.device_class?.toString() ??
+    `Class ${device_class}`;
 }
 
 function numberText(value: number | undefined): string {

@@ -17,6 +17,7 @@ import { formatUsage } from "./help.ts";
 import { errorsOf, EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
 import { advised } from "./server_advice.ts";
 import { type Output, printLine } from "./terminal.ts";
+import { unitsOf } from "./units_options.ts";
 
 /** The command's name, words and settings. */
 export const program: Program<DumpSettings> = {
@@ -71,7 +72,8 @@ async function dump(
   }
   const [output, errors] = [outputOf(around), errorsOf(around)];
   const json = wantsJson(settings, output);
-  const view = new DumpView({ ...settings, where: settings.where?.where, output, json });
+  const units = unitsOf(settings, output);
+  const view = new DumpView({ ...settings, where: settings.where?.where, output, json, units });
   const signal = stoppedBy(around, { hangUp: settings.journal !== undefined });
   const note = (text: string) => around.complain(`${program.name}: ${text}`);
   const parts = { around, output, errors, view, signal, note };

@@ -12,10 +12,11 @@ import {
 import { programOptions } from "./common_options.ts";
 import { boolean, duration, number, optional, readTimestamp, structured, text } from "./option_types.ts";
 import type { Check, Option, Options } from "./options.ts";
+import { type LabelsChoice, labelsOptions, type UnitsChoice, unitsOptions } from "./units_options.ts";
 import { doubtWhere, parseWhere, type Where } from "./where.ts";
 
 /** What is shown of frames. */
-export interface ViewSettings {
+export interface ViewSettings extends UnitsChoice, LabelsChoice {
   decode: boolean;
   changes: boolean;
   where: WhereChoice | undefined;
@@ -84,13 +85,16 @@ export function viewOptions(): Options<ViewSettings> {
       placeholder: "EXPRESSION",
       default: undefined,
       help:
-        "Show only frames that match, such as 'pgn == 127250 and heading > 1.5 and src.manufacturer == \"Garmin\"'. " +
+        "Show only frames that match, such as 'wind_speed > 15 kn and src.manufacturer == \"Garmin\"'. A number without " +
+        "a unit is in the unit of the JSON. " +
         "Evaluated after all other filters; what it hides is recorded and acknowledged nevertheless.",
       group,
       parse: (value) => readWhere(String(value)),
       parseText: readWhere,
       format: (value) => value?.source,
     }),
+    ...unitsOptions(),
+    ...labelsOptions(),
   };
 }
 

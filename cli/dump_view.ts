@@ -1,3 +1,4 @@
+import type { UnitSystem } from "@vessel/gateway/units";
 import { type Change, ChangeTracker, type Silence } from "./changes.ts";
 import { KnownDevices } from "./dump_devices.ts";
 import type { DumpFrame } from "./dump_frame.ts";
@@ -10,6 +11,10 @@ export interface DumpViewOptions {
   output: Output;
   json: boolean;
   decode: boolean;
+  /** In JSON: the labels of codes, too. Default false. */
+  labels?: boolean;
+  /** Of lines for people. Default SI. */
+  units?: UnitSystem;
   /** Only what matches. */
   where: Where | undefined;
   /** Only what changes something, and who falls silent. */
@@ -34,7 +39,7 @@ export class DumpView {
 
   /** Shows a frame, if it is to be shown. The promise, where there is one, is to be waited for. */
   show(frame: DumpFrame): Promise<void> | void {
-    const { where, output, json, decode } = this.#options;
+    const { where, output, json, decode, labels = false, units = "si" } = this.#options;
     let change: Change | undefined;
     if (this.#tracker) {
       change = this.#tracker.see(frame, frame.timeMs);
@@ -42,8 +47,8 @@ export class DumpView {
     }
     if (where && !where.test(frame, this.#deviceAt)) return;
     this.#shown?.add(keyOf(frame));
-    const parts = { sender: this.devices.get(frame.bus, frame.src), change, decode };
-    return output.write(json ? jsonLine(frame, parts) : terminalLine(frame, { ...parts, output }));
+    const parts = { sender: this.devices.get(frame.bus, frame.src), change, decode, labels };
+    return output.write(json ? jsonLine(frame, parts) : terminalLine(frame, { ...parts, output, units }));
   }
 
   /** Shows who has fallen silent by now. */

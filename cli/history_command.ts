@@ -10,6 +10,7 @@ import { historyChecks, historyOptions, type HistorySettings, timeOf } from "./h
 import { filterOf } from "./client_options.ts";
 import type { Program, Surroundings } from "./program.ts";
 import { type Asking, runOnServer } from "./server_command.ts";
+import { unitsOf } from "./units_options.ts";
 
 /** The command's name, words and settings. */
 export const program: Program<HistorySettings> = {
@@ -27,7 +28,8 @@ export async function run(around: Surroundings): Promise<number> {
 
 async function printHistory(settings: HistorySettings, asking: Asking): Promise<void> {
   const { client, output, errors, status, json, signal } = asking;
-  const line = json ? (frame: ClientFrame) => JSON.stringify(frame) : frameText;
+  const units = unitsOf(settings, output);
+  const line = json ? (frame: ClientFrame) => JSON.stringify(frame) : (frame: ClientFrame) => frameText(frame, units);
   const query = queryOf(settings, asking);
   await asking.doubtFilter(query);
   let count = 0;
@@ -43,7 +45,7 @@ async function printHistory(settings: HistorySettings, asking: Asking): Promise<
 }
 
 function queryOf(settings: HistorySettings, { clock, exclusions }: Asking): HistoryQuery {
-  const { from, to, interval, limit, decode, src } = settings;
+  const { from, to, interval, limit, decode, labels, src } = settings;
   const nowMs = clock.wallUs() / 1000;
   return {
     ...filterOf(settings, exclusions),
@@ -52,6 +54,7 @@ function queryOf(settings: HistorySettings, { clock, exclusions }: Asking): Hist
     ...(interval !== undefined && { interval: `${interval}ms` }),
     ...(src.length > 0 && { src: src.map(Number) }),
     limit,
-    decode,
+    decode: decode || labels,
+    ...(labels && { labels }),
   };
 }

@@ -11,12 +11,13 @@ import {
 import { programOptions } from "./common_options.ts";
 import { boolean, duration, integer, list, optional, readTimestamp, structured } from "./option_types.ts";
 import type { Check, Option, Options } from "./options.ts";
+import { type LabelsChoice, labelsOptions, type UnitsChoice, unitsOptions } from "./units_options.ts";
 
 /** A time: of the clock, or so long before now. */
 export type When = { kind: "at"; text: string } | { kind: "ago"; ms: number };
 
 /** Settings of `vbg history`. */
-export interface HistorySettings extends ClientSettings, FilterChoice {
+export interface HistorySettings extends ClientSettings, FilterChoice, UnitsChoice, LabelsChoice {
   from: When;
   to: When | undefined;
   /** Milliseconds. */
@@ -81,6 +82,8 @@ export const historyOptions: Options<HistorySettings> = {
     help: "Show the fields of the payloads, in JSON beside them.",
     group: "Output",
   }),
+  ...unitsOptions(),
+  ...labelsOptions(),
   ...programOptions(),
 };
 

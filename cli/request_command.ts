@@ -11,9 +11,10 @@ import { boolean, duration } from "./option_types.ts";
 import type { Program, Surroundings } from "./program.ts";
 import { addressChecks, addressOptions, type AddressSettings } from "./send_command_options.ts";
 import { runOnServer, writeJson } from "./server_command.ts";
+import { type UnitsChoice, unitsOf, unitsOptions } from "./units_options.ts";
 
 /** Settings of `vbg request`. */
-export interface RequestSettings extends ClientSettings, AddressSettings {
+export interface RequestSettings extends ClientSettings, AddressSettings, UnitsChoice {
   timeoutMs: number;
   decode: boolean;
 }
@@ -45,6 +46,7 @@ export const program: Program<RequestSettings> = {
       help: "Show the fields of the answer, in JSON beside the payload.",
       group: "Output",
     }),
+    ...unitsOptions(),
     ...programOptions(),
   },
   checks: [...serverChecks, ...addressChecks],
@@ -54,10 +56,10 @@ export const program: Program<RequestSettings> = {
 export async function run(around: Surroundings): Promise<number> {
   return await runOnServer(program, {
     around,
-    run: async ({ pgn = 0, dst, bus, timeoutMs, decode }, { client, output, json, signal }) => {
+    run: async ({ pgn = 0, dst, bus, timeoutMs, decode, units }, { client, output, json, signal }) => {
       const query = { pgn, dst, timeoutMs, decode, ...(bus !== undefined && { bus }) };
       const answer = await client.query(query, { signal });
-      await (json ? writeJson(output, answer) : output.write(frameText(answer) + "\n"));
+      await (json ? writeJson(output, answer) : output.write(frameText(answer, unitsOf({ units }, output)) + "\n"));
     },
   });
 }

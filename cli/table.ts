@@ -71,7 +71,8 @@ function fit(widths: number[], room: number): void {
   }
 }
 
-function lengthOf(text: string): number {
+/** Characters of a text. */
+export function lengthOf(text: string): number {
   // deno-lint-ignore no-control-regex -- ASCII has a character for each unit
   return /^[\u0000-\u007f]*$/.test(text) ? text.length : Array.from(text).length;
 }

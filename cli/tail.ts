@@ -22,6 +22,7 @@ import { DumpView } from "./dump_view.ts";
 import { EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "./program.ts";
 import { advised } from "./server_advice.ts";
 import { lastFrames } from "./tail_history.ts";
+import { unitsOf } from "./units_options.ts";
 import { tailChecks, tailOptions, type TailSettings } from "./tail_options.ts";
 
 /** The command's name, words and settings. */
@@ -42,7 +43,8 @@ async function tail(settings: TailSettings, around: Surroundings): Promise<numbe
   const { environment } = around;
   const output = outputOf(around);
   const json = wantsJson(settings, output);
-  const view = new DumpView({ ...settings, where: settings.where?.where, output, json });
+  const units = unitsOf(settings, output);
+  const view = new DumpView({ ...settings, where: settings.where?.where, output, json, units });
   const signal = stoppedBy(around);
   const note = (text: string) => around.complain(`${program.name}: ${text}`);
   const config = await loadClientConfig({ path: settings.config, environment });

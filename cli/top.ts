@@ -4,7 +4,10 @@
  * @module
  */
 import { ApiError } from "@vessel/gateway/client";
+import type { UnitSystem } from "@vessel/gateway/units";
 import { VERSION } from "@vessel/gateway/version";
+import { PANEL_PGNS } from "./boat_panel.ts";
+import { BoatValues } from "./boat_values.ts";
 import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "./client_options.ts";
 import { programOptions } from "./common_options.ts";
 import { timeOfDay } from "./frame_text.ts";
@@ -13,18 +16,22 @@ import { EXIT, type Program, SettingsError, type Surroundings } from "./program.
 import { type Asking, runOnServer, writeJsonLine } from "./server_command.ts";
 import { lookAgain } from "./server_watch.ts";
 import type { Picture, Sample } from "./top_picture.ts";
+import { type UnitsChoice, unitsOf, unitsOptions } from "./units_options.ts";
 import { DeviceRates, sumOf } from "./top_rates.ts";
 import { type Key, keysOf, rowsOf, Screen } from "./top_terminal.ts";
 import { draw, pressed, within } from "./top_view.ts";
 
+/** Settings of `vbg top`. */
+export interface TopSettings extends ClientSettings, UnitsChoice {}
+
 /** The command's name, words and settings. */
-export const program: Program<ClientSettings> = {
+export const program: Program<TopSettings> = {
   name: "vbg top",
   version: VERSION,
   summary:
     "shows a boat live on a terminal: rates, devices, health, replication, newest values; times are UTC. Keys: tab, 1, 2, 3 " +
     "choose a page, j and k or arrows move, q ends. As JSON: a line each second",
-  options: { ...serverOptions(), ...outputOptions(), ...programOptions() },
+  options: { ...serverOptions(), ...outputOptions(), ...unitsOptions(), ...programOptions() },
   checks: serverChecks,
 };
 
@@ -33,10 +40,10 @@ export async function run(around: Surroundings): Promise<number> {
   return await runOnServer(program, {
     around,
     interrupted: EXIT.ok,
-    run: async (_, asking) => {
+    run: async (settings, asking) => {
       if (asking.json) return await tellLines(asking);
       if (!asking.output.isTerminal) throw new SettingsError("Cannot draw on what is no terminal: -json prints lines");
-      await show(asking, around.input);
+      await show(asking, { input: around.input, units: unitsOf(settings, asking.output) });
     },
   });
 }
@@ -82,17 +89,21 @@ async function tellLines(asking: Asking): Promise<never> {
   });
 }
 
-async function show(given: Asking, input: ReadableStream<Uint8Array> | undefined): Promise<void> {
+async function show(
+  given: Asking,
+  { input, units }: { input: ReadableStream<Uint8Array> | undefined; units: UnitSystem },
+): Promise<void> {
   const quit = new AbortController();
   const asking = { ...given, signal: AbortSignal.any([given.signal, quit.signal]) };
   // Before the screen is taken: an address that is wrong is told as in all other commands.
-  const dashboard = new Dashboard(asking, await take(asking));
+  const dashboard = new Dashboard(asking, { sample: await take(asking), units });
   const isRaw = input === undefined && Deno.stdin.isTerminal();
   const keys = (input ?? (isRaw ? Deno.stdin.readable : undefined))?.getReader();
   const screen = Screen.open(asking.output, { isRaw });
   try {
     await Promise.race([
       dashboard.run(screen),
+      dashboard.listen(),
       keys &&
       pressKeys(keys, (key) => key === "quit" ? quit.abort(new Interrupted("q")) : dashboard.press(key, screen)),
     ].filter((each) => each !== undefined));
@@ -121,12 +132,27 @@ class Dashboard {
   readonly #asking: Asking;
   #picture: Picture;
 
-  constructor(asking: Asking, sample: Sample) {
+  constructor(asking: Asking, { sample, units }: Pick<Picture, "sample" | "units">) {
     this.#asking = asking;
-    const rates = new DeviceRates();
-    rates.add(sample.devices, asking.clock.monoMs());
+    const [rates, boat] = [new DeviceRates(), new BoatValues(PANEL_PGNS)];
     const view = { tab: 0, offset: 0 };
-    this.#picture = { view, sample, rates, place: asking.place(), time: this.#time(), problem: undefined };
+    const place = asking.place();
+    this.#picture = { view, sample, rates, boat, units, place, time: this.#time(), problem: undefined };
+    this.#learn(sample);
+  }
+
+  /**
+   * Reads live what the overview shows, without an end: of a device with several engines or tanks the list of newest
+   * messages has one alone.
+   */
+  async listen(): Promise<never> {
+    const { client, signal } = this.#asking;
+    try {
+      for await (const frame of client.subscribe({ pgn: [...PANEL_PGNS] }, { signal })) this.#picture.boat.take(frame);
+    } catch {
+      // Without a place for a stream, what is asked for each second remains, and tells what is wrong.
+    }
+    return await new Promise<never>(() => {});
   }
 
   /** Draws once a second until the command is stopped. */
@@ -135,7 +161,7 @@ class Dashboard {
     return await lookAgain(this.#asking, {
       look: async () => {
         const sample = await take(this.#asking);
-        this.#picture.rates.add(sample.devices, this.#asking.clock.monoMs());
+        this.#learn(sample);
         await this.#change({ sample, place: this.#asking.place(), problem: undefined }, screen);
       },
       lost: (error) => this.#change({ problem: error.message }, screen),
@@ -156,6 +182,14 @@ class Dashboard {
   async #draw(screen: Screen): Promise<void> {
     const { output: { columns, hasColor }, environment } = this.#asking;
     await screen.draw(draw(this.#picture, { columns, hasColor, rows: rowsOf(environment) }));
+  }
+
+  #learn({ devices, values }: Sample): void {
+    const { rates, boat } = this.#picture;
+    rates.add(devices, this.#asking.clock.monoMs());
+    for (const { bus, src, values: messages } of values) {
+      for (const message of messages) boat.take({ ...message, bus, src });
+    }
   }
 
   #time(): string {

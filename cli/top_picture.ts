@@ -1,4 +1,6 @@
 import type { BoatHealth, BoatReplication, DecodedLastValue, Device, LastValues } from "@vessel/gateway/client";
+import type { UnitSystem } from "@vessel/gateway/units";
+import type { BoatValues } from "./boat_values.ts";
 import type { Output } from "./terminal.ts";
 import type { DeviceRates } from "./top_rates.ts";
 
@@ -24,6 +26,9 @@ export interface Picture {
   view: View;
   sample: Sample;
   rates: DeviceRates;
+  /** What the boat measures. */
+  boat: BoatValues;
+  units: UnitSystem;
   /** Which server it is. */
   place: string;
   /** Time of day. */

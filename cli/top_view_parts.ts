@@ -1,7 +1,9 @@
 import type { BoatReplication, DecodedLastValue, Device, LastValues } from "@vessel/gateway/client";
+import type { UnitSystem } from "@vessel/gateway/units";
+import { equipmentRows, navigationRows, type PanelRow } from "./boat_panel.ts";
 import { inOrder } from "./devices_command_table.ts";
 import { NOTHING, payloadText, timeOfDay } from "./frame_text.ts";
-import { type Column, cut, formatTable } from "./table.ts";
+import { type Column, cut, formatTable, lengthOf, padded } from "./table.ts";
 import { paint, printable } from "./terminal.ts";
 import type { Frame, Picture } from "./top_picture.ts";
 import { rateTexts, sumOf } from "./top_rates.ts";
@@ -10,21 +12,57 @@ const RIGHT = { align: "right" } as const;
 const BUS: Column = { title: "BUS", max: 12 };
 /** Devices in the overview. */
 const BUSIEST = 5;
+/** Titles of what the boat measures. */
+const NAVIGATION_TITLE = 9;
+const EQUIPMENT_TITLE = 13;
+/** So wide is navigation: what stands beside it keeps its place. */
+const LEFT_WIDTH = 36;
+const GAP = 2;
+/** Lines with fewer characters have one column. */
+const TWO_COLUMNS = 76;
 /** The server leaves the name out where there is one bus alone. */
 const ONLY_BUS = "the only one";
 
-/** Everything in short: buses, health, replication, the busiest devices and the newest values. */
+/** Everything in short: what the boat measures, health, replication, buses and the busiest devices. */
 export function overview(picture: Picture, frame: Frame): string[] {
-  const top = [
-    ...busesTable(picture, frame),
+  return [
+    ...boatPanel(picture, frame),
     "",
     ...healthLines(picture, frame),
     "",
-    ...devicesTable({ ...picture, sample: { ...picture.sample, devices: busiest(picture) } }, frame),
+    ...busesTable(picture, frame),
     "",
+    ...devicesTable({ ...picture, sample: { ...picture.sample, devices: busiest(picture) } }, frame),
   ];
-  const rest = frame.rows - top.length;
-  return [...top, ...newestTable(picture, frame).slice(0, Math.max(0, rest))];
+}
+
+/** Navigation on the left; engines, batteries and tanks beside it, or below where a line is short. */
+function boatPanel({ boat, units }: Picture, frame: Frame): string[] {
+  const [left, right] = [navigationRows(boat, units), equipmentRows(boat, units)];
+  const isWide = right.length > 0 && frame.columns >= TWO_COLUMNS;
+  const leftWidth = isWide ? LEFT_WIDTH : frame.columns;
+  const navigation = left.flatMap((row) => rowLines(row, { title: NAVIGATION_TITLE, width: leftWidth }));
+  const rightWidth = isWide ? frame.columns - LEFT_WIDTH - GAP : frame.columns;
+  const equipment = right.flatMap((row) => rowLines(row, { title: EQUIPMENT_TITLE, width: rightWidth }));
+  if (!isWide) return [...navigation, ...equipment];
+  return Array.from(
+    { length: Math.max(navigation.length, equipment.length) },
+    (_, index) => (padded(navigation[index] ?? "", { width: LEFT_WIDTH + GAP }) + (equipment[index] ?? "")).trimEnd(),
+  );
+}
+
+/** What does not fit stands in further lines, under the first. */
+function rowLines({ title, texts }: PanelRow, widths: { title: number; width: number }): string[] {
+  const room = widths.width - widths.title - 1;
+  const lines: string[] = [];
+  for (const text of texts) {
+    const joined = lines.length === 0 ? text : `${lines.at(-1)}  ${text}`;
+    if (lines.length === 0 || lengthOf(joined) > room) lines.push(text);
+    else lines[lines.length - 1] = joined;
+  }
+  return lines.map((line, index) =>
+    cut(`${padded(index === 0 ? title : "", { width: widths.title })} ${line}`, widths.width)
+  );
 }
 
 /** All devices with what they send. */
@@ -56,8 +94,9 @@ export function devicesTable(
 }
 
 /** The newest message of each kind from each device. */
-export function valuesTable({ sample: { values } }: Picture, frame: Frame): string[] {
-  return tableOfValues(inOrder(values).flatMap((device) => device.values.map((value) => ({ device, value }))), frame);
+export function valuesTable({ sample: { values }, units }: Picture, frame: Frame): string[] {
+  const all = inOrder(values).flatMap((device) => device.values.map((value) => ({ device, value })));
+  return tableOfValues(all, { ...frame, units });
 }
 
 interface DeviceValue {
@@ -65,13 +104,7 @@ interface DeviceValue {
   value: DecodedLastValue;
 }
 
-function newestTable({ sample: { values } }: Picture, frame: Frame): string[] {
-  const all: DeviceValue[] = values.flatMap((device) => device.values.map((value) => ({ device, value })));
-  const newest = all.toSorted((a, b) => b.value.seq - a.value.seq).slice(0, Math.max(0, frame.rows));
-  return tableOfValues(newest, frame);
-}
-
-function tableOfValues(values: readonly DeviceValue[], frame: Frame): string[] {
+function tableOfValues(values: readonly DeviceValue[], frame: Frame & { units: UnitSystem }): string[] {
   const hasBuses = values.some(({ device }) => device.bus !== undefined);
   const columns: Column[] = [
     { title: "TIME" },
@@ -88,7 +121,7 @@ function tableOfValues(values: readonly DeviceValue[], frame: Frame): string[] {
     String(value.pgn),
     value.description ?? "",
     // Beyond the width it is cut in any case; a table of long ones would cost much.
-    payloadText(value).slice(0, frame.columns),
+    payloadText(value, frame.units).slice(0, frame.columns),
   ]);
   return tableLines(rows, { columns, frame });
 }
@@ -126,7 +159,10 @@ function healthLines({ sample: { health, replication } }: Picture, { columns, ha
 function replicationText(replication: BoatReplication): string {
   const { state, live_lag, backfill_remaining_seqs, holes, last_ack, reason } = replication;
   const ack = last_ack === null ? NOTHING : timeOfDay(last_ack);
-  const missing = `${backfill_remaining_seqs} to be sent in ${holes.length} hole${holes.length === 1 ? "" : "s"}`;
+  const isComplete = backfill_remaining_seqs === 0 && holes.length === 0;
+  const missing = isComplete
+    ? "nothing missing"
+    : `${backfill_remaining_seqs} to be sent in ${holes.length} hole${holes.length === 1 ? "" : "s"}`;
   const why = reason === undefined ? "" : ` (${reason})`;
   return `${state}${why}, live lag ${live_lag}, ${missing}, acknowledged ${ack}`;
 }

@@ -20,10 +20,11 @@ import { boolean } from "./option_types.ts";
 import { EXIT, type Program, type Surroundings } from "./program.ts";
 import { type Asking, runOnServer, writeJson, writeJsonLine } from "./server_command.ts";
 import { lookAgain, watch } from "./server_watch.ts";
+import { type LabelsChoice, labelsOptions, type UnitsChoice, unitsOf, unitsOptions } from "./units_options.ts";
 import { newValues, valuesText } from "./values_command_text.ts";
 
 /** Settings of `vbg values`. */
-export interface ValuesSettings extends ClientSettings, FilterChoice {
+export interface ValuesSettings extends ClientSettings, FilterChoice, UnitsChoice, LabelsChoice {
   watch: boolean;
   decode: boolean;
   raw: boolean;
@@ -57,6 +58,8 @@ export const program: Program<ValuesSettings> = {
         "that has sent something, with what is new.",
       group: OUTPUT,
     }),
+    ...unitsOptions(),
+    ...labelsOptions(),
     ...programOptions(),
   },
   checks: [
@@ -84,8 +87,11 @@ export async function run(around: Surroundings): Promise<number> {
       const filter: Filter = filterOf(settings, asking.exclusions);
       await asking.doubtFilter(filter);
       const get = async (): Promise<Values> =>
-        isDecoded ? await client.decodedValues(filter, { signal }) : await client.values(filter, { signal });
-      const text = async () => valuesText(await get(), { width: output.columns, color: output.hasColor });
+        isDecoded
+          ? await client.decodedValues(filter, { signal, labels: json && settings.labels })
+          : await client.values(filter, { signal });
+      const units = unitsOf(settings, output);
+      const text = async () => valuesText(await get(), { width: output.columns, color: output.hasColor, units });
       if (settings.watch) return json ? await tellNew(asking, get) : await watch(asking, text);
       await (json ? writeJson(output, await get()) : output.write(await text() + "\n"));
     },

@@ -1,6 +1,7 @@
 import type { DecodedLastValue, LastValues } from "@vessel/gateway/client";
 import { inOrder } from "./devices_command_table.ts";
-import { fieldTexts, listLines, nameOf, timeOfDay } from "./frame_text.ts";
+import type { UnitSystem } from "@vessel/gateway/units";
+import { listLines, nameOf, payloadTexts, timeOfDay } from "./frame_text.ts";
 import { padded } from "./table.ts";
 import { paint, printable } from "./terminal.ts";
 
@@ -16,7 +17,10 @@ const NARROW = 70;
 const MORE_INDENT = 10;
 
 /** The values for people: a block for each device, lines that fit. */
-export function valuesText(devices: Values, { width, color }: { width: number; color: boolean }): string {
+export function valuesText(
+  devices: Values,
+  { width, color, units }: { width: number; color: boolean; units: UnitSystem },
+): string {
   if (devices.length === 0) return "There is no value yet, or none that was asked for";
   const names = devices.flatMap(({ values }) => values.map(descriptionOf));
   const longest = Math.min(MAX_DESCRIPTION, Math.max(0, ...names.map((name) => name.length)));
@@ -24,7 +28,7 @@ export function valuesText(devices: Values, { width, color }: { width: number; c
   return inOrder(devices).map((device) =>
     [
       paint({ hasColor: color }, "bold", titleOf(device)),
-      ...device.values.map((value) => lineOf(value, { width, described })),
+      ...device.values.map((value) => lineOf(value, { width, described, units })),
     ].join("\n")
   ).join("\n\n");
 }
@@ -49,13 +53,16 @@ function titleOf({ bus, src, name, manufacturer, model_id }: Values[number]): st
   return printable([`${bus === undefined ? "" : `${bus} `}${src}`, ...about].join("  "));
 }
 
-function lineOf(value: DecodedLastValue, { width, described }: { width: number; described: number }): string {
-  const { pgn, ts, data, decoded } = value;
+function lineOf(
+  value: DecodedLastValue,
+  { width, described, units }: { width: number; described: number; units: UnitSystem },
+): string {
+  const { pgn, ts } = value;
   const name = described === 0 ? "" : `${padded(descriptionOf(value), { width: described })}  `;
   const start = `${" ".repeat(INDENT)}${String(pgn).padStart(PGN_COLUMNS)}  ${name}${timeOfDay(ts)}  `;
-  const texts = decoded ? fieldTexts(pgn, decoded) : [data];
-  const lines = listLines(texts, { first: width - start.length, width: width - MORE_INDENT });
-  return start + lines.join(`\n${" ".repeat(MORE_INDENT)}`);
+  const lines = listLines(payloadTexts(value, units), { first: width - start.length, width: width - MORE_INDENT });
+  const [first = "", ...more] = lines;
+  return [(start + first).trimEnd(), ...more.map((line) => " ".repeat(MORE_INDENT) + line)].join("\n");
 }
 
 function descriptionOf({ pgn, description }: DecodedLastValue): string {

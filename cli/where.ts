@@ -28,14 +28,15 @@ export interface Where {
  *             src.manufacturer dst.model_id … name instance class     of its sender, or of whom it goes to
  *             wind_speed   register.name   satellites.prn             of the decoded payload, as in its JSON;
  *             decoded.pgn                                             where a field is called as one above
- * VALUE       12 -1.5 2e3 0x1F   "text" 'text'   true false null
+ * VALUE       12 -1.5 2e3 0x1F   15 kn   20 °C   "text" 'text'   true false null
  * ```
  *
  * - A field that is missing, or in a payload that cannot be decoded, is null. `== null` and `!= null` ask for that;
  *   every other comparison with null is false, `!=` included. `not` turns the answer round: `not depth > 3` holds where
  *   there is no depth.
- * - Numbers are in the units of the JSON and are written without. Texts and labels compare in any case; `<` and its kin
- *   by the alphabet. A lookup compares by its name with a text, by its id with a number. Of a text that reads as a
+ * - A number with a unit (`15 kn`, `90 deg`, `20 C`, `0.5 nm`) is compared in that unit; `==` then means equal within
+ *   the field's step. A number without one is in the unit of the JSON. Texts and labels compare in any case, those of
+ *   numbers that are codes, too (`fluid_type == "Fuel"`); `<` and its kin by the alphabet. A lookup compares by its name with a text, by its id with a number. Of a text that reads as a
  *   number (an MMSI), the number counts against a number. Values of different kinds never match, `!=` included.
  * - `contains`: the text is part of it. `in`: equal to one of the list; `not in` is `not (… in …)`.
  * - A list matches when any of its elements does; an empty one never.

@@ -1,6 +1,7 @@
 /** What can be known to be wrong with an expression before any frame: wrong kinds, and fields that a PGN does not have. */
 import { describePgn, type FieldDescription, type ItemDescription } from "@vessel/gateway/pgn";
 import { nearest } from "./nearest.ts";
+import { needlessUnit, wrongUnit } from "./where_units.ts";
 import { type Span, WhereError } from "./where_error.ts";
 import type { Expression, Operator, Subject, Value } from "./where_parse.ts";
 import { DEVICE_FIELDS, HEADER_FIELDS, type ScalarKind } from "./where_subjects.ts";
@@ -80,6 +81,7 @@ function checkComparison(comparison: Comparison, { pins, fail }: Context): void 
   const { subject, operator, value } = comparison;
   if (subject.kind === "field") return checkField(comparison, { pins, fail });
   const name = subject.kind === "header" ? subject.name : `${subject.side}.${subject.name}`;
+  if (value.unit) throw fail(needlessUnit(name, value.unit.text), value.unit.span);
   const kind = subject.kind === "header" ? HEADER_FIELDS.get(subject.name) : DEVICE_FIELDS.get(subject.name)?.kind;
   const wrong = kind && wrongKind({ name, kind }, { operator, value });
   if (wrong !== undefined) throw fail(wrong, value.span);
@@ -109,21 +111,29 @@ function itemsOf(pins: ReadonlySet<number>): ItemDescription[] | undefined {
 
 function checkField(comparison: Comparison, { pins, fail }: Context): void {
   const { subject, value } = comparison;
-  if (subject.kind !== "field" || pins === undefined || pins.size === 0) return;
+  if (subject.kind !== "field") return;
+  if (pins === undefined || pins.size === 0) return checkUnit(comparison, { pins: undefined, fail });
   const items = itemsOf(pins);
-  if (items === undefined) return;
+  if (items === undefined) return checkUnit(comparison, { pins: undefined, fail });
   const [first, ...parts] = subject.path;
   let found = named(items, { name: first, owner: `PGN ${[...pins].join(", ")}`, span: subject.span }, fail);
   let owner: string = first;
   for (const part of parts) {
     const inner = partsOf(found);
-    if (inner === undefined) return;
+    if (inner === undefined) return checkUnit(comparison, { pins, fail });
     found = named(inner, { name: part, owner, span: subject.span }, fail);
     owner += `.${part}`;
   }
+  checkUnit(comparison, { pins, fail });
   const wrong = found.map((item) => wrongValue(item, comparison));
   const [what] = wrong;
   if (what !== undefined && wrong.every((each) => each !== undefined)) throw fail(what, value.span);
+}
+
+function checkUnit({ subject, value: { unit } }: Comparison, { pins, fail }: Context): void {
+  if (unit === undefined || subject.kind !== "field") return;
+  const wrong = wrongUnit(subject.path, { unit: unit.text, pgns: pins });
+  if (wrong !== undefined) throw fail(wrong, unit.span);
 }
 
 /** The items of this name, of which there must be one. */
@@ -158,12 +168,18 @@ function wrongValue(item: ItemDescription, { operator, value }: Comparison): str
     return `${name} is a list: name one of its fields, such as ${name}.${item.fields[0]?.name}`;
   }
   if (typeof literal === "boolean") return `${name} is never ${literal}`;
-  if (NUMBER_TYPES.has(type)) return wrongKind({ name, kind: "number", unit: item.unit }, { operator, value });
+  const isCode = item.labels !== undefined || item.bit_labels !== undefined || item.labels_by !== undefined;
+  if (NUMBER_TYPES.has(type) && !(isCode && typeof literal === "string")) {
+    return wrongKind({ name, kind: "number", unit: item.unit }, { operator, value });
+  }
   if (operator !== "==" && operator !== "!=") return undefined;
   return wrongLabel(item, literal);
 }
 
-function wrongLabel({ name, type, labels }: FieldDescription, literal: string | number): string | undefined {
+function wrongLabel(
+  { name, type, bit_labels, labels = bit_labels }: FieldDescription,
+  literal: string | number,
+): string | undefined {
   if (labels === undefined) return undefined;
   if (typeof literal === "number") {
     const label = LABEL_TYPES.has(type) ? labels[literal] : undefined;

@@ -1,8 +1,10 @@
 import { type Device, formatName, type Frame, readName } from "@vessel/gateway/frame";
 import type { Decoded } from "@vessel/gateway/pgn";
+import { labelMatcher } from "./where_labels.ts";
 import { type Matcher, matcherOf, partOf } from "./where_match.ts";
-import type { Expression, Literal, Subject } from "./where_parse.ts";
+import type { Expression, Literal, Operator, Subject, Value } from "./where_parse.ts";
 import { DEVICE_FIELDS } from "./where_subjects.ts";
+import { amountMatcher } from "./where_units.ts";
 
 /** A frame as an expression sees it. `decoded` may be a getter: it is read only when the answer depends on it. */
 export interface WhereFrame extends Pick<Frame, "pgn" | "src" | "dst" | "prio" | "seq" | "bus"> {
@@ -22,6 +24,9 @@ interface Part {
   cost: 0 | 1 | 2;
 }
 
+/** No frame has it: what is compared is no field of a payload. */
+const NO_PGN = -1;
+
 /** Compiles an expression into one function. */
 export function compileExpression(expression: Expression): Test {
   return partOfExpression(expression).test;
@@ -39,12 +44,15 @@ function partOfExpression(expression: Expression): Part {
     }
     case "compare": {
       const { subject, operator, value } = expression;
-      return looking(subject, matcherOf(operator, literalFor(subject, value.literal)));
+      return looking(subject, comparing(subject, { operator, value }));
     }
     case "in": {
       const { subject, values } = expression;
-      const matchers = values.map(({ literal }) => matcherOf("==", literalFor(subject, literal)));
-      return looking(subject, (value) => matchers.some((match) => match(value)));
+      const makers = values.map((value) => comparing(subject, { operator: "==", value }));
+      return looking(subject, (pgn) => {
+        const matchers = makers.map((make) => make(pgn));
+        return (value) => matchers.some((match) => match(value));
+      });
     }
   }
 }
@@ -62,7 +70,24 @@ function literalFor(subject: Subject, literal: Literal): Literal {
   return name === undefined ? literal : formatName(name);
 }
 
-function looking(subject: Subject, match: Matcher): Part {
+/** Makes what compares the fields of a PGN. */
+type MakeMatcher = (pgn: number) => Matcher;
+
+/** Units and labels of a field are those that it has in the PGN. */
+function comparing(subject: Subject, { operator, value }: { operator: Operator; value: Value }): MakeMatcher {
+  const literal = literalFor(subject, value.literal);
+  const match = matcherOf(operator, literal);
+  if (subject.kind !== "field") return () => match;
+  const { path } = subject;
+  if (value.unit && typeof literal === "number") {
+    const amount = { value: literal, unit: value.unit.text };
+    return (pgn) => amountMatcher(operator, { pgn, path, amount });
+  }
+  return typeof literal === "string" ? (pgn) => labelMatcher(match, { pgn, path }) : () => match;
+}
+
+function looking(subject: Subject, make: MakeMatcher): Part {
+  const match = make(NO_PGN);
   switch (subject.kind) {
     case "header": {
       const { name } = subject;
@@ -77,7 +102,18 @@ function looking(subject: Subject, match: Matcher): Part {
     }
     case "field": {
       const { path } = subject;
-      return { test: ({ decoded }) => matchesAt(decoded ?? null, { path, from: 0, match }), cost: 2 };
+      const matchers = new Map<number, Matcher>();
+      const matcherFor = (pgn: number) => {
+        const known = matchers.get(pgn);
+        if (known) return known;
+        const made = make(pgn);
+        matchers.set(pgn, made);
+        return made;
+      };
+      return {
+        test: ({ pgn, decoded }) => matchesAt(decoded ?? null, { path, from: 0, match: matcherFor(pgn) }),
+        cost: 2,
+      };
     }
   }
 }

@@ -4,6 +4,9 @@ import type { Literal, Operator } from "./where_parse.ts";
 /** Tells of a value that is no list whether it matches. Missing fields come as null. */
 export type Matcher = (value: unknown) => boolean;
 
+/** Matches nothing. */
+export const never: Matcher = () => false;
+
 /** A text that reads as a number: PGNs have some, such as MMSI and NAME. */
 const NUMERIC = /^(?:-?\d+(?:\.\d+)?|0x[\da-f]+)$/i;
 

@@ -9,6 +9,8 @@ export type Literal = number | string | boolean | null;
 /** A literal and where it stands. */
 export interface Value {
   literal: Literal;
+  /** Of a number; without one it is in the unit of the field. */
+  unit?: { text: string; span: Span };
   span: Span;
 }
 
@@ -180,13 +182,23 @@ class Parser {
     const span = { start: token.start, end: token.end };
     if (token.kind === "number" || token.kind === "text") {
       this.#next++;
-      return { literal: token.value, span };
+      const next = this.#peek();
+      if (next.kind !== "unit" || this.#isCompared(this.#next + 1)) return { literal: token.value, span };
+      this.#next++;
+      return { literal: token.value, unit: { text: next.unit, span: { start: next.start, end: next.end } }, span };
     }
     if (this.#takes("null")) return { literal: null, span };
     if (this.#takes("true")) return { literal: true, span };
     if (this.#takes("false")) return { literal: false, span };
     const quote = token.kind === "path" ? `: a text stands in quotes` : "";
     return this.#fail(`expected a number, a text, true, false or null, found ${this.#found()}${quote}`);
+  }
+
+  /** Whether what stands before this token is a field: an "and" was forgotten. */
+  #isCompared(index: number): boolean {
+    const token = this.#tokens[index];
+    if (token?.kind === "sign") return OPERATORS.has(token.sign);
+    return token?.kind === "word" && ["contains", "in", "not"].includes(token.word);
   }
 
   #found(): string {

@@ -6,6 +6,8 @@ export type Token =
   & (
     | { kind: "path"; names: readonly [string, ...string[]] }
     | { kind: "number"; value: number }
+    /** What may be a unit: it stands behind a number. */
+    | { kind: "unit"; unit: string }
     | { kind: "text"; value: string }
     | { kind: "word"; word: Word }
     | { kind: "sign"; sign: Sign }
@@ -27,15 +29,19 @@ const SPACE = /\s*/y;
 /** Behind a dot a name may begin with a digit: some definitions have such. */
 const PATH = /[A-Za-z_]\w*(?:\.\w+)*/y;
 const NUMBER = /-?(?:0[xX][0-9a-fA-F]+|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)/y;
-const TRAIL = /[\w.]+/y;
+/** What cannot follow the digits of a number. */
+const TRAIL = /(?:[\d._]|[xX](?![A-Za-z]))[\w.]*/y;
+const UNIT = /[A-Za-z°µ%‰][\w°µ%³/]*(?![\w.])/y;
 const TEXT = /(["'])((?:\\[^]|(?!\1)[^\\])*)\1/y;
 
 /** Splits an expression into pieces; the last is the end. @throws {WhereError} */
 export function* tokensOf(source: string): Generator<Token, void> {
   let at = matchAt(SPACE, source, 0)?.[0].length ?? 0;
+  let isAfterNumber = false;
   while (at < source.length) {
-    const token = readToken(source, at);
+    const token: Token = (isAfterNumber ? readUnit(source, at) : undefined) ?? readToken(source, at);
     yield token;
+    isAfterNumber = token.kind === "number";
     at = token.end + (matchAt(SPACE, source, token.end)?.[0].length ?? 0);
   }
   yield { kind: "end", start: source.length, end: source.length };
@@ -67,6 +73,12 @@ function readToken(source: string, start: number): Token {
   throw new WhereError(what, { source, span: { start, end: start + found.length } });
 }
 
+function readUnit(source: string, start: number): Token | undefined {
+  const unit = matchAt(UNIT, source, start)?.[0];
+  if (unit === undefined || WORDS.some((each) => each === unit.toLowerCase())) return undefined;
+  return { kind: "unit", unit, start, end: start + unit.length };
+}
+
 function pathOrWord(path: string): { kind: "path"; names: [string, ...string[]] } | { kind: "word"; word: Word } {
   const word = WORDS.find((each) => each === path.toLowerCase());
   if (word !== undefined) return { kind: "word", word };
@@ -78,7 +90,7 @@ function readNumber(source: string, { start, end }: Span): Token {
   const trail = matchAt(TRAIL, source, end)?.[0];
   if (trail !== undefined) {
     const span = { start, end: end + trail.length };
-    throw new WhereError("this is no number: numbers have no unit, such as 1.5, -2e3 or 0x1F", { source, span });
+    throw new WhereError("this is no number, such as 1.5, -2e3 or 0x1F", { source, span });
   }
   const digits = source.slice(start, end);
   const value = digits.startsWith("-") ? 0 - Number(digits.slice(1)) : Number(digits);

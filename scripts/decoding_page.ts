@@ -91,6 +91,9 @@ PGN that is known, \`/pgns/130306\` the fields of one: names, units, ranges, lab
   that single bits are 1 then, and the states of switches 3).
 - A field whose values have names gives the name, or the number where it has none. Registers are \`{"id", "name"}\`,
   sets of bits a list of names.
+- Some codes stay numbers, as clients know them (\`fluid_type\`, \`time_source\`, \`device_class\`). \`labels=true\` on
+  \`/events\`, \`/ws\`, \`/values/decoded\`, \`/history\`, \`/devices\` and the events of a session adds a \`labels\` object with
+  what they mean, under the same names: \`"labels":{"fluid_type":"Water"}\`. \`vbg\` shows people the labels.
 - A list without entries is left out. Reserved bits are never shown.
 - Bytes are hex digits; numbers of 64 bits, and NAMEs, are \`0x\` and 16 of them.
 - Days since 1970 and seconds since midnight are numbers in the PGNs that clients know by their own names

@@ -1,5 +1,11 @@
 import { type Logger, silentLogger } from "../base/mod.ts";
-import { decode as decodeByDefinitions, type Decoded, describePayload } from "../pgn/mod.ts";
+import {
+  decode as decodeByDefinitions,
+  type Decoded,
+  describePayload,
+  type Labels,
+  labelsOfPayload,
+} from "../pgn/mod.ts";
 
 /** Decodes a payload; undefined when nothing describes it. */
 export type Decode = (pgn: number, payload: Uint8Array) => Decoded | undefined;
@@ -32,6 +38,14 @@ export class Decoder {
     return this.#guard(pgn, () => {
       const decoded = this.#decode(pgn, payload);
       return decoded && JSON.stringify(decoded);
+    });
+  }
+
+  /** Labels of the codes in a payload; undefined where it has none that are known. */
+  labels(pgn: number, payload: Uint8Array): Labels | undefined {
+    return this.#guard(pgn, () => {
+      const decoded = this.#decode(pgn, payload);
+      return decoded && labelsOfPayload(pgn, payload, decoded);
     });
   }
 

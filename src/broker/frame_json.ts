@@ -1,6 +1,6 @@
 import { newStoredFrame, type StoredFrame } from "../frame/mod.ts";
 import { Decoder } from "./decoder.ts";
-import { addDecoded, busText, frameText } from "./frame_text.ts";
+import { addDecoded, addLabels, busText, frameText } from "./frame_text.ts";
 import type { Ring } from "./ring.ts";
 
 /** JSON texts kept for whoever wants the same frame next: what a burst brings in one turn; a power of two. */
@@ -28,6 +28,14 @@ class TextCache {
   }
 }
 
+/** What is added to the JSON of a frame. */
+export interface FrameDetail {
+  /** `decoded`: its fields. Default false. */
+  decode?: boolean;
+  /** `decoded`, and `labels` of codes among the fields. Default false. */
+  labels?: boolean;
+}
+
 /** JSON of frames in the ring: made once, on first demand, and shared by all who ask. */
 export class FrameJson {
   readonly #ring: Ring;
@@ -38,6 +46,8 @@ export class FrameJson {
   #plain: TextCache | undefined;
   /** … and wants them decoded. */
   #decoded: TextCache | undefined;
+  /** … with the labels of their codes. */
+  #labelled: TextCache | undefined;
   readonly #stored = newStoredFrame();
 
   /**
@@ -71,20 +81,43 @@ export class FrameJson {
     return cache.set(seq, this.#addDecoded(text, stored));
   }
 
-  /** JSON of a frame that is kept elsewhere, and so not shared. `decode`: as {@linkcode FrameJson.decodedOf}. */
-  ofStored(frame: StoredFrame, { decode = false }: { decode?: boolean } = {}): string {
+  /** The same with `labels` as its last key; without it when the payload has no code whose label is known. */
+  labelledOf(seq: number): string | undefined {
+    const cache = this.#labelled ??= new TextCache();
+    const known = cache.get(seq);
+    if (known !== undefined) return known;
+    const text = this.decodedOf(seq);
+    const stored = this.#stored;
+    if (text === undefined || !this.#ring.read(seq, stored)) return undefined;
+    return cache.set(seq, this.#addLabels(text, stored));
+  }
+
+  /** The text of a frame that a client wants. */
+  wantedOf(seq: number, { decode = false, labels = false }: FrameDetail): string | undefined {
+    if (labels) return this.labelledOf(seq);
+    return decode ? this.decodedOf(seq) : this.of(seq);
+  }
+
+  /** JSON of a frame that is kept elsewhere, and so not shared. */
+  ofStored(frame: StoredFrame, { decode = false, labels = false }: FrameDetail = {}): string {
     const text = this.#format(frame);
-    return decode ? this.#addDecoded(text, frame) : text;
+    const decoded = decode || labels ? this.#addDecoded(text, frame) : text;
+    return labels ? this.#addLabels(decoded, frame) : decoded;
   }
 
   /** Forgets all texts: numbers begin again. */
   clear(): void {
     this.#plain?.clear();
     this.#decoded?.clear();
+    this.#labelled?.clear();
   }
 
   #format(frame: StoredFrame): string {
     return frameText(frame, this.#busTexts[frame.bus] ?? "");
+  }
+
+  #addLabels(text: string, { pgn, data, offset, length }: StoredFrame): string {
+    return addLabels(text, this.#decoder.labels(pgn, data.subarray(offset, offset + length)));
   }
 
   #addDecoded(text: string, { pgn, data, offset, length }: StoredFrame): string {

@@ -15,5 +15,14 @@ export function frameText(frame: StoredFrame, bus: string): string {
 
 /** The same with the JSON of its fields as the last key; without it where nothing describes the payload. */
 export function addDecoded(text: string, decoded: string | undefined): string {
-  return decoded === undefined ? text : `${text.slice(0, -1)},"decoded":${decoded}}`;
+  return addMember(text, "decoded", decoded);
+}
+
+/** The same with the labels of its codes as the last key; without it where there are none. */
+export function addLabels(text: string, labels: object | undefined): string {
+  return addMember(text, "labels", labels && JSON.stringify(labels));
+}
+
+function addMember(text: string, name: string, value: string | undefined): string {
+  return value === undefined ? text : `${text.slice(0, -1)},"${name}":${value}}`;
 }

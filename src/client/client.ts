@@ -6,7 +6,6 @@ import { type StreamSettings, Subscription } from "./live_stream.ts";
 import { decodedValuesOf, deviceOf, healthOf, replicationOf } from "./other_forms.ts";
 import { Session } from "./session.ts";
 import { SessionCalls, type SessionOptions } from "./session_calls.ts";
-import type { Device } from "../frame/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import type { BoatReplication } from "./types_cloud.ts";
 import type { KnownPgn, PgnDetails } from "./types_pgn.ts";
@@ -16,6 +15,7 @@ import type {
   DecodedLastValue,
   DeviceQuery,
   HistoryQuery,
+  LabelledDevice,
   LastValues,
   MessageToSend,
 } from "./types.ts";
@@ -26,10 +26,18 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
+/** How a call is made whose answer has codes. */
+export interface LabelOptions extends CallOptions {
+  /** Adds `labels`: what the codes mean. A server that does not know them refuses it. */
+  labels?: boolean;
+}
+
 /** How live frames are read. */
 export interface SubscribeOptions extends CallOptions {
   /** Adds `decoded` to each frame. */
   decode?: boolean;
+  /** Adds `decoded` and `labels`: what codes mean. A server that does not know them refuses it. */
+  labels?: boolean;
   /** Tells of changes of the device table, too: see {@linkcode Subscription.events}. */
   devices?: boolean;
 }
@@ -64,8 +72,9 @@ export class Client {
   }
 
   /** Every device heard on the buses. */
-  async devices({ signal }: CallOptions = {}): Promise<Device[]> {
-    return (await this.#api.json<Device[]>("/devices", { signal })).map(deviceOf);
+  async devices({ signal, labels }: LabelOptions = {}): Promise<LabelledDevice[]> {
+    const query = { ...(labels && { labels }) };
+    return (await this.#api.json<LabelledDevice[]>("/devices", { query, signal })).map(deviceOf);
   }
 
   /** The newest frame of every (device, PGN) pair that the filter lets through. */
@@ -74,8 +83,11 @@ export class Client {
   }
 
   /** The same with names and fields. */
-  async decodedValues(filter: Filter = {}, { signal }: CallOptions = {}): Promise<LastValues<DecodedLastValue>[]> {
-    const query = { ...filter };
+  async decodedValues(
+    filter: Filter = {},
+    { signal, labels }: LabelOptions = {},
+  ): Promise<LastValues<DecodedLastValue>[]> {
+    const query = { ...filter, ...(labels && { labels }) };
     return decodedValuesOf(await this.#api.json<LastValues<DecodedLastValue>[]>("/values/decoded", { query, signal }));
   }
 
@@ -131,8 +143,8 @@ export class Client {
    * for await (const frame of client.subscribe({ pgn: [127250] }, { decode: true })) console.log(frame.decoded);
    * ```
    */
-  subscribe(filter: Filter = {}, { decode, devices, signal }: SubscribeOptions = {}): Subscription {
-    return new Subscription(this.#api, { ...this.#streams, signal, query: { ...filter, decode, devices } });
+  subscribe(filter: Filter = {}, { decode, labels, devices, signal }: SubscribeOptions = {}): Subscription {
+    return new Subscription(this.#api, { ...this.#streams, signal, query: { ...filter, decode, labels, devices } });
   }
 
   /**

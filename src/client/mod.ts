@@ -5,7 +5,7 @@
  * @module
  */
 export type { Fetch } from "./api.ts";
-export { type CallOptions, Client, type SubscribeOptions } from "./client.ts";
+export { type CallOptions, Client, type LabelOptions, type SubscribeOptions } from "./client.ts";
 export { CloudClient } from "./cloud_client.ts";
 export { type ClientOptions, connect, connectCloud } from "./connect.ts";
 export * from "./errors.ts";

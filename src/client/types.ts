@@ -12,10 +12,24 @@ export type DecodedFieldValue =
 /** Decoded fields of a payload by name. */
 export type DecodedFields = { [name: string]: DecodedFieldValue };
 
+/** What numbers that are codes mean, by name; of a list one for each element. */
+export type FieldLabels = { [name: string]: FieldLabel };
+
+/** The label of a number, or those of its bits; of a list one for each element, null where none is known. */
+export type FieldLabel = string | null | FieldLabel[] | FieldLabels;
+
+/** A device with what its codes mean. */
+export interface LabelledDevice extends Device {
+  /** Only where it was asked for. */
+  labels?: FieldLabels;
+}
+
 /** A frame as a server sends it. */
 export interface ClientFrame extends Frame {
   /** Only where it was asked for, as far as the payload is known. */
   decoded?: DecodedFields;
+  /** Only where it was asked for: what the codes among the fields mean. */
+  labels?: FieldLabels;
 }
 
 /** One of the last values of a device. */
@@ -36,6 +50,8 @@ export interface DecodedLastValue extends LastValue {
   description?: string;
   /** As far as the payload is known. */
   decoded?: DecodedFields;
+  /** Only where it was asked for: what the codes among the fields mean. */
+  labels?: FieldLabels;
 }
 
 /** The newest frame of each PGN of a device. */
@@ -68,6 +84,8 @@ export interface HistoryQuery extends Filter {
   limit?: number;
   /** Adds `decoded` to each frame. */
   decode?: boolean;
+  /** Adds `decoded` and `labels`: what codes mean. A server that does not know them refuses it. */
+  labels?: boolean;
 }
 
 /** A message to be sent: its payload as bytes or as fields. */

@@ -54,6 +54,10 @@ export interface PgnField {
   by?: string;
   /** Labels by the raw value of that field. */
   labels_by?: Record<string, Record<string, string>>;
+  /** Of a number: labels of its bits, by their place from 0. */
+  bit_labels?: Record<string, string>;
+  /** Of a key: units of the values that follow, by its raw value. */
+  key_units?: Record<string, string>;
   /** A change of less than this is not worth telling. */
   tolerance?: number;
   /** The value is a list of so many. */

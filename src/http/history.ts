@@ -1,5 +1,5 @@
 import type { Clock } from "../base/mod.ts";
-import { addDecoded, type Broker, frameText } from "../broker/mod.ts";
+import { addDecoded, addLabels, type Broker, type FrameDetail, frameText } from "../broker/mod.ts";
 import type { StoredFrame } from "../frame/mod.ts";
 import { measurePage, pageHeaders } from "./history_pages.ts";
 import { DEFAULT_MAX_HISTORY, type HistoryQuery, rangeOf } from "./history_query.ts";
@@ -56,7 +56,7 @@ export async function openHistory(
     }
     // The page ends at the frame that was found, whatever was recorded or deleted since.
     const wanted = wantedUpTo(page ? Infinity : limit);
-    const texts = jsonTexts(index, { wanted, through: page?.last, broker, decode: query.decode, histories });
+    const texts = jsonTexts(index, { wanted, through: page?.last, broker, detail: query, histories });
     return new Response(bodyOf(texts, { release, idleMs: histories.idleMs }), { headers });
   } catch (error) {
     release();
@@ -114,13 +114,13 @@ function bodyOf(
 /** The list in pieces. An empty piece says that a block held nothing, and lets a reader that was cancelled go. */
 async function* jsonTexts(
   index: HistoryIndex,
-  { broker, decode, ...scan }: Omit<HistoryScan, "take"> & { broker: Broker; decode: boolean },
+  { broker, detail, ...scan }: Omit<HistoryScan, "take"> & { broker: Broker; detail: FrameDetail },
 ): AsyncGenerator<string, void> {
   let piece = "[";
   let before = "";
   const take = (frame: StoredFrame) => {
     const text = frameText(frame, scan.wanted.busText(frame.bus));
-    piece += before + (decode ? addDecoded(text, decodedOf(frame, broker)) : text);
+    piece += before + detailed(text, frame, { detail, broker });
     before = ",";
     return piece.length >= PIECE_CHARACTERS;
   };
@@ -131,6 +131,13 @@ async function* jsonTexts(
   yield piece + "]";
 }
 
-function decodedOf({ pgn, data, offset, length }: StoredFrame, { decoder }: Broker): string | undefined {
-  return decoder.json(pgn, data.subarray(offset, offset + length));
+function detailed(
+  text: string,
+  { pgn, data, offset, length }: StoredFrame,
+  { detail: { decode, labels }, broker: { decoder } }: { detail: FrameDetail; broker: Broker },
+): string {
+  if (!decode && !labels) return text;
+  const payload = data.subarray(offset, offset + length);
+  const decoded = addDecoded(text, decoder.json(pgn, payload));
+  return labels ? addLabels(decoded, decoder.labels(pgn, payload)) : decoded;
 }

@@ -66,6 +66,7 @@ export const historyQuery = filterQuery.extend({
     description: "Keep the first frame of each source and PGN in each span of so long: 5s, PT1M",
   }),
   decode: flag("Add a `decoded` object to each frame whose payload is known: see /pgns"),
+  labels: flag("Add `decoded`, and a `labels` object with what the numbers in it mean that are codes"),
 });
 
 /** What a client wants of the history. */

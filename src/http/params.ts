@@ -52,9 +52,19 @@ export const filterQuery = z.object({
   bus: repeated(nonEmpty, "Name of a bus; repeatable"),
 });
 
+/** Labels of codes, for whoever shows them to people. */
+export const labelsFlag = flag("Add a `labels` object: what the numbers mean that are codes, under their names");
+
+/** The parameters of the decoded values. */
+export const decodedQuery = filterQuery.extend({ labels: labelsFlag });
+
+/** The parameters of the device table. */
+export const devicesQuery = z.object({ labels: labelsFlag });
+
 /** The parameters of a stream. */
 export const streamQuery = filterQuery.extend({
   decode: flag("Add a `decoded` object to each frame whose payload is known: see /pgns"),
+  labels: flag("Add `decoded`, and a `labels` object with what the numbers in it mean that are codes"),
 });
 
 /** The parameters of an event stream. */

@@ -2,12 +2,12 @@ import { z } from "@hono/zod-openapi";
 import type { Caller } from "./auth.ts";
 import type { HistorySource } from "./history.ts";
 import { historyRow } from "./history_route.ts";
-import { eventsQuery, filterOf, filterQuery, noQuery, streamQuery } from "./params.ts";
+import { decodedQuery, devicesQuery, eventsQuery, filterOf, filterQuery, streamQuery } from "./params.ts";
 import { listDevices, listValues } from "./reads.ts";
 import { json, jsonList } from "./reply.ts";
 import { roomForStream, type StreamRoom } from "./room.ts";
 import { route, type RouteTable } from "./routes.ts";
-import { decodedValuesSchema, deviceSchema, PROBLEM, streamSchema, valuesSchema } from "./schemas.ts";
+import { decodedValuesSchema, labelledDeviceSchema, PROBLEM, streamSchema, valuesSchema } from "./schemas.ts";
 import { SEND_DISABLED, type SendApi, sendFromSocket } from "./send_routes.ts";
 import { EventStream } from "./sse.ts";
 import { checkUpgrade, upgradeToStream } from "./websocket.ts";
@@ -41,9 +41,9 @@ export const readRows: RouteTable<ReadApi> = [
   route({
     path: "/devices",
     summary: "Every device heard on the buses",
-    query: noQuery,
-    replies: { 200: ["application/json", z.array(deviceSchema)] },
-    answer: (_request, _query, _parts, { subject }) => json(listDevices(subject.broker)),
+    query: devicesQuery,
+    replies: { 200: ["application/json", z.array(labelledDeviceSchema)] },
+    answer: (_request, query, _parts, { subject }) => json(listDevices(subject.broker, query)),
   }),
   route({
     path: "/values",
@@ -55,10 +55,10 @@ export const readRows: RouteTable<ReadApi> = [
   route({
     path: "/values/decoded",
     summary: "The same with what each message is called and its decoded fields",
-    query: filterQuery,
+    query: decodedQuery,
     replies: { 200: ["application/json", z.array(decodedValuesSchema)] },
     answer: (_request, query, _parts, { subject }) =>
-      jsonList(listValues(subject.broker, filterOf(query), { decode: true })),
+      jsonList(listValues(subject.broker, filterOf(query), { decode: true, labels: query.labels })),
   }),
   historyRow,
 ];
@@ -77,7 +77,7 @@ function openEvents(api: ReadApi, query: z.output<typeof eventsQuery>): Response
       release();
     },
   });
-  leave = api.hub.join(stream, { filter: filterOf(query), decode: query.decode });
+  leave = api.hub.join(stream, { filter: filterOf(query), decode: query.decode, labels: query.labels });
   return stream.response();
 }
 
@@ -88,7 +88,7 @@ function openSocket(
 ): Response {
   checkUpgrade(request.headers);
   const { bufferBytes } = roomForStream(api);
-  const wanted = { filter: filterOf(query), decode: query.decode };
+  const wanted = { filter: filterOf(query), decode: query.decode, labels: query.labels };
   const release = api.hub.take();
   let leave: () => void = () => {};
   return upgradeToStream(request, {

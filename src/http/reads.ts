@@ -1,7 +1,7 @@
 import type { Broker, Decoder, Value } from "../broker/mod.ts";
 import { type Device, formatHex, formatName, formatTimeUs } from "../frame/mod.ts";
 import type { Filter } from "../filter/mod.ts";
-import { type Decoded, manufacturerName } from "../pgn/mod.ts";
+import { type Decoded, type Labels, labelsOfPayload, manufacturerName } from "../pgn/mod.ts";
 import { openFilter } from "./broker_filter.ts";
 
 /** Last values of one device, as `GET /values` shows them. */
@@ -26,22 +26,40 @@ export interface DeviceValue {
   seq: number;
   /** Only where values are decoded, as far as the payload is known. */
   decoded?: Decoded;
+  /** Only where they were asked for: what the codes among the fields mean. */
+  labels?: Labels;
 }
 
+/** A device with what its codes mean. */
+export type LabelledDevice = Device & { labels?: Labels };
+
+/** PGN whose fields the codes of a device are. */
+const ADDRESS_CLAIM = 60928;
+
 /** The device table, by bus and address. */
-export function listDevices({ registry }: Broker): Device[] {
-  return Array.from(registry, (device) => registry.describe(device));
+export function listDevices({ registry }: Broker, { labels = false }: { labels?: boolean } = {}): LabelledDevice[] {
+  return Array.from(registry, (device) => {
+    const described = registry.describe(device);
+    const words = labels ? labelsOfDevice(described) : undefined;
+    return words ? { ...described, labels: words } : described;
+  });
+}
+
+function labelsOfDevice({ device_class, device_function }: Device): Labels | undefined {
+  const codes = { device_class: device_class ?? null, device_function: device_function ?? null };
+  return labelsOfPayload(ADDRESS_CLAIM, new Uint8Array(0), codes);
 }
 
 /**
  * The newest frame of every (device, PGN) pair that the filter wants; devices without one are left out.
  *
  * @param options.decode with description and decoded fields; default false
+ * @param options.labels then with the labels of codes, too; default false
  */
 export function* listValues(
   broker: Broker,
   filter: Filter,
-  { decode = false }: { decode?: boolean } = {},
+  { decode = false, labels = false }: { decode?: boolean; labels?: boolean } = {},
 ): Generator<DeviceValues> {
   const open = openFilter(filter, broker);
   open.close();
@@ -55,7 +73,9 @@ export function* listValues(
       ...(busName !== undefined && { bus: busName }),
       ...(fields && { manufacturer: manufacturerName(fields.manufacturerCode) }),
       ...(product && { model_id: product.modelId }),
-      values: values.map((value) => decode ? decodeValue(value, broker.decoder) : plainValue(value)),
+      values: values.map((value) =>
+        decode ? decodeValue(value, { decoder: broker.decoder, labels }) : plainValue(value)
+      ),
     };
   }
 }
@@ -64,10 +84,17 @@ function plainValue({ pgn, timeUs, data, length, seq }: Value): DeviceValue {
   return { pgn, ts: formatTimeUs(timeUs), data: formatHex(data, { start: 0, length }), seq };
 }
 
-function decodeValue(value: Value, decoder: Decoder): DeviceValue {
+function decodeValue(value: Value, { decoder, labels }: { decoder: Decoder; labels: boolean }): DeviceValue {
   const { pgn, ...rest } = plainValue(value);
   const payload = value.data.subarray(0, value.length);
   const description = decoder.describe(pgn, payload);
   const decoded = decoder.decode(pgn, payload);
-  return { pgn, ...(description !== undefined && { description }), ...rest, ...(decoded && { decoded }) };
+  const words = labels ? decoder.labels(pgn, payload) : undefined;
+  return {
+    pgn,
+    ...(description !== undefined && { description }),
+    ...rest,
+    ...(decoded && { decoded }),
+    ...(words && { labels: words }),
+  };
 }

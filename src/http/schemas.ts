@@ -14,6 +14,13 @@ const decodedSchema = z.record(z.string(), z.unknown()).openapi({
   description: "Fields of the payload by name, as /pgns/{pgn} lists them; left out when nothing describes the payload",
 });
 
+/** What the codes in a payload mean. */
+const codeLabelsSchema = z.record(z.string(), z.unknown()).openapi({
+  description:
+    "Only with labels=true: labels of the numbers that are codes, under their names, in lists and objects as " +
+    "the numbers are; left out where none is known",
+});
+
 /** Frame, as streams carry it. */
 export const frameSchema = z.object({
   seq: count,
@@ -25,10 +32,10 @@ export const frameSchema = z.object({
   bus: z.string().optional(),
   data: z.string(),
   decoded: decodedSchema.optional(),
+  labels: codeLabelsSchema.optional(),
 }).openapi("Frame");
 
-/** Entry of the device table. */
-export const deviceSchema = z.object({
+const deviceMembers = {
   src: z.int().min(0).max(253),
   bus: z.string().optional(),
   name: z.string().optional(),
@@ -47,7 +54,15 @@ export const deviceSchema = z.object({
   last_seen: time,
   packet_count: count,
   byte_count: count,
-}).openapi("Device");
+};
+
+/** Entry of the device table. */
+export const deviceSchema = z.object(deviceMembers).openapi("Device");
+
+/** The same with what its codes mean. */
+export const labelledDeviceSchema = z.object({ ...deviceMembers, labels: codeLabelsSchema.optional() }).openapi(
+  "LabelledDevice",
+);
 
 const valueSchema = z.object({ pgn: count, ts: time, data: z.string(), seq: count });
 const deviceOfValues = {
@@ -64,7 +79,13 @@ export const valuesSchema = z.object({ ...deviceOfValues, values: z.array(valueS
 /** Last values of one device, decoded. */
 export const decodedValuesSchema = z.object({
   ...deviceOfValues,
-  values: z.array(valueSchema.extend({ description: z.string().optional(), decoded: decodedSchema.optional() })),
+  values: z.array(
+    valueSchema.extend({
+      description: z.string().optional(),
+      decoded: decodedSchema.optional(),
+      labels: codeLabelsSchema.optional(),
+    }),
+  ),
 }).openapi("DecodedDeviceValues");
 
 const pgnHead = {
@@ -93,6 +114,12 @@ const fieldSchema = z.object({
   labels: labelsSchema.optional().openapi({ description: "Labels by raw value" }),
   by: z.string().optional().openapi({ description: "Field whose value decides this one" }),
   labels_by: z.record(z.string(), labelsSchema).optional().openapi({ description: "Labels by raw value of `by`" }),
+  bit_labels: labelsSchema.optional().openapi({
+    description: "Of a number: labels of its bits, by their place from 0",
+  }),
+  key_units: labelsSchema.optional().openapi({
+    description: "Of a key: units of the values that follow, by raw value",
+  }),
   tolerance: z.number().optional().openapi({ description: "A change of less than this is not worth telling" }),
   repeat: count.optional().openapi({ description: "The value is a list of so many" }),
 });

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/mod.ts";
-import type { FrameJson } from "../broker/mod.ts";
+import type { FrameDetail, FrameJson } from "../broker/mod.ts";
 import type { StoredFrame } from "../frame/mod.ts";
 import type { ClientSessions, MissingFrames, SessionStream, StreamEnd } from "../stream/mod.ts";
 import { SessionError } from "../stream/mod.ts";
@@ -15,12 +15,10 @@ const LOOK_EVERY_MS = 1000;
 const encoder = new TextEncoder();
 
 /** How the events of a session are sent. */
-export interface SessionEventsOptions {
+export interface SessionEventsOptions extends FrameDetail {
   sessions: Pick<ClientSessions, "stream">;
   json: FrameJson;
   clock: Clock;
-  /** Adds `decoded` to each frame. */
-  decode: boolean;
   /** Takes a place for the stream; returns the way to give it back. */
   take: () => () => void;
   /** The budget of all streams. */
@@ -103,9 +101,8 @@ export class SessionEvents implements StreamMember {
   }
 
   #text(frame: StoredFrame): string {
-    const { json, decode } = this.#options;
-    const shared = decode ? json.decodedOf(frame.seq) : json.of(frame.seq);
-    return shared ?? json.ofStored(frame, { decode });
+    const { json } = this.#options;
+    return json.wantedOf(frame.seq, this.#options) ?? json.ofStored(frame, this.#options);
   }
 
   #missing({ fromSeq, toSeq, backfill, reason }: MissingFrames): void {

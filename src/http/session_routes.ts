@@ -101,10 +101,10 @@ const readingRows: RouteTable<SessionApi> = [
   routeWithParts({
     path: "/clients/{clientId}/events",
     summary: "Frames from the session's cursor on, then live, as server-sent events",
-    query: streamQuery.pick({ decode: true }),
+    query: streamQuery.pick({ decode: true, labels: true }),
     parts: idPart,
     replies: { 200: ["text/event-stream", streamSchema], 404: PROBLEM, 410: PROBLEM, 503: PROBLEM },
-    answer: (request, { decode }, { clientId }, about) =>
+    answer: (request, detail, { clientId }, about) =>
       asProblem(() => {
         const { subject } = about;
         const { broker, hub, clock } = subject;
@@ -113,7 +113,7 @@ const readingRows: RouteTable<SessionApi> = [
         roomForStream(subject);
         if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
         const take = () => hub.take();
-        return new SessionEvents(clientId, { sessions, json: broker.json, clock, decode, take, memory: hub.memory })
+        return new SessionEvents(clientId, { ...detail, sessions, json: broker.json, clock, take, memory: hub.memory })
           .response();
       }),
   }),

@@ -1,5 +1,5 @@
 import type { Clock, StallDetector } from "../base/mod.ts";
-import type { Broker, RegistryEvent } from "../broker/mod.ts";
+import type { Broker, FrameDetail, RegistryEvent } from "../broker/mod.ts";
 import type { DeviceEvent } from "../frame/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import { openFilter } from "./broker_filter.ts";
@@ -24,10 +24,8 @@ const IDLE_DRAIN_MS = 32;
 const SLICE_MS = 8;
 
 /** What a client joins with. */
-export interface JoinOptions {
+export interface JoinOptions extends FrameDetail {
   filter: Filter;
-  /** Adds `decoded` to each frame; default false. */
-  decode?: boolean;
 }
 
 /** Carries frames from the broker to all stream clients, a tick's worth at a time. */
@@ -101,13 +99,13 @@ export class StreamHub {
   }
 
   /** Sends frames to `client` from the current head on. Returns the way to leave. After `stop` the client is ended. */
-  join(client: StreamClient, { filter, decode = false }: JoinOptions): () => void {
+  join(client: StreamClient, { filter, decode = false, labels = false }: JoinOptions): () => void {
     if (this.#stopped) {
       client.end();
       return () => {};
     }
-    const key = JSON.stringify([filter, decode]);
-    const channel = this.#shared.get(key) ?? this.#open({ filter, decode }, key);
+    const key = JSON.stringify([filter, decode, labels]);
+    const channel = this.#shared.get(key) ?? this.#open({ filter, decode, labels }, key);
     this.#dropped += channel.add(client);
     const leaveMemory = this.memory.join({
       get queuedBytes() {
@@ -137,7 +135,7 @@ export class StreamHub {
     }
   }
 
-  #open({ filter, decode }: Required<JoinOptions>, key: string): StreamChannel {
+  #open({ filter, ...detail }: Required<JoinOptions>, key: string): StreamChannel {
     const { json } = this.#broker;
     const open = openFilter(filter, this.#broker);
     const subscription = this.#broker.subscribe({
@@ -155,7 +153,7 @@ export class StreamHub {
       key: open.shareable ? key : undefined,
       subscription,
       isAll,
-      text: decode ? (seq) => json.decodedOf(seq) : (seq) => json.of(seq),
+      text: (seq) => json.wantedOf(seq, detail),
       close: () => {
         this.#broker.unsubscribe(subscription);
         open.close();

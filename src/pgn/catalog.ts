@@ -6,6 +6,8 @@ import type { Framing } from "./overlay/mod.ts";
 import { isProprietary } from "./parameters.ts";
 import { rangeOf } from "./range.ts";
 import type { FieldType } from "./spec.ts";
+import { type Labels, labelsOf } from "../units/mod.ts";
+import type { Decoded } from "./value.ts";
 
 /** What a message of a proprietary PGN is called whose maker's layout nobody has described. */
 const PROPRIETARY = "Proprietary";
@@ -74,12 +76,16 @@ export interface FieldDescription {
   max?: number;
   /** Step between two values, where it is not 1. */
   resolution?: number;
-  /** By raw value; of a field with one possible value that one alone. */
+  /** By raw value, of numbers that are codes, too; of a field with one possible value that one alone. */
   labels?: Record<string, string>;
   /** Field whose value decides this one. */
   by?: string;
   /** Labels by the raw value of that field. */
   labels_by?: Record<string, Record<string, string>>;
+  /** Of a number: labels of its bits, by their place from 0. */
+  bit_labels?: Record<string, string>;
+  /** Of a key: units of the values that follow, by its raw value. */
+  key_units?: Record<string, string>;
   /** A change of less than this is not worth telling. */
   tolerance?: number;
   /** The value is a list of so many. */
@@ -121,6 +127,26 @@ export function describePayload(pgn: number, payload: Uint8Array): string | unde
   if (layouts.length === 0) return undefined;
   const layout = layouts.find((each) => matchesPayload(each, payload));
   return layout?.description ?? (isProprietary(pgn) ? PROPRIETARY : nameOf(pgn, layouts));
+}
+
+const fieldsByLayout = new WeakMap<Definition, ReadonlyMap<string, ItemDescription>>();
+
+/** What is known about the fields of a payload, by name; undefined when no layout fits. */
+export function fieldsOfPayload(pgn: number, payload: Uint8Array): ReadonlyMap<string, ItemDescription> | undefined {
+  const layout = definitionsOf(pgn).find((each) => matchesPayload(each, payload));
+  if (layout === undefined) return undefined;
+  let fields = fieldsByLayout.get(layout);
+  if (fields === undefined) {
+    fields = new Map(describeLayout(layout).fields.map((field) => [field.name, field]));
+    fieldsByLayout.set(layout, fields);
+  }
+  return fields;
+}
+
+/** Labels of the numbers in a payload that have one, under the names of the fields; undefined where none has. */
+export function labelsOfPayload(pgn: number, payload: Uint8Array, decoded: Decoded): Labels | undefined {
+  const fields = fieldsOfPayload(pgn, payload);
+  return fields && labelsOf(decoded, fields);
 }
 
 function headOf(pgn: number, layouts: readonly Definition[]): Omit<PgnSummary, "layouts"> {
@@ -173,9 +199,9 @@ function describeItem(item: Item): ItemDescription[] {
 
 /** A field without a name is reserved and never shown. */
 function describeField(field: Field): FieldDescription[] {
-  const { name, type, unit, bits, by, tolerance, repeat } = field;
+  const { name, type, unit, bits, words, tolerance, repeat, by = words?.indirect?.by } = field;
   if (name === undefined) return [];
-  const labels = labelsOf(field);
+  const labels = tableOf(field);
   return [{
     name,
     type,
@@ -184,13 +210,24 @@ function describeField(field: Field): FieldDescription[] {
     ...numbersOf(field),
     ...(labels && { labels }),
     ...(by !== undefined && { by }),
-    ...(field.indirect && { labels_by: mapValues(field.indirect, ({ byCode }) => mapValues(byCode, String)) }),
+    ...labelsByOf(field.indirect ?? words?.indirect?.tables),
+    ...(words?.bits && { bit_labels: mapValues(words.bits.byCode, String) }),
+    ...keyUnitsOf(field),
     ...(tolerance !== undefined && { tolerance }),
     ...(repeat !== undefined && { repeat }),
   }];
 }
 
-function labelsOf({ labels, keys, match }: Field): Record<string, string> | undefined {
+function labelsByOf(tables: Field["indirect"]): Pick<FieldDescription, "labels_by"> {
+  return tables ? { labels_by: mapValues(tables, ({ byCode }) => mapValues(byCode, String)) } : {};
+}
+
+function keyUnitsOf({ keys }: Field): Pick<FieldDescription, "key_units"> {
+  const units = Array.from(keys ?? [], ([code, { unit }]) => [code, unit]).filter(([, unit]) => unit !== undefined);
+  return units.length === 0 ? {} : { key_units: Object.fromEntries(units) };
+}
+
+function tableOf({ keys, match, words, labels = words?.labels }: Field): Record<string, string> | undefined {
   if (keys) return mapValues(keys, ({ name = "" }) => name);
   if (!labels) return undefined;
   if (match === undefined) return mapValues(labels.byCode, String);

@@ -13,4 +13,5 @@ export * from "./manufacturers.ts";
 export * from "./numbers.ts";
 export * from "./product_information.ts";
 export type { FieldType } from "./spec.ts";
+export type { Labels, LabelValue } from "../units/mod.ts";
 export type { Decoded, DecodedValue } from "./value.ts";

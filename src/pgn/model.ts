@@ -46,6 +46,8 @@ export interface Field extends Omit<FieldSpec, "type" | "table" | "parts"> {
   /** Raw value that is sent for null. */
   blank: Raw;
   labels?: Labels;
+  /** Labels for people of what is decoded as a number. */
+  words?: { labels?: Labels; bits?: Labels; indirect?: { by: string; tables: ReadonlyMap<number, Labels> } };
   /** For `indirect`: labels by the other field's raw value … */
   indirect?: ReadonlyMap<number, Labels>;
   /** … which lies here, before or behind this one. */
@@ -167,6 +169,13 @@ function keyTable(name: string): ReadonlyMap<number, Field> {
   return table;
 }
 
+function wordsOf({ label_table, bit_table, indirect_table }: FieldSpec): Pick<Field, "words"> {
+  if (label_table !== undefined) return { words: { labels: labelTable(label_table) } };
+  if (bit_table !== undefined) return { words: { bits: labelTable(bit_table) } };
+  if (indirect_table === undefined) return {};
+  return { words: { indirect: { by: indirect_table.by, tables: indirectTable(indirect_table.name) } } };
+}
+
 function fieldOf(spec: FieldSpec, origin: Origin): Field {
   const { table, parts, ...rest } = spec;
   const type = spec.type ?? "number";
@@ -185,6 +194,7 @@ function fieldOf(spec: FieldSpec, origin: Origin): Field {
     ...(labels && { labels }),
     ...(table !== undefined && type === "indirect" && { indirect: indirectTable(table) }),
     ...(table !== undefined && type === "key" && { keys: keyTable(table) }),
+    ...wordsOf(spec),
   };
 }
 

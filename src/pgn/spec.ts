@@ -63,6 +63,12 @@ export interface FieldSpec {
   unit?: string;
   /** Table of labels. */
   table?: string;
+  /** Of a number: table of labels for people. It is decoded as the number all the same. */
+  label_table?: string;
+  /** Of a number: table of labels of its bits. */
+  bit_table?: string;
+  /** Of a number: tables of labels by the raw value of another field. */
+  indirect_table?: { name: string; by: string };
   /** Raw value that the field must have, or else the payload is of another definition. */
   match?: number;
   /** How many of the highest raw values mean "not available"; left out: what its source says (see `model.ts`). */

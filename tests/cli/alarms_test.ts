@@ -115,9 +115,9 @@ Deno.test("vbg alarms lists episodes of all files by time, each frame once", DIS
     ]);
     const text = await runCommand(["alarms", folder], { isTerminal: true, columns: 140 });
     assert.deepEqual(text.out.split("\n"), [
-      "FIRST                      LASTED  BUS   SRC  SEVERITY  SOURCE   CODE                COUNT  ENDED    DETAIL",
-      "2026-01-02T03:04:05.000Z  0:00:00  can1    7  alarm     alert    alert 0/10/100/1/0      1  cleared  Battery..",
-      "2026-01-02T03:04:07.000Z  0:00:00  can1    7  alarm     victron  error 17                1  silent   " +
+      "FIRST                     LASTED  BUS   SRC  SEVERITY  SOURCE   CODE                COUNT  ENDED    DETAIL",
+      "2026-01-02T03:04:05.000Z     0 s  can1    7  alarm     alert    alert 0/10/100/1/0      1  cleared  Battery..",
+      "2026-01-02T03:04:07.000Z     0 s  can1    7  alarm     victron  error 17                1  silent   " +
       "Charger temperature too high",
       "2 episodes",
       "",

@@ -35,16 +35,16 @@ Deno.test("vbg devices lists devices by bus and address, in a table that fits th
 
 const WIDE = [
   "BUS   SRC  NAME                MANUFACTURER  MODEL                   CLASS       INST  FRAMES  BYTES  LAST",
-  "can0    9                                                                                   1    8 B  03:04:05",
-  "can0  200  0x000e0003e7e00000  Furuno                                Class 7        3       1    8 B  03:04:05",
-  "can1    7  0x007891001ca00005  Garmin        GPS 24xd \\u001b[31mred  Navigation     0       2  142 B  03:04:05",
+  "can0    9                                                                                   1    8 B  03:04:05Z",
+  "can0  200  0x000e0003e7e00000  Furuno                                Class 7        3       1    8 B  03:04:05Z",
+  "can1    7  0x007891001ca00005  Garmin        GPS 24xd \\u001b[31mred  Navigation     0       2  142 B  03:04:05Z",
   "",
 ];
 const NARROW = [
-  "BUS   SRC  NAME                MANUFACTURER  MODEL                INST  LAST",
-  "can0    9                                                               03:04:05",
-  "can0  200  0x000e0003e7e00000  Furuno                                3  03:04:05",
-  "can1    7  0x007891001ca00005  Garmin        GPS 24xd \\u001b[31…     0  03:04:05",
+  "BUS   SRC  NAME                MANUFACTURER  MODEL               INST  LAST",
+  "can0    9                                                              03:04:05Z",
+  "can0  200  0x000e0003e7e00000  Furuno                               3  03:04:05Z",
+  "can1    7  0x007891001ca00005  Garmin        GPS 24xd \\u001b[3…     0  03:04:05Z",
   "",
 ];
 

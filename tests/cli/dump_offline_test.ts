@@ -7,7 +7,7 @@ import { OWN_WORDS } from "../support/own_words.ts";
 import { vbgWords } from "../support/pty_command.ts";
 import { sampleBytes } from "../support/recordings.ts";
 import { taskArgs } from "../support/task.ts";
-import { CommandRun } from "./dump_run.ts";
+import { CommandRun, type RunOptions } from "./dump_run.ts";
 import { destinationOfId, formatTimeUs } from "../../src/frame/mod.ts";
 
 const OFFLINE = needs({ permissions: ["env", "read", "sys", "write"] });
@@ -193,24 +193,81 @@ Deno.test(
 );
 
 Deno.test(
-  "on a terminal a frame is a line that fits its width, with the fields by their names",
+  "on a terminal a frame is lines that fit its width, with all fields by their names, units and references",
   OFFLINE,
   withJournal(async ({ journal }) => {
     for (const columns of [60, 80, 132]) {
       const { lines } = await CommandRun.end(["dump", journal, "-decode"], { columns });
-      assert.equal(lines.length, 1874);
+      assert.equal(lines.filter((line) => /^\d/.test(line)).length, 1874);
       assert.deepEqual(lines.filter((line) => line.length > columns), []);
     }
+    const wordsAt = async (columns: number) =>
+      (await CommandRun.end(["dump", journal, "-decode"], { columns })).lines.join(" ").replaceAll(/\s+/g, "");
+    assert.equal(await wordsAt(112), await wordsAt(100_000), "fields go on in further lines");
     const { lines } = await CommandRun.end(["dump", journal, "-decode"], { columns: 132 });
     assert.equal(
       lines[0],
-      "15:47:46.421 [204]                         127250 Vessel heading             heading=2.3154 heading_reference=magnetic",
+      "15:47:46.421Z [204]                         127250 Vessel heading             heading 132.7°M",
     );
     const plain = await CommandRun.end(["dump", journal], { columns: 132 });
     assert.equal(
       plain.lines[0],
-      "15:47:46.421 [204]                         127250 Vessel heading             ff 72 5a ff 7f ff 7f fd",
+      "15:47:46.421Z [204]                         127250 Vessel heading             ff 72 5a ff 7f ff 7f fd",
     );
+  }),
+);
+
+Deno.test(
+  "values are nautical on a terminal and SI elsewhere, unless -units or VBG_UNITS says otherwise; JSON stays as it is",
+  OFFLINE,
+  withJournal(async ({ journal }) => {
+    const args = ["dump", journal, "-decode", "-pgn", "130306"];
+    const fields = async (more: string[], options?: RunOptions) =>
+      (await CommandRun.end([...args, ...more], options)).lines.map((line) =>
+        /wind_speed .*, wind_angle [^,]*/.exec(line)?.[0]
+      )[0];
+    const terminal = { columns: 140 };
+    assert.equal(await fields([], terminal), "wind_speed 7.8 kn, wind_angle 113° starboard");
+    assert.equal(await fields(["-units", "metric"], terminal), "wind_speed 4.0 m/s, wind_angle 113° starboard");
+    assert.equal(
+      await fields([], { ...terminal, environment: { VBG_UNITS: "metric" } }),
+      "wind_speed 4.0 m/s, wind_angle 113° starboard",
+    );
+    assert.equal(await fields(["-json=false"]), "wind_speed 4.02 m/s, wind_angle 1.973 rad");
+    assert.equal(await fields(["-json=false", "-units", "nautical"]), "wind_speed 7.8 kn, wind_angle 113° starboard");
+    assert.deepEqual(
+      (await CommandRun.end([...args, "-units", "nautical"])).lines,
+      (await CommandRun.end(args)).lines,
+    );
+  }),
+);
+
+Deno.test(
+  "-where with a unit shows what the numbers of the JSON say, and a wrong unit is told with exit code 2",
+  OFFLINE,
+  withJournal(async ({ journal }) => {
+    const { lines: all } = await CommandRun.end(["dump", journal, "-decode", "-pgn", "127250"]);
+    const where = "pgn == 127250 and heading > 132.7 deg";
+    const { lines } = await CommandRun.end(["dump", journal, "-decode", "-where", where]);
+    const expected = all.filter((line) => Number(JSON.parse(line).decoded.heading) * 180 / Math.PI > 132.7);
+    assert.ok(expected.length > 0 && expected.length < all.length, `${expected.length} of ${all.length}`);
+    assert.deepEqual(lines, expected);
+    const { code, complaints } = await CommandRun.end(["dump", journal, "-where", "heading > 5 kn"]);
+    assert.equal(code, 2);
+    assert.match(complaints, /heading is measured in rad, °, semi-circle: kn is a unit of speed/);
+  }),
+);
+
+Deno.test(
+  "-labels adds to the JSON the labels of codes, and nothing else",
+  OFFLINE,
+  withJournal(async ({ journal }) => {
+    const { lines } = await CommandRun.end(["dump", journal, "-decode", "-labels"]);
+    const { lines: plain } = await CommandRun.end(["dump", journal, "-decode"]);
+    assert.deepEqual(lines.map((line) => line.replace(/,"labels":\{.*\}\}$/, "}")), plain);
+    const labels = lines.filter((line) => line.includes(`"pgn":129039`)).map((line) => JSON.parse(line).labels);
+    assert.ok(labels.length > 0);
+    for (const each of labels) assert.equal(each.message_id, "Standard Class B position report");
   }),
 );
 
@@ -281,9 +338,9 @@ Deno.test(
       return new TextDecoder().decode(stdout);
     };
     const plain = await onTerminal("1");
-    assert.match(plain, /^15:47:46.421 \[204\] {15}127250 Vessel heading {3}ff 72 5a ff 7f ff 7f fd\r$/m);
+    assert.match(plain, /^15:47:46.421Z \[204\] {15}127250 Vessel heading {3}ff 72 5a ff 7f ff 7f fd\r$/m);
     assert.equal(plain.includes("\u001b["), false);
-    assert.ok((await onTerminal("")).includes("\u001b[2m15:47:46.421\u001b[0m"));
+    assert.ok((await onTerminal("")).includes("\u001b[2m15:47:46.421Z\u001b[0m"));
   }),
 );
 

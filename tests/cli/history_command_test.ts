@@ -44,7 +44,7 @@ Deno.test(
     const decoded = await runCommand([...args, "-decode", "-src", "2"], { isTerminal: true });
     assert.equal(
       decoded.out,
-      "2026-01-02T03:04:05.100Z 2>all 127250 Vessel heading: heading 1 rad, heading_reference magnetic\n",
+      "2026-01-02T03:04:05.100Z 2>all 127250 Vessel heading: heading 057.3°M\n",
     );
   }),
 );

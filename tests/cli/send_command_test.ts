@@ -65,7 +65,7 @@ Deno.test("vbg request prints the answer of the device that was asked", NET, asy
   const args = ["request", "-server", boat.url, "-pgn", "127250", "-dst", "9", "-timeout", "10s"];
   const shown = await runCommand(args, { isTerminal: true });
   assert.deepEqual([shown.code, shown.err], [0, ""]);
-  assert.match(shown.out, /^\S+Z 9>all 127250 Vessel heading: heading 1 rad, heading_reference magnetic\n$/);
+  assert.match(shown.out, /^\S+Z 9>all 127250 Vessel heading: heading 057\.3°M\n$/);
   const answer = JSON.parse((await runCommand(args)).out);
   assert.deepEqual([answer.src, answer.data, answer.decoded.heading], [9, "ff1027ff7fff7ffd", 1]);
   const raw = JSON.parse((await runCommand([...args, "-decode=false"])).out);

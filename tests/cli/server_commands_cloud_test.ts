@@ -36,7 +36,7 @@ Deno.test(
       const form = { isTerminal: true, environment: { ...environment, LINES: "24" } };
       await using top = new LiveCommand(["top", "-server", url], form);
       const picture = await eventually("the picture", () => top.written[1]);
-      assert.match(picture, /can1[^]*The health of this boat is not told here[^]*Vessel heading/);
+      assert.match(picture, /Heading {3}057\.3°M[^]*The health of this boat is not told here[^]*can1/);
       assert.equal(await top.stop(), 0);
       const without = await runCommand(["devices", "-server", url]);
       assert.match(without.err, /: 401 .*; -token or VBG_TOKEN gives one\n$/);

@@ -85,7 +85,7 @@ Deno.test("vbg values -watch on a real terminal ends at Ctrl-C with code 0", PTY
   // Without a shell around it, which Ctrl-C would end, too.
   const line = `exec ${vbgWords("values", "-watch", "-pgn", "127250", "-server", boat.url)}`;
   await using terminal = new PtyCommand(line);
-  await terminal.shows("heading_reference magnetic");
+  await terminal.shows("heading 057.3°M");
   boat.say({ src: 8, data: HEADING });
   await terminal.shows("\u001b[1m8\u001b[0m");
   await terminal.type("\u0003");

@@ -28,7 +28,7 @@ async function boatWithDevices({ port = 0 } = {}): Promise<TestBoat> {
 /** The lines that a drawing of the whole screen puts there. */
 function linesOf(drawing: string): string[] {
   const lines = drawing.replace(HOME, "").replace(ERASE_BELOW, "").replaceAll(ERASE_LINE_END, "").split("\r\n");
-  return lines.map((line) => line.replaceAll(/\b\d\d:\d\d:\d\d\b/g, "HH:MM:SS"));
+  return lines.map((line) => line.replaceAll(/\b\d\d:\d\d:\d\d(?=Z)/g, "HH:MM:SS"));
 }
 
 function device(src: number, packets: number, more: Partial<Device> = {}): Device {
@@ -70,7 +70,7 @@ Deno.test("vbg top shows a boat on 80 by 24 characters, page by page", NET, asyn
   assert.equal(start, "\u001b[?1049h\u001b[?25l");
   const overview = linesOf(first ?? "");
   assert.deepEqual(overview.slice(1), OVERVIEW);
-  assert.match(overview[0] ?? "", /^http:\/\/127\.0\.0\.1:\d+ {2}ok +2 devices {2}– frames\/s {2}– {2}HH:MM:SS$/);
+  assert.match(overview[0] ?? "", /^http:\/\/127\.0\.0\.1:\d+ {2}ok +2 devices {2}– frames\/s {2}– {2}HH:MM:SSZ$/);
   command.press("\t");
   const devices = await eventually("devices", () => command.written.find((text) => /\[2 Devices\][^]*0 B/.test(text)));
   assert.deepEqual(linesOf(devices).slice(2), DEVICES);
@@ -90,34 +90,70 @@ Deno.test("vbg top shows a boat on 80 by 24 characters, page by page", NET, asyn
 const OVERVIEW = [
   "[1 Overview]  2 Devices   3 Values   tab: next, j k: move, q: quit",
   "",
+  "Position  –",
+  "SOG, COG  –",
+  "Heading   057.3°M",
+  "STW       –",
+  "Depth     –",
+  "Wind app. –",
+  "Wind true –",
+  "Water     –",
+  "Air       –",
+  "Time      –",
+  "",
+  "Healthy: can0, can1",
+  "",
   "BUS   DEVICES  FRAMES/S  BYTES/S",
   "can0        1         –        –",
   "can1        1         –        –",
   "",
-  "Healthy: can0, can1",
-  "",
   "BUS   SRC  MANUFACTURER  MODEL     FRAMES/S  BYTES/S  FRAMES  LAST",
-  "can1    7  Garmin        GPS 24xd         –        –       2  HH:MM:SS",
-  "can0    9                                 –        –       1  HH:MM:SS",
-  "",
-  "TIME      BUS   SRC     PGN  MESSAGE              VALUES",
-  "HH:MM:SS  can0    9  127250  Vessel heading       heading 1 rad, heading_refere…",
-  "HH:MM:SS  can1    7  126996  Product information  nmea_version 2100, product_co…",
-  "HH:MM:SS  can1    7   60928  ISO address claim    unique_number 0, manufacturer…",
+  "can1    7  Garmin        GPS 24xd         –        –       2  HH:MM:SSZ",
+  "can0    9                                 –        –       1  HH:MM:SSZ",
 ];
 const DEVICES = [
   "",
   "BUS   SRC  MANUFACTURER  MODEL     FRAMES/S  BYTES/S  FRAMES  LAST",
-  "can0    9                               0.0    0 B/s       1  HH:MM:SS",
-  "can1    7  Garmin        GPS 24xd       0.0    0 B/s       2  HH:MM:SS",
+  "can0    9                               0.0    0 B/s       1  HH:MM:SSZ",
+  "can1    7  Garmin        GPS 24xd       0.0    0 B/s       2  HH:MM:SSZ",
 ];
 const VALUES = [
   "",
-  "TIME      BUS   SRC     PGN  MESSAGE              VALUES",
-  "HH:MM:SS  can0    9  127250  Vessel heading       heading 1 rad, heading_refere…",
-  "HH:MM:SS  can1    7   60928  ISO address claim    unique_number 0, manufacturer…",
-  "HH:MM:SS  can1    7  126996  Product information  nmea_version 2100, product_co…",
+  "TIME       BUS   SRC     PGN  MESSAGE              VALUES",
+  "HH:MM:SSZ  can0    9  127250  Vessel heading       heading 057.3°M",
+  "HH:MM:SSZ  can1    7   60928  ISO address claim    unique_number 0, manufacture…",
+  "HH:MM:SSZ  can1    7  126996  Product information  nmea_version 2100, product_c…",
 ];
+
+Deno.test(
+  "vbg top shows each tank of a device that speaks of all in one burst, each in a place of its own",
+  NET,
+  async () => {
+    await using boat = await TestBoat.start();
+    const fuel = (instance: number, level: number) => {
+      boat.say({
+        src: 9,
+        pgn: 127505,
+        data: [instance, (level * 250) & 0xff, (level * 250) >> 8, 0xd0, 7, 0, 0, 0xff],
+      });
+    };
+    const burst = () => [10, 20, 30].forEach((level, instance) => fuel(instance, level));
+    await using command = new LiveCommand(["top", "-server", boat.url], TERMINAL);
+    await eventually("the first picture", () => command.written.length > 1);
+    const tanks = (text = "") =>
+      linesOf(text).flatMap((line) => /Fuel \d.*/.exec(line)?.[0] ?? []).map((line) => line.replaceAll(/ +/g, " "));
+    await eventually("all tanks", () => {
+      burst();
+      return tanks(command.written.at(-1)).length === 3;
+    });
+    assert.deepEqual(tanks(command.written.at(-1)), [
+      "Fuel 0 10.0 % 200.0 L",
+      "Fuel 1 20.0 % 200.0 L",
+      "Fuel 2 30.0 % 200.0 L",
+    ]);
+    assert.equal(await command.stop(), 0);
+  },
+);
 
 Deno.test("vbg top moves through what has no room, and no further", NET, async () => {
   await using boat = await TestBoat.start();

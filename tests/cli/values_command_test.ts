@@ -30,19 +30,19 @@ Deno.test("vbg values shows fields with their units, in lines that fit the termi
   assert.deepEqual([code, err], [0, ""]);
   assert.deepEqual(out.split("\n"), SHOWN);
   const raw = await runCommand([...args, "-raw", "-pgn", "127250"], { isTerminal: true });
-  assert.deepEqual(raw.out.split("\n").slice(1), ["  127250  Vessel heading  03:04:05  ff1027ff7fff7ffd", ""]);
+  assert.deepEqual(raw.out.split("\n").slice(1), ["  127250  Vessel heading  03:04:05Z  ff1027ff7fff7ffd", ""]);
   const narrow = await runCommand(args, { isTerminal: true, columns: 40 });
   for (const line of narrow.out.split("\n")) assert.ok(line.length <= 40, line);
 });
 
 const SHOWN = [
   "4",
-  "   65400                  03:04:05  010203",
+  "   65400                  03:04:05Z  010203",
   "",
   "7  Garmin  0x000000001ca00000",
-  "  127250  Vessel heading  03:04:05  heading 1 rad, heading_reference magnetic",
-  "  130306  Wind data       03:04:05  sid 1, wind_speed 5.5 m/s,",
-  "          wind_angle 1.2345 rad, wind_reference apparent",
+  "  127250  Vessel heading  03:04:05Z  heading 057.3°M",
+  "  130306  Wind data       03:04:05Z  sid 1, wind_speed 10.7 kn,",
+  "          wind_angle 71° starboard, wind_reference apparent",
   "",
 ];
 

@@ -230,3 +230,63 @@ Deno.test("where: what the header or the device rules out is never decoded", () 
   assert.equal(parseWhere('heading > 1 and src.manufacturer == "Furuno"').test(frame, deviceAt), false);
   assert.throws(() => parseWhere("wind_speed > 1 and pgn == 130306").test(frame, deviceAt), /^Error: decoded$/);
 });
+
+/** A payload as a frame of its PGN. */
+function frameOf(pgn: number, ...bytes: number[]): Partial<WhereFrame> {
+  return { pgn, decoded: decode(pgn, Uint8Array.from(bytes)) };
+}
+
+Deno.test("where: a number with a unit is compared in that unit, one without in that of the JSON", () => {
+  expect({
+    "wind_speed > 10 kn": true,
+    "wind_speed > 10.7kn": false,
+    "wind_speed > 19 km/h and wind_speed < 20 km/h": true,
+    "wind_speed > 10": false,
+    "wind_speed == 5.5": true,
+    "wind_speed == 10.69 kn": true,
+    "wind_speed != 10.69 kn": false,
+    "wind_speed == 10.6 kn": false,
+    "wind_speed in [9 kn, 10.69 kn]": true,
+    "wind_speed not in [9 kn, 10.69 kn]": false,
+    "wind_angle > 70 deg and wind_angle < 71°": true,
+    "depth > 1 m": false,
+  });
+  expect(
+    { "actual_temperature > 20 °C": true, "actual_temperature > 68 F": true, "actual_temperature > 21 C": false },
+    {
+      ...frameOf(130312, 0, 0, 0, 0x9f, 0x72, 0xff, 0xff, 0xff),
+    },
+  );
+  expect({ "total_engine_hours >= 1000 h": true, "oil_pressure < 0.5 bar": true, "fuel_rate < 0 L/h": true }, {
+    ...frameOf(127489, 0, 44, 1, 0xae, 13, 0x6e, 0x71, 0xf4, 4, 0xf6, 0xff, 0x80, 0xee, 0x36, 0),
+  });
+});
+
+Deno.test("where: a field of several PGNs is compared in the unit that it has in the PGN of the frame", () => {
+  // Seconds in PGN 127506, minutes in PGN 130969.
+  const [detailed, charger] = [
+    frameOf(127506, 0, 0, 0, 50, 50, 120, 0, 0xff, 0xff),
+    frameOf(130969, 0x31, 60, 0, 0xff, 0xff, 0xff, 0xff, 0xff),
+  ];
+  assert.deepEqual([detailed.decoded?.time_remaining, charger.decoded?.time_remaining], [7200, 60]);
+  expect({ "time_remaining == 2 h": true, "time_remaining == 120 min": true, "time_remaining > 2 h": false }, detailed);
+  expect({ "time_remaining == 1 h": true, "time_remaining == 3600 s": true, "time_remaining > 1 h": false }, charger);
+});
+
+Deno.test("where: a text is compared with the label of a number that is a code, a number with the number", () => {
+  expect(
+    {
+      'fluid_type == "water"': true,
+      'fluid_type != "Water"': false,
+      'fluid_type contains "ate"': true,
+      'fluid_type in ["Fuel", "Water"]': true,
+      "fluid_type == 1": true,
+      'fluid_type == "Fuel"': false,
+    },
+    frameOf(127505, 0x15, 0x19, 0xd0, 7, 0, 0, 0xff, 0xff),
+  );
+  expect(
+    { 'discrete_status_1 == "Over Temperature"': true, 'discrete_status_1 == "Low Oil Pressure"': false },
+    frameOf(127489, 0, ...Array.from({ length: 19 }, () => 0xff), 3, 0, 0, 0, 50, 0xff),
+  );
+});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { z } from "@hono/zod-openapi";
 import type * as client from "../../src/client/mod.ts";
 import type { cloudHealthSchema, instanceStatusSchema, replicationEventsSchema } from "../../src/http/cloud_schemas.ts";
-import type { Decoded } from "../../src/pgn/mod.ts";
+import type { Decoded, Labels } from "../../src/pgn/mod.ts";
 import type { DeviceValues } from "../../src/http/mod.ts";
 import type { ReplicationStatus } from "../../src/replication/mod.ts";
 import type {
@@ -32,14 +32,18 @@ type AllKeys<T> = T extends readonly (infer Item)[] ? keyof Item : keyof T;
 
 /** Each is checked by the compiler. */
 const SHAPES: {
-  frame: Same<Omit<client.ClientFrame, "decoded">, Omit<z.output<typeof frameSchema>, "decoded">>;
+  frame: Same<
+    Omit<client.ClientFrame, "decoded" | "labels">,
+    Omit<z.output<typeof frameSchema>, "decoded" | "labels">
+  >;
   decoded: Same<client.DecodedFields, Decoded>;
+  labels: Same<client.FieldLabels, Labels>;
   device: Same<client.Device, z.output<typeof deviceSchema>>;
   values: Same<client.LastValues, z.output<typeof valuesSchema>>;
   decodedValues: Same<client.LastValues<client.DecodedLastValue>, DeviceValues>;
   decodedValuesKeys: Same<
-    Omit<client.DecodedLastValue, "decoded">,
-    Omit<z.output<typeof decodedValuesSchema>["values"][number], "decoded">
+    Omit<client.DecodedLastValue, "decoded" | "labels">,
+    Omit<z.output<typeof decodedValuesSchema>["values"][number], "decoded" | "labels">
   >;
   pgn: Same<client.KnownPgn, z.output<typeof pgnSummarySchema>>;
   pgnDetails: Same<client.PgnDetails, z.output<typeof pgnSchema>>;
@@ -52,6 +56,7 @@ const SHAPES: {
 } = {
   frame: true,
   decoded: true,
+  labels: true,
   device: true,
   values: true,
   decodedValues: true,

@@ -139,7 +139,7 @@ Deno.test("a parameter that nobody knows is refused by name where there are para
     const problem: Problem = JSON.parse(await reply.text());
     assert.equal(problem.parameter, parameter);
     assert.match(problem.detail, /known are pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus$/);
-    assert.equal((await boat.raw(`/devices?${encodeURIComponent(parameter)}=1`)).status, 200);
+    assert.equal((await boat.raw(`/pgns?${encodeURIComponent(parameter)}=1`)).status, 200);
   }
   for (const query of ["=", "&&", "?"]) {
     assert.equal((await boat.raw(`/values?${query}`)).status, query === "?" ? 400 : 200);

@@ -180,8 +180,9 @@ Deno.test("speeds, angles, temperatures, pressures and electrical measurements h
 
 Deno.test("every table that a field names is there, and every overlay table is used", () => {
   const named = new Set<string>();
-  for (const { field: { type, table }, where } of FIELDS) {
+  for (const { field: { type, table, label_table = "" }, where } of FIELDS) {
     assert.equal(table !== undefined, type === "enum" || type === "lookup", where);
+    if (label_table in OVERLAY_TABLES) named.add(label_table);
     if (table === undefined) continue;
     assert.ok(table in OVERLAY_TABLES, `${where}: ${table}`);
     named.add(table);

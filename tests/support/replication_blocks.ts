@@ -7,8 +7,7 @@ import { findParts, type Part } from "../../cli/audit_parts.ts";
 export async function blocksOf(journal: string): Promise<BackfillBlock[]> {
   using reader = new BlockReader();
   const blocks: BackfillBlock[] = [];
-  const isBlock = (part: Part): part is Part & { kind: "block" } => part.kind === "block";
-  for (const part of (await findParts(journal)).parts.filter(isBlock)) {
+  for (const part of (await findParts(journal)).parts.filter(isInFile)) {
     const { block, bytes, packed, storedBytes } = await reader.readStored(part.path, part);
     blocks.push({
       ...{ baseSeq: part.seq, baseTimeUs: block.baseTimeUs, frameCount: block.frameCount, compressed: true },
@@ -17,6 +16,10 @@ export async function blocksOf(journal: string): Promise<BackfillBlock[]> {
     });
   }
   return blocks;
+}
+
+function isInFile({ unsealed }: Part): boolean {
+  return unsealed === undefined;
 }
 
 /**
@@ -33,8 +36,7 @@ export async function reblocked(
   const frame = newStoredFrame();
   let baseTimeUs = 0;
   let end = from;
-  for (const part of (await findParts(journal)).parts) {
-    if (part.kind !== "block") continue;
+  for (const part of (await findParts(journal)).parts.filter(isInFile)) {
     for (const frames = (await reader.read(part.path, part)).frames(); frames.next(frame);) {
       if (frame.seq !== end || frame.seq >= to) continue;
       if (frame.seq === from) baseTimeUs = frame.timeUs;

@@ -13,8 +13,9 @@ const UP_TO_REPLICATION = [
 /** Who may import whom in src: the table of the architecture. */
 export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   base: [],
+  units: [],
   frame: ["base"],
-  pgn: ["base", "frame"],
+  pgn: ["base", "units", "frame"],
   can: ["base", "frame", "pgn"],
   broker: ["base", "frame", "pgn"],
   journal: ["base", "frame"],

@@ -28,7 +28,7 @@ export const ENGINE_DEFINITIONS: readonly DefinitionSpec[] = [
     complete: true,
     why: "names that clients know; the engine as a number",
     fields: [
-      { name: "engine_instance", bits: 8 },
+      { name: "engine_instance", bits: 8, label_table: "ENGINE_INSTANCE" },
       { name: "engine_speed", bits: 16, per: 4, unit: "rpm", tolerance: 20 },
       { name: "engine_boost", bits: 16, times: 100, unit: "Pa", tolerance: 1000 },
       { name: "engine_tilt_trim", bits: 8, signed: true },
@@ -43,7 +43,7 @@ export const ENGINE_DEFINITIONS: readonly DefinitionSpec[] = [
     complete: true,
     why: "names that clients know, in recorded frames; status bits as one number",
     fields: [
-      { name: "engine_instance", bits: 8 },
+      { name: "engine_instance", bits: 8, label_table: "ENGINE_INSTANCE" },
       { name: "oil_pressure", bits: 16, times: 100, unit: "Pa", tolerance: 1000 },
       { name: "oil_temperature", bits: 16, per: 10, unit: "K", tolerance: 0.5 },
       { name: "temperature", bits: 16, per: 100, unit: "K", tolerance: 0.5 },
@@ -53,8 +53,8 @@ export const ENGINE_DEFINITIONS: readonly DefinitionSpec[] = [
       { name: "coolant_pressure", bits: 16, times: 100, unit: "Pa", tolerance: 1000 },
       { name: "fuel_pressure", bits: 16, times: 1000, unit: "Pa", tolerance: 2000 },
       { bits: 8 },
-      { name: "discrete_status_1", bits: 16 },
-      { name: "discrete_status_2", bits: 16 },
+      { name: "discrete_status_1", bits: 16, bit_table: "ENGINE_STATUS_1" },
+      { name: "discrete_status_2", bits: 16, bit_table: "ENGINE_STATUS_2" },
       { name: "percent_engine_load", bits: 8, signed: true, unit: "%", tolerance: 2 },
       { name: "percent_engine_torque", bits: 8, signed: true, unit: "%", tolerance: 2 },
     ],

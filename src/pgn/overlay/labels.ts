@@ -77,6 +77,8 @@ export const OVERLAY_TABLES: Readonly<Record<string, LabelTable>> = {
   },
   rvc_force_charge: { 0: "not_forced", 1: "force_to_bulk", 2: "force_to_float" },
   speed_type: { 0: "paddle_wheel", 1: "pitot_tube", 2: "doppler", 3: "correlation", 4: "electromagnetic" },
+  // 2 and 3 are codes of the standard for every pair of bits.
+  switch_state: { 0: "Off", 1: "On", 2: "Error", 3: "Unavailable" },
   temperature_source: {
     0: "sea",
     1: "outside",

@@ -1,0 +1,49 @@
+import type { DescribedField, DescribedFields, FieldValue, FieldValues } from "./described.ts";
+
+/** Labels of numbers, in the places where a decoded payload has the numbers; null where a list has none. */
+export type Labels = { [name: string]: LabelValue };
+
+/** The label of a number; of a number whose bits have labels those of the bits that are set; of a list one for each. */
+export type LabelValue = string | null | LabelValue[] | Labels;
+
+/** The label of a number, or the labels of its bits; undefined where none is known. */
+export function labelOf(value: number, field: DescribedField, values: FieldValues): string | string[] | undefined {
+  const { labels, labels_by, by, bit_labels } = field;
+  if (bit_labels) return bitLabels(value, bit_labels);
+  const table = labels_by && by !== undefined ? labels_by[String(codeOf(values[by]))] : labels;
+  return table && Object.hasOwn(table, value) ? table[value] : undefined;
+}
+
+/** Labels of all numbers in a decoded payload that have one; undefined where none has. */
+export function labelsOf(values: FieldValues, fields: DescribedFields): Labels | undefined {
+  const found = Object.entries(values).flatMap(([name, value]): [string, LabelValue][] => {
+    const field = fields.get(name);
+    const label = field && labelsIn(value, field, values);
+    return label === undefined ? [] : [[name, label]];
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+function labelsIn(value: FieldValue, field: DescribedField, values: FieldValues): LabelValue | undefined {
+  if (typeof value === "number") return labelOf(value, field, values);
+  if (!Array.isArray(value)) return undefined;
+  const inner = field.fields && new Map(field.fields.map((each) => [each.name, each]));
+  const labels = value.map((each) => {
+    if (typeof each !== "object" || each === null || Array.isArray(each)) return labelsIn(each, field, values) ?? null;
+    return inner ? labelsOf(each, inner) ?? null : null;
+  });
+  return labels.some((label) => label !== null) ? labels : undefined;
+}
+
+function bitLabels(value: number, labels: Readonly<Record<string, string>>): string[] {
+  const set: string[] = [];
+  // No shifts: numbers may have more than 32 bits.
+  for (let bit = 0, rest = value; rest >= 1; bit++, rest = Math.floor(rest / 2)) {
+    if (rest % 2 === 1) set.push(labels[bit] ?? `bit ${bit}`);
+  }
+  return set;
+}
+
+function codeOf(value: FieldValue | undefined): FieldValue | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value.id : value;
+}

@@ -1,0 +1,120 @@
+import { type Quantity, readUnit } from "./quantity.ts";
+
+/** Which units people read: `si` shows values as JSON has them. */
+export type UnitSystem = "nautical" | "metric" | "si";
+
+/** All of them. */
+export const UNIT_SYSTEMS = ["nautical", "metric", "si"] as const satisfies readonly UnitSystem[];
+
+/** A unit that a value is shown in, unless it is smaller than `from`. */
+export interface Step {
+  readonly unit: string;
+  /** Most digits after the decimal point. */
+  readonly digits: number;
+  /** Least size of the value, in this unit. Default 0. */
+  readonly from?: number;
+}
+
+/** How a value is written. */
+export type Look =
+  /** A number with a unit: the first step that the value is large enough for. */
+  | { readonly form: "number"; readonly steps: readonly Step[] }
+  /** A course or bearing: three digits before the point, and its reference. */
+  | { readonly form: "direction" }
+  /** An angle from the bow: to port or to starboard. */
+  | { readonly form: "side" }
+  | { readonly form: "latitude" | "longitude" | "east or west" | "date" | "time of day" | "offset from UTC" }
+  /** A difference of temperatures: no zero to begin at. */
+  | { readonly form: "difference" };
+
+/** A field as far as its look depends on it. */
+export interface MeasuredField {
+  readonly name: string;
+  /** Unit in the decoded payload. */
+  readonly unit: string;
+}
+
+/** What a field is called decides where its unit does not: the first row that fits. */
+interface Row {
+  readonly unit: string;
+  readonly names: RegExp;
+  readonly nautical: Look;
+  /** Default: as nautical. */
+  readonly metric?: Look;
+}
+
+const number = (...steps: Step[]): Look => ({ form: "number", steps });
+const METRES = number({ unit: "m", digits: 1 });
+const METRES_A_SECOND = number({ unit: "m/s", digits: 1 });
+
+const ROWS: readonly Row[] = [
+  { unit: "deg", names: /latitude(?!_delta)(?:_corner\d)?(?:_of_vessel_reported)?$/, nautical: { form: "latitude" } },
+  { unit: "deg", names: /longitude(?!_delta)(?:_corner\d)?(?:_of_vessel_reported)?$/, nautical: { form: "longitude" } },
+  {
+    unit: "rad",
+    names:
+      /^(?:cog|set|track|bearing|course|azimuth|(?:.*_)?heading|wind_direction|current_flow_direction)$|^(?:bearing|heading)_|_heading_(?:true|magnetic)$|^orientation_/,
+    nautical: { form: "direction" },
+  },
+  { unit: "deg", names: /delta/, nautical: number({ unit: "°", digits: 6 }) },
+  { unit: "rad", names: /^(?:variation|deviation)$/, nautical: { form: "east or west" } },
+  { unit: "rad", names: /wind_angle$|^wind_datum$/, nautical: { form: "side" } },
+  {
+    unit: "m",
+    names: /distance|^log$|^trip_log$|^xte|^cpa$|radial_position_error_maximum_threshold/,
+    nautical: number({ unit: "nm", digits: 2, from: 0.1 }, { unit: "m", digits: 0 }),
+    metric: number({ unit: "km", digits: 2, from: 1 }, { unit: "m", digits: 0 }),
+  },
+  { unit: "m/s", names: /wind/, nautical: number({ unit: "kn", digits: 1 }), metric: METRES_A_SECOND },
+  { unit: "m/s", names: /sound|elevator|windlass|output_speed/, nautical: METRES_A_SECOND },
+  { unit: "K", names: /offset/, nautical: { form: "difference" } },
+  { unit: "Pa", names: /atmospheric|^air_/, nautical: number({ unit: "hPa", digits: 1 }) },
+  { unit: "s", names: /^(?:seconds_today|eta_time|position_time)$/, nautical: { form: "time of day" } },
+  { unit: "s", names: /^local_offset$/, nautical: { form: "offset from UTC" } },
+  { unit: "s", names: /hours$/, nautical: number({ unit: "h", digits: 1 }) },
+  { unit: "d", names: /./, nautical: { form: "date" } },
+  { unit: "%", names: /./, nautical: number({ unit: "%", digits: 1 }) },
+];
+
+/** How values of a quantity are shown where no row says otherwise. */
+const LOOKS: Readonly<Record<Quantity, Look | { nautical: Look; metric: Look }>> = {
+  "angle": number({ unit: "°", digits: 1 }),
+  "rate of turn": number({ unit: "°/s", digits: 1 }),
+  "speed": { nautical: number({ unit: "kn", digits: 1 }), metric: number({ unit: "km/h", digits: 1 }) },
+  "length": METRES,
+  "temperature": number({ unit: "°C", digits: 1 }),
+  "pressure": number({ unit: "bar", digits: 2 }),
+  "pressure tendency": number({ unit: "hPa/h", digits: 2 }),
+  "voltage": number({ unit: "V", digits: 2 }),
+  "current": number({ unit: "A", digits: 1 }),
+  "power": number({ unit: "W", digits: 0 }),
+  "apparent power": number({ unit: "VA", digits: 0 }),
+  "reactive power": number({ unit: "VAR", digits: 0 }),
+  "energy": number({ unit: "kWh", digits: 2 }),
+  "charge": number({ unit: "Ah", digits: 1 }),
+  "frequency": number({ unit: "MHz", digits: 3, from: 1 }, { unit: "kHz", digits: 3, from: 10 }, {
+    unit: "Hz",
+    digits: 1,
+  }),
+  "rotation": number({ unit: "rpm", digits: 0 }),
+  "volume": number({ unit: "L", digits: 1 }),
+  "flow": number({ unit: "L/h", digits: 1 }),
+  "ratio": number({ unit: "%", digits: 1 }),
+  "concentration": number({ unit: "ppt", digits: 1, from: 1 }, { unit: "ppm", digits: 1 }),
+  "duration": number({ unit: "h", digits: 1, from: 2 }, { unit: "min", digits: 1, from: 2 }, { unit: "s", digits: 3 }),
+  "level": number({ unit: "dB", digits: 1 }),
+  "magnetic field": number({ unit: "µT", digits: 2 }),
+  "power factor": number({ unit: "cos φ", digits: 2 }),
+  "slope": number({ unit: "m/m", digits: 9 }),
+  "clock drift": number({ unit: "s/s", digits: 15 }),
+  "root of a length": number({ unit: "sqrt(m)", digits: 3 }),
+};
+
+/** How a field is shown in nautical or metric units; undefined for a unit that is not known. */
+export function lookOf({ name, unit }: MeasuredField, system: Exclude<UnitSystem, "si">): Look | undefined {
+  const measure = readUnit(unit);
+  if (measure === undefined) return undefined;
+  const row = ROWS.find((each) => each.unit === unit && each.names.test(name)) ?? LOOKS[measure.quantity];
+  if ("form" in row) return row;
+  return system === "nautical" ? row.nautical : row.metric ?? row.nautical;
+}
