@@ -3,7 +3,8 @@
  *
  * @module
  */
-export { type Boat, BOAT_DEFAULTS, type BoatLimits, type BoatOptions, startBoat } from "./src/boat.ts";
+export { type Boat, BOAT_DEFAULTS, type BoatOptions, startBoat } from "./src/boat.ts";
+export type { BoatLimits } from "./src/boat_limits.ts";
 export type { StoreOptions } from "./src/boat_stores.ts";
 export type { OutletOptions } from "./src/boat_outlets.ts";
 export type { ReplicationOptions } from "./src/boat_replication.ts";

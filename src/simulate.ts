@@ -8,7 +8,8 @@ import {
   StallDetector,
   systemClock,
 } from "./base/mod.ts";
-import { BOAT_DEFAULTS, type BoatLimits } from "./boat.ts";
+import { BOAT_DEFAULTS } from "./boat.ts";
+import type { BoatLimits } from "./boat_limits.ts";
 import { Broker, Decoder } from "./broker/mod.ts";
 import {
   Access,

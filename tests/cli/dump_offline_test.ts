@@ -353,36 +353,6 @@ Deno.test(
   }, MERRIMAC),
 );
 
-/** A candump log of frames at so many seconds. */
-function logAt(seconds: readonly number[]): string {
-  const lines = seconds.map((s, i) => `(${1502984866 + s}.000000) can0 09F1120${i % 10}#FF725AFF7FFF7FFD\n`);
-  return lines.join("");
-}
-
-Deno.test(
-  "dump -start leaves out what is before, of every recording, and -speed shows frames when they are due",
-  OFFLINE,
-  () =>
-    inFolder(async (folder) => {
-      const [first, second] = [`${folder}/1.log`, `${folder}/2.log`];
-      await Deno.writeTextFile(first, logAt([0, 10, 20]));
-      await Deno.writeTextFile(second, logAt([5, 15, 3600]));
-      const start = ["-start", "2017-08-17T15:47:56Z"];
-      const seqsOf = (lines: string[]) => lines.map((line) => JSON.parse(line).seq);
-      const { code, lines } = await CommandRun.end(["dump", first, second, ...start]);
-      assert.deepEqual([code, seqsOf(lines)], [0, [2, 3, 5, 6]]);
-      const fast = await CommandRun.end(["dump", first, second, ...start, "-speed", "100000"]);
-      assert.deepEqual([fast.code, seqsOf(fast.lines)], [0, [2, 3, 5, 6]]);
-      await using slow = new CommandRun(["dump", second, "-speed", "1", "-start", "2017-08-17T15:48:01Z"]);
-      await slow.told(/^vbg dump: the next frame is due in 3585 s$/);
-      await slow.written(1);
-      assert.deepEqual([await slow.stop(), seqsOf(slow.lines)], [130, [2]]);
-      const quiet = new CommandRun(["dump", second, "-speed", "10", "-quiet"]);
-      await quiet.written(1);
-      assert.deepEqual([await quiet.stop(), quiet.complaints], [130, []]);
-    }),
-);
-
 Deno.test(
   "dump -file is the same as the recording as a word, and -inspect the same as vbg inspect",
   OFFLINE,
