@@ -18,7 +18,6 @@ import { openStores, type StoreOptions, type Stores } from "./boat_stores.ts";
 import { Voice, type VoiceOptions } from "./boat_voice.ts";
 import {
   Access,
-  type AccessToken,
   boatRoutes,
   type ConnectionOptions,
   type Connections,
@@ -38,9 +37,9 @@ import {
   TlsFiles,
   type TlsPaths,
 } from "./http/mod.ts";
-import { IdentityRequests, type SendRule, type SendSettings } from "./node/mod.ts";
+import { IdentityRequests, type SendSettings } from "./node/mod.ts";
 import type { AlertRules } from "./outlets/mod.ts";
-import { BoatLink, LINK_LIMITS, type LinkLimits } from "./replication/mod.ts";
+import { BoatLink, LINK_LIMITS } from "./replication/mod.ts";
 import type { SessionLimits } from "./stream/mod.ts";
 import { VERSION } from "./version.ts";
 
