@@ -1,3 +1,4 @@
+import type { DecodedFields } from "@vessel/gateway/client";
 import { readHex } from "@vessel/gateway/frame";
 import { decode, type Decoded, fieldsOfPayload } from "@vessel/gateway/pgn";
 import { oneFieldText, type UnitSystem, valueText } from "@vessel/gateway/units";
@@ -10,8 +11,10 @@ export interface BoatMessage {
   pgn: number;
   /** RFC 3339. */
   ts: string;
-  /** Hex. */
+  /** Hex; empty where a server tells only the fields. */
   data: string;
+  /** Its fields, where the server tells them. */
+  decoded?: DecodedFields | undefined;
 }
 
 /** The newest message of one thing: what an engine, a tank or a sensor of a device says in a PGN. */
@@ -56,10 +59,11 @@ export class BoatValues {
   }
 
   /** Takes a message. Whatever is older than what is there already, or cannot be decoded, is left out. */
-  take({ bus = "", src, pgn, ts, data }: BoatMessage): void {
+  take({ bus = "", src, pgn, ts, data, decoded: told }: BoatMessage): void {
     if (!this.#pgns.has(pgn)) return;
     const payload = readHex(data);
-    const decoded = payload && decode(pgn, payload);
+    if (payload === undefined) return;
+    const decoded = payload.length > 0 ? decode(pgn, payload) : told;
     if (!decoded) return;
     const timeMs = Date.parse(ts);
     const instance = INSTANCE_FIELDS.map((name) => decoded[name]).filter((each) => each !== undefined).join("/");

@@ -8,6 +8,7 @@ const DEFAULT_MODE = 0o600;
 /** A small file that is replaced as a whole: after a crash at any moment it holds the old content or the new. */
 export interface DurableFile {
   /** Where it is, for messages. */
+  /** Where it is. */
   readonly path: string;
   /**
    * All of it; undefined when there is none.
@@ -25,6 +26,7 @@ export interface DurableFile {
 
 /** A {@linkcode DurableFile} of the file system. The name with a dot in front and `.tmp` behind is taken, too. */
 export class AtomicFile implements DurableFile {
+  /** Where it is. */
   readonly path: string;
   readonly #directory: string;
   readonly #temporary: string;
@@ -49,10 +51,12 @@ export class AtomicFile implements DurableFile {
     this.#maxBytes = maxBytes;
   }
 
+  /** See {@linkcode DurableFile}. @throws {FileError} it is there and cannot be read */
   read(): Promise<Uint8Array<ArrayBuffer> | undefined> {
     return readBounded(this.path, this.#maxBytes);
   }
 
+  /** See {@linkcode DurableFile}. @throws {FileError} its `content` says whether the old content is sure to be still there */
   write(content: Uint8Array | string): Promise<void> {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content.slice();
     const done = this.#lastWrite.then(() => this.#replace(bytes));

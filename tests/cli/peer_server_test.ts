@@ -23,7 +23,7 @@ Deno.test(
   withPeer(async ({ url }) => {
     const shown = await runCommand(["values", "-server", url], { isTerminal: true });
     assert.deepEqual([shown.code, shown.err], [0, ""]);
-    assert.match(shown.out, /127250 {2}Vessel Heading .*heading 1 rad, heading_reference magnetic/);
+    assert.match(shown.out, /127250 {2}Vessel Heading .*heading 057\.3°M/);
     const { code, out } = await runCommand(["values", "-server", url]);
     const [{ values: [value] }] = JSON.parse(out);
     assert.deepEqual([code, value.decoded], [0, { heading: 1, heading_reference: "magnetic" }]);
@@ -35,7 +35,7 @@ Deno.test(
   NET,
   withPeer(async (peer) => {
     await using top = new LiveCommand(["top", "-server", peer.url], { isTerminal: true, columns: 120 });
-    await eventually("the values", () => top.written.join("").includes("heading 1 rad"));
+    await eventually("the values", () => top.written.join("").includes("057.3°M"));
     for (const [key, text] of [["2", "Garmin"], ["3", "Vessel Heading"], ["1", "Replication: connected"]] as const) {
       const before = top.written.length;
       top.press(key);
