@@ -48,7 +48,11 @@ export async function openHistory(
   const release = await histories.take(request);
   try {
     const { limit } = range;
-    const page = await measurePage(index, { wanted: wantedUpTo(limit + 1), limit, histories, signal });
+    // Nothing is counted where nothing can be cut: the answer begins at once.
+    const isWhole = await index.framesAtMost({ fromUs: range.fromUs, toUs: range.toUs }) <= limit;
+    const page = isWhole
+      ? undefined
+      : await measurePage(index, { wanted: wantedUpTo(limit + 1), limit, histories, signal });
     const headers = { ...HEADERS, ...page && pageHeaders(page, { request, range }) };
     if (page?.count === 0) {
       release();

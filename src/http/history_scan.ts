@@ -5,7 +5,7 @@ import type { HistoryTurns } from "./history_turns.ts";
 import type { WantedFrames } from "./history_wanted.ts";
 
 /** Recorded frames that can be asked for. */
-export type HistoryIndex = Pick<JournalIndex, "epochBlocks" | "epochOrder" | "noteDamaged">;
+export type HistoryIndex = Pick<JournalIndex, "epochBlocks" | "epochOrder" | "framesAtMost" | "noteDamaged">;
 
 /** So many frames are read before the time is looked at. */
 const FRAMES_A_LOOK = 256;

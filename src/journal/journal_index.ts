@@ -42,6 +42,8 @@ interface KnownFile extends Pick<FileEntry, "header" | "bytes" | "isWritten"> {
 
 /** Places that are gone through before others get their turn. */
 const PLACES_A_TURN = 2048;
+/** Blocks of 256 KiB, and each frame has an identifier of four bytes. */
+const MAX_FRAMES_A_BLOCK = 65_536;
 
 /**
  * Where the blocks of a journal are, and the way to them. When it is opened, each file's beginning is read; where its
@@ -212,6 +214,20 @@ export class JournalIndex {
     } finally {
       this.#readers.delete(news);
     }
+  }
+
+  /** Most frames that a range can hold, by the numbers that its blocks begin with; Infinity where they have none. */
+  async framesAtMost(range: BlockRange): Promise<number> {
+    const spans = new Map<number, { first: number; last: number }>();
+    let count = 0;
+    for await (const { file: { header: { epochWord } }, seq } of this.#locate(range)) {
+      const { first, last } = spans.get(epochWord) ?? { first: seq, last: seq };
+      spans.set(epochWord, { first: Math.min(first, seq), last: Math.max(last, seq) });
+      if (++count % PLACES_A_TURN === 0) await turn();
+    }
+    const ends = (spans.size + this.#unwritten().length) * MAX_FRAMES_A_BLOCK;
+    const most = [...spans.values()].reduce((sum, { first, last }) => sum + last - first, ends);
+    return Number.isNaN(most) ? Infinity : most;
   }
 
   /** Places of blocks of a run of numbers, unread, and the blocks that are not on disk yet; all taken in one turn. */

@@ -92,6 +92,11 @@ export class PlayedBlocks implements FrameArchive {
     return [NO_EPOCH];
   }
 
+  /** Nobody knows before it is played. */
+  framesAtMost(): Promise<number> {
+    return Promise.resolve(Infinity);
+  }
+
   /** A reader found what the player has found, and told, already. */
   noteDamaged(): void {}
 

@@ -162,6 +162,28 @@ Deno.test(
     }),
 );
 
+Deno.test("a history that no limit can cut is not counted before it is sent", DISK, () =>
+  inFolder(async (folder) => {
+    await using journal = await TestJournal.open(folder);
+    journal.append(1, Array.from({ length: 12 }, (_, i) => message({ monoMs: i })));
+    const clock = new FakeClock();
+    clock.advance(1000);
+    let scans = 0;
+    const { index } = journal;
+    const counting = {
+      epochBlocks: (range: Parameters<JournalIndex["epochBlocks"]>[0]) => (scans++, index.epochBlocks(range)),
+      epochOrder: () => index.epochOrder(),
+      framesAtMost: (range: Parameters<JournalIndex["framesAtMost"]>[0]) => index.framesAtMost(range),
+      noteDamaged: () => {},
+    };
+    const api = new TestApi({ index: counting, clock });
+    for (const [limit, expected] of [[100_000, 1], [10_000, 2]] as const) {
+      scans = 0;
+      assert.equal((await page(api, `/history?${START}&limit=${limit}`)).texts.length, 12);
+      assert.equal(scans, expected, `limit ${limit}`);
+    }
+  }));
+
 Deno.test("a history whose limit is reached by its last frame is not cut", DISK, () =>
   inFolder(async (folder) => {
     await using journal = await TestJournal.open(folder);

@@ -1,6 +1,7 @@
 import { type Clock, type LogFields, Logger, silentLogger } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
+import type { HistoryIndex } from "../../src/http/history.ts";
 import { historyRow } from "../../src/http/history_route.ts";
 import type { HistoryTurns } from "../../src/http/history_turns.ts";
 import { bindRows, serveRoutes } from "../../src/http/mod.ts";
@@ -67,7 +68,7 @@ export class TestApi {
 
   constructor(
     { index, buses = ["can0"], clock = new FakeClock(), maxHistory, histories }: {
-      index?: JournalIndex;
+      index?: HistoryIndex;
       buses?: string[];
       clock?: Clock;
       maxHistory?: number;
