@@ -38,7 +38,7 @@ export interface BoatReplication {
   reason?: string;
   /** When the next try is, RFC 3339. */
   next_try?: string;
-  /** Everything up to and with this number is on the cloud's disk; null: the cloud does not say what is. */
+  /** Everything up to and with this number is on the cloud's disk; null: the cloud has not said what is. */
   cloud_durable_seq: number | null;
   /** What the boat cannot send any more. */
   lost: LostSpan[];

@@ -23,7 +23,7 @@ const replicationSchema = z.object({
   reason: z.string().optional().openapi({ description: "Why there is no connection" }),
   next_try: time.optional(),
   cloud_durable_seq: seq.nullable().openapi({
-    description: "Everything up to and with this number is on the cloud's disk; null: the cloud does not say what is",
+    description: "Everything up to and with this number is on the cloud's disk; null: the cloud has not said what is",
   }),
   lost: z.array(range.extend({ reason: z.string() })).openapi({ description: "What the boat cannot send any more" }),
   former_epochs: z.array(z.object({

@@ -24,7 +24,7 @@ export interface ReplicationStatus {
   reason?: string;
   /** When the next try is, RFC 3339. */
   next_try?: string;
-  /** Everything up to and with this number is on the cloud's disk; null: the cloud does not say what is. */
+  /** Everything up to and with this number is on the cloud's disk; null: the cloud has not said what is. */
   cloud_durable_seq: number | null;
   /** Frames that the boat cannot send any more. */
   lost: readonly LostRange[];

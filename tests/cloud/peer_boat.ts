@@ -4,7 +4,6 @@ import {
   backfillUpstreamCodec,
   handshakeRequestCodec,
   handshakeResponseCodec,
-  type LiveFrame,
   liveStatusCodec,
   type LiveUpstream,
   liveUpstreamCodec,
@@ -17,7 +16,7 @@ import { liveFrame } from "./cloud_fixture.ts";
 type Call = ClientDuplexStream<Buffer, Buffer>;
 
 /** Frames of a block. */
-export const BLOCK_FRAMES = 100;
+const BLOCK_FRAMES = 100;
 /** What a block adds to the size of the journal. */
 const BLOCK_BYTES = 1000;
 
@@ -41,8 +40,6 @@ export class PeerBoat implements Disposable {
   readonly asked: Range[][] = [];
   /** Statuses that came on its live streams. */
   statuses = 0;
-  /** First number that its journal has. */
-  oldest = 1;
 
   private constructor(client: Client, { metadata, id }: { metadata: Metadata; id: string }) {
     this.#client = client;
@@ -99,15 +96,6 @@ export class PeerBoat implements Disposable {
     if (holes.length > 0) this.#backfill([...holes].sort((a, b) => b.start - a.start));
   }
 
-  /** The link is cut. */
-  async cut(): Promise<void> {
-    const live = this.#live;
-    if (!live) return;
-    const ended = new Promise((resolve) => live.on("status", resolve));
-    live.cancel();
-    await ended;
-  }
-
   [Symbol.dispose](): void {
     this.#client.close();
   }
@@ -122,11 +110,7 @@ export class PeerBoat implements Disposable {
 
   #send(): void {
     if (!this.#live) return;
-    while (this.#sentThrough < this.head) this.#write({ kind: "frame", frame: this.#frame(++this.#sentThrough) });
-  }
-
-  #frame(seq: number): LiveFrame {
-    return liveFrame(seq);
+    while (this.#sentThrough < this.head) this.#write({ kind: "frame", frame: liveFrame(++this.#sentThrough) });
   }
 
   #write(message: LiveUpstream): void {
@@ -140,7 +124,7 @@ export class PeerBoat implements Disposable {
     for (const { start, end } of holes) {
       for (let block = 0; block < this.#blocks; block++) {
         const firstSeq = block * BLOCK_FRAMES + 1;
-        if (firstSeq < this.oldest || firstSeq >= end || firstSeq + BLOCK_FRAMES <= start) continue;
+        if (firstSeq >= end || firstSeq + BLOCK_FRAMES <= start) continue;
         const sent = wireBlock({ firstSeq, frames: BLOCK_FRAMES, epoch: undefined });
         call.write(Buffer.from(backfillUpstreamCodec.encode({ block: sent })));
       }
