@@ -14,6 +14,7 @@ import {
   MAX_PREVIOUS_EPOCHS,
   MAX_VOID_RANGES,
 } from "../src/cloud/mod.ts";
+import { PEER_HOLES_WAIT_MS, PEER_REPLAY_FRAMES } from "../src/cloud/peer_holes.ts";
 import { MAX_RECALLED_FRAMES } from "../src/cloud/replica_recall.ts";
 import { MAX_FORMER_RECORDINGS } from "../src/journal/mod.ts";
 import { MAX_CALLS_PER_CONNECTION } from "../src/replication/grpc_server.ts";
@@ -111,6 +112,16 @@ export const REPLICATION: readonly FixedLimit[] = [
     what: "Cloud: how long sessions wait at missing frames after the boat has gone",
     limit: ms(CLOUD_DEFAULTS.holeGraceMs),
     beyond: "The session goes on; a dropped event with backfill: true has the numbers.",
+  },
+  {
+    what: "Cloud: how long a gap of a connected lplex boat remains after its last block, until its journal has grown",
+    limit: ms(PEER_HOLES_WAIT_MS),
+    beyond: "Its live stream is ended, once for the gap: the boat connects again and sends what it has written since.",
+  },
+  {
+    what: "Cloud: newest frames that an lplex boat sends live again after that",
+    limit: count(PEER_REPLAY_FRAMES),
+    beyond: "Older frames of its absence remain a gap until the boat connects again for another reason.",
   },
   {
     what: "Digests of a recording that a boat keeps and sends",

@@ -10,6 +10,7 @@ import {
 } from "../replication/mod.ts";
 import { FormerEpochs, type FormerSummary } from "./former_epochs.ts";
 import type { InstanceSettings } from "./instance_settings.ts";
+import { PEER_REPLAY_FRAMES, PeerHoles } from "./peer_holes.ts";
 import { Received, type ReceivedRecord } from "./received.ts";
 import { beginEpoch, type EpochHistory, type EpochVerdict, isPeerEpoch, judgeEpoch } from "./received_epochs.ts";
 import type { InstanceState } from "./state_file.ts";
@@ -127,6 +128,7 @@ export class InstanceRecord {
   #liveBefore = 0;
   /** The first number that the boat was asked to send live. */
   #liveStartFrom = 1;
+  #peerHoles = new PeerHoles();
 
   /** Begins with what is known from before. */
   constructor(state: InstanceState) {
@@ -247,6 +249,7 @@ export class InstanceRecord {
     this.#vanished = new Ranges();
     this.#liveBefore = 0;
     this.#liveStartFrom = 1;
+    this.#peerHoles = new PeerHoles();
     return left;
   }
 
@@ -304,6 +307,7 @@ export class InstanceRecord {
   answer(request: HandshakeRequest, options: AnswerOptions): HandshakeResponse {
     const response = this.draft(request, options);
     this.#liveStartFrom = response.liveStartFrom;
+    this.#peerHoles.met(request.headSeq);
     return response;
   }
 
@@ -313,21 +317,35 @@ export class InstanceRecord {
     const last = holes.at(-1);
     const highest = Math.max(headSeq, this.#received.last);
     const isHeadLive = last?.end === headSeq + 1 && headSeq > lastLive && headSeq === highest;
+    let liveStartFrom = highest + 1;
     if (isHeadLive && last) {
+      liveStartFrom = this.#peerHoles.isAsking
+        ? Math.max(last.start, lastLive + 1, headSeq - PEER_REPLAY_FRAMES)
+        : headSeq;
       holes.pop();
-      if (last.start < headSeq) holes.push({ start: last.start, end: headSeq });
+      if (last.start < liveStartFrom) holes.push({ start: last.start, end: liveStartFrom });
     }
     return {
       cursor: this.#received.cursor,
       // Who has more is told the rest when these are filled.
       holes: holes.slice(-MAX_RANGES),
-      liveStartFrom: isHeadLive ? headSeq : highest + 1,
+      liveStartFrom,
       features: commonFeatures(FEATURES, features),
       known,
       durableThrough: this.#received.ack,
       rateLimit: settings.rateLimit,
       rateBurst: settings.rateBurst,
     };
+  }
+
+  /**
+   * The newest hole of a peer's boat whose live stream is to be ended now, so that it is asked for its holes again;
+   * undefined: none. To be called every second while the stream is open.
+   */
+  peerHoleDue(nowMs: number): Range | undefined {
+    const hole = this.holes.at(-1);
+    const progress = { hole, journalBytes: this.#journalBytes, blocks: this.counters.backfillBlocks };
+    return this.#peerHoles.isDue(progress, nowMs) ? hole : undefined;
   }
 
   /** What is known, for people and metrics. While it streams, what is on its way is no hole. */

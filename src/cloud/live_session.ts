@@ -6,6 +6,7 @@ import {
   type LiveStatus,
   type LiveUpstream,
   type MessageStream,
+  type Range,
   RpcError,
   SERVICE_NAMES,
 } from "../replication/mod.ts";
@@ -107,7 +108,10 @@ export class LiveSession implements InstanceSession {
   /** Tells the boat what has come and what is on disk, where it is time to. Once a second. */
   tick(): void {
     const { instance, stream, clock } = this.#options;
-    if (this.#isSending || this.#ended) return;
+    if (this.#ended) return;
+    const hole = this.#isPeer ? instance.record.peerHoleDue(clock.monoMs()) : undefined;
+    if (hole) return this.end(askAgain(hole));
+    if (this.#isSending) return;
     const status = { ackSeq: instance.acknowledge(), receivedThrough: instance.record.receivedThrough };
     const nowMs = clock.monoMs();
     const isDue = nowMs - this.#lastStatusMs >= STATUS_EVERY_MS;
@@ -192,4 +196,8 @@ export class LiveSession implements InstanceSession {
     this.#sinceTurn = 0;
     await turn();
   }
+}
+
+function askAgain({ start, end }: Range): RpcError {
+  return new RpcError("UNAVAILABLE", `frames ${start} to ${end - 1} are missing, and written by now: connect again`);
 }

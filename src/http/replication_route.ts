@@ -22,7 +22,9 @@ const replicationSchema = z.object({
   state: z.enum(["disconnected", "handshaking", "connected", "reconnecting"]),
   reason: z.string().optional().openapi({ description: "Why there is no connection" }),
   next_try: time.optional(),
-  cloud_durable_seq: seq.openapi({ description: "Everything up to and with this number is on the cloud's disk" }),
+  cloud_durable_seq: seq.nullable().openapi({
+    description: "Everything up to and with this number is on the cloud's disk; null: the cloud has not said what is",
+  }),
   lost: z.array(range.extend({ reason: z.string() })).openapi({ description: "What the boat cannot send any more" }),
   former_epochs: z.array(z.object({
     epoch: z.string(),

@@ -62,7 +62,8 @@ const FIRST_TRY_MS = 5000;
 /** What is known of the cloud, in this run of numbers. */
 interface Known {
   cursor: number;
-  durable: number;
+  /** Null: the cloud has not said. */
+  durable: number | null;
   holes: readonly Range[];
   backfillFrames: number;
   /** Last number that was sent live, or was not to be. */
@@ -208,15 +209,15 @@ export class BoatLink {
     const { log, target, archive } = this.#options;
     if (archive?.former) return;
     const { cloud_durable_seq: acknowledged, backfill_remaining_seqs: missing } = this.status();
-    if (acknowledged >= head) return;
-    const figures = { head, acknowledged, sentThrough: this.#known.sentThrough, missing };
+    if ((acknowledged ?? 0) >= head) return;
+    const figures = { head, acknowledged: acknowledged ?? undefined, sentThrough: this.#known.sentThrough, missing };
     log.warn("numbers begin again: what the cloud lacks of the former ones stays on this boat", { target, ...figures });
   }
 
   #newRun(): Known {
     const { skipped } = this.#options.numbers;
     if (skipped) this.#missing.note([{ ...skipped, reason: NEVER_USED }]);
-    return { cursor: 0, durable: 0, holes: [], backfillFrames: 0, sentThrough: this.#options.source.head };
+    return { cursor: 0, durable: null, holes: [], backfillFrames: 0, sentThrough: this.#options.source.head };
   }
 
   /** @param parting how a connection ends that this puts an end to */
@@ -305,7 +306,7 @@ export class BoatLink {
         holds: ({ cursor, durable }) =>
           ours(() => {
             this.#known.cursor = Math.max(this.#known.cursor, cursor);
-            this.#known.durable = Math.max(this.#known.durable, durable);
+            this.#known.durable = durable === null ? null : Math.max(this.#known.durable ?? 0, durable);
           }),
         acknowledged: () => ours(() => this.#lastAckUs = this.#options.clock.wallUs()),
         sent: (frames, cursor) =>

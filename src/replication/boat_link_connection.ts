@@ -51,8 +51,8 @@ export interface ConnectionOptions extends BoatPorts, ConnectionTarget {
 export interface ConnectionEvents {
   /** Anything came from the cloud. */
   heard(): void;
-  /** The cloud holds everything up to `cursor`, and on disk up to `durable`. */
-  holds(progress: { cursor: number; durable: number }): void;
+  /** The cloud holds everything up to `cursor`, and on disk up to `durable`; null: it does not say what is on disk. */
+  holds(progress: { cursor: number; durable: number | null }): void;
   /** The cloud has acknowledged live frames. */
   acknowledged(): void;
   sent(frames: number, cursor: number): void;
@@ -163,7 +163,7 @@ export class BoatConnection {
       events: {
         acknowledged: ({ ackSeq }) => {
           events.heard();
-          events.holds({ cursor: ackSeq, durable: ackSeq });
+          events.holds({ cursor: ackSeq, durable: isPeer ? null : ackSeq });
           events.acknowledged();
         },
         sent: events.sent,
@@ -180,8 +180,9 @@ export class BoatConnection {
   /** Begins to send blocks for what is missing. */
   startBackfill(): void {
     const { events } = this.#options;
+    const { isPeer } = this.#opened();
     const backfill = this.#backfill = this.#newBackfill((continuousThrough, missingFrames) => {
-      events.holds({ cursor: continuousThrough, durable: 0 });
+      events.holds({ cursor: continuousThrough, durable: isPeer ? null : 0 });
       if (missingFrames > 0) events.toBackfill(missingFrames);
     });
     this.#run(async () => {
@@ -329,8 +330,9 @@ export class BoatConnection {
     }, { timeoutMs: HANDSHAKE_TIMEOUT_MS, signal: this.#abort.signal });
     if (response.features.includes("former")) former.answered(response.formerHoles ?? []);
     events.heard();
-    events.holds({ cursor: response.cursor, durable: response.durableThrough });
-    return { response, isPeer: service !== SERVICE_NAMES[0] };
+    const isPeer = service !== SERVICE_NAMES[0];
+    events.holds({ cursor: response.cursor, durable: isPeer ? null : response.durableThrough });
+    return { response, isPeer };
   }
 
   #opened(): Welcome & { client: ReplicationClient } {

@@ -24,8 +24,8 @@ export interface ReplicationStatus {
   reason?: string;
   /** When the next try is, RFC 3339. */
   next_try?: string;
-  /** Everything up to and with this number is on the cloud's disk. */
-  cloud_durable_seq: number;
+  /** Everything up to and with this number is on the cloud's disk; null: the cloud has not said what is. */
+  cloud_durable_seq: number | null;
   /** Frames that the boat cannot send any more. */
   lost: readonly LostRange[];
   /** Epochs before this one of which something is not in the cloud, newest first; older boats leave it out. */

@@ -31,6 +31,8 @@ class PeerCloud implements AsyncDisposable {
   /** Live frames: number and identifier. */
   readonly live = new Map<number, number>();
   readonly messages: string[] = [];
+  /** What each live message is answered: `LiveDownstream{acked_through}`. */
+  ack: Buffer | undefined;
   readonly #server: Server;
   readonly #liveStartFrom: number;
   port = 0;
@@ -62,7 +64,10 @@ class PeerCloud implements AsyncDisposable {
       handshake: (_: ServerUnaryCall<Buffer, Buffer>, reply: (error: null, bytes: Buffer) => void) =>
         reply(null, cloud.#welcome()),
       live: (call: ServerDuplexStream<Buffer, Buffer>) => {
-        call.on("data", (message: Buffer) => cloud.#takeLive(message));
+        call.on("data", (message: Buffer) => {
+          cloud.#takeLive(message);
+          if (cloud.ack) call.write(cloud.ack);
+        });
         call.on("end", () => call.end());
       },
       backfill: (call: ServerDuplexStream<Buffer, Buffer>) => {
@@ -138,5 +143,25 @@ Deno.test("a peer that asks for more than is kept gets what there is", GRPC, asy
     await eventually("all frames that are kept", () => cloud.live.size === 400);
     assert.deepEqual([...cloud.live.keys()][0], 501);
     assert.ok(boat.link.status().connected);
+  });
+});
+
+Deno.test("towards a peer's cloud no number is called durable, whatever it acknowledges", GRPC, async () => {
+  await inFolder(async (journal) => {
+    await using cloud = await PeerCloud.start({ liveStartFrom: 2000 });
+    await using boat = await LinkedBoat.start({ journal, ringFrames: 64 }, { target: `127.0.0.1:${cloud.port}` });
+    const durable = () => boat.link.status().cloud_durable_seq;
+    assert.equal(durable(), null, "before the first handshake");
+    boat.bring(2000);
+    boat.link.start();
+    await eventually("the connection", () => boat.link.status().connected);
+    assert.equal(durable(), null, "after the handshake");
+    await eventually("the blocks", () => cloud.held.covers(1, 2000));
+    await eventually("the end of the backfill", () => boat.link.status().backfill_remaining_seqs === 0);
+    assert.equal(durable(), null, "after the answers to blocks");
+    cloud.ack = Buffer.from("08d00f", "hex");
+    boat.bring(1);
+    await eventually("the acknowledgement", () => boat.link.status().last_ack !== null);
+    assert.deepEqual([boat.link.status().cloud_cursor, durable()], [2000, null]);
   });
 });

@@ -6,6 +6,7 @@ import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { HeldPort } from "../support/held_port.ts";
+import { faults, type OpenApi } from "../support/openapi.ts";
 import { LINK, LinkFixture } from "./boat_link_fixture.ts";
 
 /** What a boat server needs of a link. */
@@ -101,7 +102,11 @@ Deno.test("a boat whose cloud is away is degraded, says why and when it tries ag
     assert.equal(health.replication?.connected, false);
     const status = await boat.get<ReplicationStatus>("/replication/status");
     assert.match(status.reason ?? "", /^UNAVAILABLE/);
-    assert.equal(status.last_ack, null);
+    assert.deepEqual([status.last_ack, status.cloud_durable_seq], [null, null]);
+    const api = await boat.get<OpenApi>("/openapi.json");
+    const schema = api.components.schemas.ReplicationStatus;
+    assert.ok(schema);
+    assert.deepEqual(faults(status, schema, api), []);
   });
 });
 

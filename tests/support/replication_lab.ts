@@ -56,8 +56,8 @@ export interface LinkStatus {
   connected: boolean;
   local_head_seq: number;
   cloud_cursor: number;
-  /** What the cloud has acknowledged. */
-  cloud_durable_seq: number;
+  /** What the cloud has acknowledged; null: it has not said. */
+  cloud_durable_seq: number | null;
   holes: { start: number; end: number }[];
   live_lag: number;
   backfill_remaining_seqs: number;
