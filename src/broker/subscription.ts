@@ -66,6 +66,12 @@ export class Subscription {
     return this.#waiting;
   }
 
+  /** Number of the newest frame that waits; undefined: none does. */
+  get newest(): number | undefined {
+    if (this.#waiting === 0) return undefined;
+    return this.#seqs[(this.#first + this.#waiting - 1) & (this.#seqs.length - 1)];
+  }
+
   /** Frames ever dropped here. */
   get droppedTotal(): number {
     return this.#droppedTotal;

@@ -36,6 +36,13 @@ export class Batch {
     return this.#seqs.at(-1) ?? 0;
   }
 
+  /** The frames behind a number as a batch of their own; undefined: there are none. */
+  after(seq: number): Batch | undefined {
+    if (this.firstSeq > seq) return this;
+    const first = this.#seqs.findIndex((each) => each > seq);
+    return first < 0 ? undefined : new Batch(this.#seqs.slice(first), this.#texts.slice(first));
+  }
+
   /** As server-sent events. */
   get events(): Chunk {
     return this.#events ??= new Chunk(`data: ${this.#texts.join("\n\ndata: ")}\n\n`);

@@ -10,8 +10,6 @@ const BATCH_CHARACTERS = 512 * 1024;
 const BATCH_STEP = 16;
 /** While so many parts wait to be sent no more is taken from the subscription, which counts what it has no room for. */
 const MAX_PARTS = 4;
-/** What newcomers are not to get is set apart for the others in so many parts, before those are sent without a pause. */
-const MAX_PARTS_OF_JOINS = 64;
 
 /** How a channel is made. */
 export interface StreamChannelOptions {
@@ -43,6 +41,8 @@ export class StreamChannel {
   readonly #text: (seq: number) => string | undefined;
   readonly #clients = new Set<StreamClient>();
   readonly #parts: Part[] = [];
+  /** Of clients that came while frames waited, the newest of those: they get what comes behind it. */
+  readonly #joined = new Map<StreamClient, number>();
 
   /** Without clients. */
   constructor({ key, subscription, isAll, text, close }: StreamChannelOptions) {
@@ -62,16 +62,18 @@ export class StreamChannel {
     return this.subscription.waiting > 0 || this.#parts.length > 0;
   }
 
-  /** Adds a client, which gets what comes from now on. Returns how many frames of others were dropped. */
-  add(client: StreamClient): number {
-    const dropped = this.#parts.length < MAX_PARTS_OF_JOINS ? 0 : this.send();
-    this.#collect();
+  /** Adds a client, which gets what comes from now on. */
+  add(client: StreamClient): void {
+    // What was dropped before is not its concern.
+    if (this.subscription.hasDropped) this.#collect();
+    const { newest } = this.subscription;
+    if (newest !== undefined) this.#joined.set(client, newest);
     this.#clients.add(client);
-    return dropped;
   }
 
   /** Removes a client. Returns whether it was one. */
   delete(client: StreamClient): boolean {
+    this.#joined.delete(client);
     return this.#clients.delete(client);
   }
 
@@ -92,12 +94,24 @@ export class StreamChannel {
       const { what, clients } = part;
       while (part.sent < clients.length) {
         const client = clients[part.sent++];
-        if (client && this.#clients.has(client)) dropped += give(client, what);
+        if (client && this.#clients.has(client)) dropped += this.#give(client, what);
         if (isOver()) return dropped;
       }
       this.#parts.shift();
     }
+    // Whatever waited when they came has been sent: numbers may begin again.
+    if (this.subscription.waiting === 0) this.#joined.clear();
     return dropped;
+  }
+
+  #give(client: StreamClient, what: Batch | SkippedFrames): number {
+    if (!(what instanceof Batch)) {
+      client.lost(what);
+      return 0;
+    }
+    const seq = this.#joined.get(client);
+    const wanted = seq === undefined ? what : what.after(seq);
+    return wanted === undefined ? 0 : client.deliver(wanted);
   }
 
   /** Tells of frames that are passed over, after those before them. How many of them a filter wants nobody knows yet. */
@@ -132,10 +146,4 @@ export class StreamChannel {
   #part(what: Batch | SkippedFrames): Part {
     return { what, clients: [...this.#clients], sent: 0 };
   }
-}
-
-function give(client: StreamClient, what: Batch | SkippedFrames): number {
-  if (what instanceof Batch) return client.deliver(what);
-  client.lost(what);
-  return 0;
 }

@@ -106,7 +106,7 @@ export class StreamHub {
     }
     const key = JSON.stringify([filter, decode, labels]);
     const channel = this.#shared.get(key) ?? this.#open({ filter, decode, labels }, key);
-    this.#dropped += channel.add(client);
+    channel.add(client);
     const leaveMemory = this.memory.join({
       get queuedBytes() {
         return client.queuedBytes;

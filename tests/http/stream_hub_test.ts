@@ -113,3 +113,15 @@ Deno.test("a hub with many clients lets other work have its turn between them, a
   hub.stop();
   stall.stop();
 });
+
+Deno.test("clients that come between two frames do not make the others get them one by one", async () => {
+  const { broker, hub, stop } = hubOnBroker();
+  const clients = Array.from({ length: 20 }, client);
+  for (const each of clients) {
+    hub.join(each, { filter: { pgn: [127250] } });
+    broker.publish(message());
+  }
+  await eventually("the frames", () => clients.every(({ seen }) => seen.some((text) => text.endsWith("-20"))));
+  clients.forEach(({ seen }, i) => assert.deepEqual(seen.filter((each) => each !== "device"), [`${i + 1}-20`]));
+  stop();
+});
