@@ -52,6 +52,13 @@ export function boatRoutes(api: BoatApi): RouteTable {
   ];
 }
 
+/** So much of the recording the page's link to the history shows: enough to see what is there. */
+const SHOWN_HISTORY_MS = 10_000;
+
+function beforeMs(time: string, spanMs: number): string {
+  return new Date(Date.parse(time) - spanMs).toISOString();
+}
+
 function boatPage({ server, health, journal, replication }: BoatApi): HomePage {
   const { status, components, broker: { device_count: devices }, last_frame_at: last } = health();
   const facts = [
@@ -61,9 +68,13 @@ function boatPage({ server, health, journal, replication }: BoatApi): HomePage {
   const boat = [
     { text: "devices", path: "/devices", about: "who is on the buses" },
     { text: "values", path: "/values/decoded", about: "newest message of each kind, decoded" },
-    { text: "events", path: "/events?decode=true", about: "live frames, for ever" },
+    { text: "events", path: "/events?decode=true", about: "live frames, without end" },
     ...(journal && last
-      ? [{ text: "history", path: `/history?from=${last}`, about: "recorded frames from a time on" }]
+      ? [{
+        text: "history",
+        path: `/history?from=${beforeMs(last, SHOWN_HISTORY_MS)}`,
+        about: "recorded frames: the last 10 s",
+      }]
       : []),
     ...(replication ? [{ text: "replication", path: "/replication/status", about: "what the cloud has" }] : []),
   ];

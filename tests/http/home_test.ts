@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { escaped, homePage } from "../../src/http/home_page.ts";
 import { TestBoat } from "../support/boat.ts";
+import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { accessToken } from "../support/sending.ts";
 
 const NET = needs({ permissions: ["net"] });
+const RECORDING = needs({ permissions: ["net", "read", "write"] });
 const BROWSER = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 
 /** Paths that a page links to. */
@@ -46,6 +48,20 @@ Deno.test("a program gets the same in short as JSON", NET, async () => {
     assert.deepEqual([status, links.devices, links.API], ["ok", "/devices", "/openapi.json"]);
   }
 });
+
+Deno.test("the link to the history shows the last 10 s of the recording", RECORDING, () =>
+  inFolder(async (folder) => {
+    await using boat = await TestBoat.start({
+      stateDirectory: folder,
+      journal: { directory: `${folder}/journal`, stateDirectory: folder },
+    });
+    boat.claim(7, { manufacturerCode: 229 });
+    const { last_frame_at: last } = await boat.get<{ last_frame_at: string }>("/healthz");
+    const { links: { history = "" } } = await boat.get<{ links: Record<string, string> }>("/");
+    const from = new URL(history, boat.url).searchParams.get("from") ?? "";
+    assert.equal(Date.parse(last) - Date.parse(from), 10_000);
+    assert.equal((await boat.get<unknown[]>(history)).length, 1);
+  }));
 
 Deno.test("with tokens the page takes one, and its links carry it", NET, async () => {
   await using boat = await TestBoat.start({ tokens: [accessToken("reader", "se&cret", ["read"])] });

@@ -44,10 +44,10 @@ Deno.test(
       await run("install", "-D", Deno.execPath(), `${root}/usr/lib/vbg/bin/deno`);
       const vbg = (text: string) =>
         text.replaceAll("deno task -q cli", "vbg").replaceAll("deno task cloud", "vbg-cloud");
-      await Deno.writeTextFile(`${folder}/tokens.sh`, await blockAfter("Tokens say who may read", "sh"));
+      await Deno.writeTextFile(`${folder}/tokens.sh`, await blockAfter("Tokens control who may read", "sh"));
       await Deno.writeTextFile(`${folder}/boat.conf`, await blockAfter("`/etc/vbg/vbg-boat.conf`:", ""));
       await Deno.writeTextFile(`${folder}/ask.sh`, vbg(await blockAfter("`/etc/vbg/vbg-boat.conf`:", "sh")));
-      const ca = vbg(await blockAfter("They know each other by certificates", "sh")).split("\n")
+      const ca = vbg(await blockAfter("Boat and cloud authenticate each other", "sh")).split("\n")
         .filter((line) => !line.includes("revoke")).join("\n").replace("cloud.example.com", "localhost");
       const kept = ca.replace(/(-host localhost).*/, `$1 >"$work/cloud.txt"`).replace(
         /( aurora).*/,
