@@ -8,14 +8,17 @@ import { MAX_CHAIN_LENGTH } from "../src/cloud/identity.ts";
 import { MAX_GREETED } from "../src/cloud/instance_sessions.ts";
 import {
   MAX_DIAGNOSTIC_EVENTS,
+  MAX_EVENT_LINES,
   MAX_HELD_RANGES,
   MAX_KEPT_FORMER,
   MAX_LOST_RANGES,
   MAX_PREVIOUS_EPOCHS,
   MAX_VOID_RANGES,
 } from "../src/cloud/mod.ts";
+import { FORMER_LIMITS as former } from "../src/cloud/former_epochs.ts";
 import { MAX_RECALLED_FRAMES } from "../src/cloud/replica_recall.ts";
 import { MAX_FORMER_RECORDINGS } from "../src/journal/mod.ts";
+import { DIGEST_WINDOW, MAX_WINDOW_DIGESTS } from "../src/journal/window_digest.ts";
 import { MAX_CALLS_PER_CONNECTION } from "../src/replication/grpc_server.ts";
 import { RECEIVE_WINDOW_BYTES } from "../src/replication/grpc_window.ts";
 import {
@@ -114,7 +117,7 @@ export const REPLICATION: readonly FixedLimit[] = [
   },
   {
     what: "Digests of a recording that a boat keeps and sends",
-    limit: "64 windows of 65 536 numbers; blocks below 256 KiB keep one for each 4 KiB",
+    limit: `${MAX_WINDOW_DIGESTS} windows of ${DIGEST_WINDOW} numbers; blocks below 256 KiB keep one for each 4 KiB`,
     beyond: "The oldest windows are not compared any more.",
   },
   {
@@ -129,7 +132,7 @@ export const REPLICATION: readonly FixedLimit[] = [
   },
   {
     what: "Ranges of one former epoch that a cloud keeps",
-    limit: "1024 held, 1024 skipped, 64 lost",
+    limit: `${former.maxHeldRanges} held, ${former.maxVoidRanges} skipped, ${former.maxLostRanges} lost`,
     beyond: "Blocks that would make one more are refused until holes are filled; further gaps stay holes.",
   },
   {
@@ -146,5 +149,10 @@ export const REPLICATION: readonly FixedLimit[] = [
     what: "Diagnostic events kept of one boat",
     limit: count(MAX_DIAGNOSTIC_EVENTS),
     beyond: "The oldest is forgotten.",
+  },
+  {
+    what: "Lines of a boat's file events.log",
+    limit: count(MAX_EVENT_LINES),
+    beyond: `The file is replaced by the newest ${MAX_DIAGNOSTIC_EVENTS} events.`,
   },
 ];

@@ -2,35 +2,35 @@ import type { SkippedFrames, Subscription } from "../broker/mod.ts";
 import { Batch } from "./batch.ts";
 import type { StreamClient } from "./stream_client.ts";
 
-/** Most frames in one write … */
-const BATCH_FRAMES = 512;
-/** … which takes no more frames from so many characters on: the connection of a client that does not read holds one write. */
-const BATCH_CHARACTERS = 512 * 1024;
-/** Frames that are read without a look at their length. */
+/** Most frames in one write. */
+export const BATCH_FRAMES = 512;
+/** A write with so many characters gets no further frames: the connection of a client that does not read holds one write. */
+export const BATCH_CHARACTERS: number = 512 * 1024;
+/** Frames that are added to a write before its length is checked. */
 const BATCH_STEP = 16;
-/** While so many parts wait to be sent no more is taken from the subscription, which counts what it has no room for. */
+/** Most parts made in advance. The other frames wait in the subscription, which counts those that it drops. */
 const MAX_PARTS = 4;
-/** What newcomers are not to get is set apart for the others in so many parts, before those are sent without a pause. */
+/** A client that joins makes parts of the frames that wait for the others; with so many parts those are sent first. */
 const MAX_PARTS_OF_JOINS = 64;
 
-/** How a channel is made. */
+/** What a channel consists of. */
 export interface StreamChannelOptions {
-  /** By what other clients find it; undefined: it is not shared. */
+  /** Clients with the same key share the channel; undefined: it is not shared. */
   key: string | undefined;
   subscription: Subscription;
   /** Whether its clients want every frame. */
   isAll: boolean;
   /** JSON of a frame as these clients want it; undefined when the ring has let it go. */
   text: (seq: number) => string | undefined;
-  /** Called when it is of no more use. */
+  /** Closes the subscription, after the last client has left. */
   close: () => void;
 }
 
-/** Something on its way to those who were clients when it was made: frames, or a report of frames that were lost. */
+/** Frames, or a report of lost frames, for the clients that were there when it was made. */
 interface Part {
   readonly what: Batch | SkippedFrames;
   readonly clients: readonly StreamClient[];
-  /** How many of the clients have it. */
+  /** Number of clients that have got it. */
   sent: number;
 }
 
@@ -44,7 +44,7 @@ export class StreamChannel {
   readonly #clients = new Set<StreamClient>();
   readonly #parts: Part[] = [];
 
-  /** Without clients. */
+  /** Makes a channel without clients. */
   constructor({ key, subscription, isAll, text, close }: StreamChannelOptions) {
     this.key = key;
     this.subscription = subscription;
@@ -62,7 +62,7 @@ export class StreamChannel {
     return this.subscription.waiting > 0 || this.#parts.length > 0;
   }
 
-  /** Adds a client, which gets what comes from now on. Returns how many frames of others were dropped. */
+  /** Adds a client; its first frame is the next one published. Returns how many frames of other clients were dropped. */
   add(client: StreamClient): number {
     const dropped = this.#parts.length < MAX_PARTS_OF_JOINS ? 0 : this.send();
     this.#collect();
@@ -75,15 +75,16 @@ export class StreamChannel {
     return this.#clients.delete(client);
   }
 
-  /** Sends all that waits. Returns how many frames were dropped: clients were too slow. */
+  /** Sends all that waits. Returns how many frames were dropped because clients were too slow. */
   flush(): number {
     this.#collect();
     return this.send();
   }
 
   /**
-   * Sends what waits until it is asked to stop, which is looked at after each client. Returns how many frames were dropped:
-   * clients were too slow.
+   * Sends what waits. Returns how many frames were dropped because clients were too slow.
+   *
+   * @param isOver checked after each client; true stops the sending
    */
   send(isOver: () => boolean = () => false): number {
     if (this.#parts.length < MAX_PARTS) this.#collect(this.subscription.hasDropped ? Infinity : MAX_PARTS);
@@ -100,13 +101,13 @@ export class StreamChannel {
     return dropped;
   }
 
-  /** Tells of frames that are passed over, after those before them. How many of them a filter wants nobody knows yet. */
+  /** Reports skipped frames, in order. With a filter their count is unknown. */
   skip(frames: SkippedFrames): void {
     this.#collect();
     this.#parts.push(this.#part(this.#isAll ? frames : { ...frames, count: null }));
   }
 
-  /** Makes parts of what waits. What was dropped is told before later frames, so all that came before goes first. */
+  /** Makes parts of what waits. Drops are reported in order: after all earlier frames. */
   #collect(batches: number = Infinity): void {
     const { subscription } = this;
     for (let made = 0; made < batches && subscription.waiting > 0; made++) {
