@@ -57,7 +57,7 @@ Deno.test(
       const shown = await runCommand(args, { isTerminal: true });
       assert.deepEqual([shown.code, shown.err], [0, ""]);
       const lines = shown.out.trimEnd().split("\n").map((line) => line.trim().split(/ {2,}/));
-      assert.deepEqual(lines.map((cells) => cells.filter((cell) => !/^\d\d:\d\d:\d\d$/.test(cell))), [
+      assert.deepEqual(lines.map((cells) => cells.filter((cell) => !/^\d\d:\d\d:\d\dZ$/.test(cell))), [
         ["BANK", "SRC", "DEVICE", "LAST", "SWITCHES"],
         ["1", "35", "Garmin Octoplex", "1 on, 2 off, 3 error, 5 on"],
         ["2", "35", "Garmin Octoplex", "1 off"],
