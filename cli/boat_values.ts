@@ -40,8 +40,8 @@ export interface Source {
 
 /** A value older than this is shown with its age, and only where nobody has a newer one. */
 const FRESH_MS = 10_000;
-/** Most things that are kept: far more than a boat has. */
-const MAX_VALUES = 2000;
+/** Most values that are kept: far more than a boat has. */
+export const MAX_VALUES = 2000;
 /** What tells things apart that a device speaks of in the same PGN. */
 const INSTANCE_FIELDS = [
   ...["engine_instance", "instance", "fluid_type", "temperature_source", "pressure_source", "wind_reference"],

@@ -1,3 +1,4 @@
+import { MAX_VALUES as MAX_TOP_VALUES } from "../cli/boat_values.ts";
 import { FAST_PACKET_TIMEOUT_MS } from "../src/can/assembler.ts";
 import { MAX_STREAMS as MAX_FRAMING_HABITS } from "../src/can/framing_habits.ts";
 import { MAX_UNREAD, MAX_WAITING_BYTES as MAX_GATEWAY_BYTES } from "../src/can/gateways/connection.ts";
@@ -7,17 +8,22 @@ import { ADDRESSED_TIMEOUT_MS, BROADCAST_TIMEOUT_MS } from "../src/can/iso_trans
 import { MAX_BST_BYTES } from "../src/can/recordings/bst_line.ts";
 import { MAX_LIVE_HEAD_BYTES } from "../src/can/recordings/piece_reader.ts";
 import { MAX_LINE } from "../src/can/recordings/text.ts";
+import { MAX_DIAGNOSTIC_EVENTS } from "../src/cloud/mod.ts";
 import { MAX_FILTER_ENTRIES, MAX_FILTER_TEXT_CHARACTERS } from "../src/filter/mod.ts";
 import { CROWDED_TIMEOUT_MS } from "../src/http/connections.ts";
 import { MAX_LIST_ENTRIES } from "../src/http/bounded_list.ts";
 import { MEASURE_MS } from "../src/http/history_pages.ts";
-import { DEFAULT_IDLE_MS as HISTORY_IDLE_MS, MAX_WAITING_HISTORIES } from "../src/http/history_turns.ts";
+import {
+  DEFAULT_IDLE_MS as HISTORY_IDLE_MS,
+  MAX_WAITING_HISTORIES,
+  SLICE_MS as HISTORY_SLICE_MS,
+} from "../src/http/history_turns.ts";
 import { TRANSPORT_BYTES } from "../src/http/stream_memory.ts";
-import { MAX_EVENTS } from "../src/http/cloud_routes.ts";
 import { DEGRADED_SYNC_INTERVALS, UNHEALTHY_MS } from "../src/http/journal_health.ts";
 import { MAX_MESSAGES } from "../src/http/send_body.ts";
-import { WAITING_FRAMES } from "../src/http/stream_hub.ts";
-import { MAX_INBOUND_BYTES, MAX_UNREAD as MAX_UNREAD_ANSWERS } from "../src/http/websocket.ts";
+import { BATCH_CHARACTERS, BATCH_FRAMES } from "../src/http/stream_channel.ts";
+import { SLICE_MS as STREAM_SLICE_MS, WAITING_FRAMES } from "../src/http/stream_hub.ts";
+import { MAX_INBOUND_BYTES, MAX_UNREAD as MAX_UNREAD_ANSWERS, MIN_WINDOW } from "../src/http/websocket.ts";
 import { MAX_NAMED_FAULTS } from "../src/journal/index_faults.ts";
 import { DEFAULT_TIMEOUT_MS as ARCHIVE_TIMEOUT_MS } from "../src/journal/keeper/archive_command.ts";
 import { MAX_LINE_BYTES } from "../src/journal/keeper/archive_protocol.ts";
@@ -145,13 +151,28 @@ const CLIENTS: readonly FixedLimit[] = [
     beyond: "The reply ends incomplete, and its turn goes to the next request.",
   },
   {
+    what: "Time that one /history is read before other work has its turn",
+    limit: ms(HISTORY_SLICE_MS),
+    beyond: "Other requests, buses and the next history have their turn; then reading goes on.",
+  },
+  {
+    what: "Frames and characters in one write to a live stream",
+    limit: `${BATCH_FRAMES} and ${bytes(BATCH_CHARACTERS)}`,
+    beyond: "Further frames go into the next write. A write may exceed the characters by at most 16 frames.",
+  },
+  {
+    what: "Time that live streams are written to before other work has its turn",
+    limit: ms(STREAM_SLICE_MS),
+    beyond: "Other requests and buses have their turn; then writing goes on.",
+  },
+  {
     what: "Buffers of the HTTP server for a stream whose client does not read, counted in stream-memory",
     limit: bytes(TRANSPORT_BYTES),
     beyond: "The stream's queue takes what comes; see stream-buffer-bytes and stream-memory.",
   },
   {
     what: "Messages that a WebSocket client has not read",
-    limit: `64 frames while it does not read; ${MAX_UNREAD_ANSWERS} answers`,
+    limit: `${MIN_WINDOW} frames while it does not read; ${MAX_UNREAD_ANSWERS} answers`,
     beyond: "Frames wait in the stream's queue; a client that does not read answers is closed with 1008.",
   },
   { what: "Messages in one POST /send", limit: count(MAX_MESSAGES), beyond: "400; nothing is sent." },
@@ -177,8 +198,17 @@ const CLIENTS: readonly FixedLimit[] = [
   },
   {
     what: "Events in one answer of /replication/events",
-    limit: count(MAX_EVENTS),
+    limit: count(MAX_DIAGNOSTIC_EVENTS),
     beyond: "A larger limit is cut to it.",
+  },
+];
+
+/** What a boat can bring about in `vbg`. */
+const TOOLS: readonly FixedLimit[] = [
+  {
+    what: "`vbg top`: newest values kept, one for each device, PGN and instance",
+    limit: count(MAX_TOP_VALUES),
+    beyond: "Values of further devices and instances are not shown.",
   },
 ];
 
@@ -251,5 +281,12 @@ const DISK: readonly FixedLimit[] = [
   },
 ];
 
-/** Limits of both servers that are constants. */
-export const FIXED_LIMITS: readonly FixedLimit[] = [...CLIENTS, ...BUSES, ...DISK, ...OUTSIDE, ...REPLICATION];
+/** Limits of the servers and of `vbg` that are constants. */
+export const FIXED_LIMITS: readonly FixedLimit[] = [
+  ...CLIENTS,
+  ...BUSES,
+  ...DISK,
+  ...OUTSIDE,
+  ...REPLICATION,
+  ...TOOLS,
+];

@@ -8,6 +8,7 @@ import { MAX_CHAIN_LENGTH } from "../src/cloud/identity.ts";
 import { MAX_GREETED } from "../src/cloud/instance_sessions.ts";
 import {
   MAX_DIAGNOSTIC_EVENTS,
+  MAX_EVENT_LINES,
   MAX_HELD_RANGES,
   MAX_KEPT_FORMER,
   MAX_LOST_RANGES,
@@ -15,8 +16,10 @@ import {
   MAX_VOID_RANGES,
 } from "../src/cloud/mod.ts";
 import { PEER_HOLES_WAIT_MS, PEER_REPLAY_FRAMES } from "../src/cloud/peer_holes.ts";
+import { FORMER_LIMITS as former } from "../src/cloud/former_epochs.ts";
 import { MAX_RECALLED_FRAMES } from "../src/cloud/replica_recall.ts";
 import { MAX_FORMER_RECORDINGS } from "../src/journal/mod.ts";
+import { DIGEST_WINDOW, MAX_WINDOW_DIGESTS } from "../src/journal/window_digest.ts";
 import { MAX_CALLS_PER_CONNECTION } from "../src/replication/grpc_server.ts";
 import { RECEIVE_WINDOW_BYTES } from "../src/replication/grpc_window.ts";
 import {
@@ -125,7 +128,7 @@ export const REPLICATION: readonly FixedLimit[] = [
   },
   {
     what: "Digests of a recording that a boat keeps and sends",
-    limit: "64 windows of 65 536 numbers; blocks below 256 KiB keep one for each 4 KiB",
+    limit: `${MAX_WINDOW_DIGESTS} windows of ${DIGEST_WINDOW} numbers; blocks below 256 KiB keep one for each 4 KiB`,
     beyond: "The oldest windows are not compared any more.",
   },
   {
@@ -140,7 +143,7 @@ export const REPLICATION: readonly FixedLimit[] = [
   },
   {
     what: "Ranges of one former epoch that a cloud keeps",
-    limit: "1024 held, 1024 skipped, 64 lost",
+    limit: `${former.maxHeldRanges} held, ${former.maxVoidRanges} skipped, ${former.maxLostRanges} lost`,
     beyond: "Blocks that would make one more are refused until holes are filled; further gaps stay holes.",
   },
   {
@@ -157,5 +160,10 @@ export const REPLICATION: readonly FixedLimit[] = [
     what: "Diagnostic events kept of one boat",
     limit: count(MAX_DIAGNOSTIC_EVENTS),
     beyond: "The oldest is forgotten.",
+  },
+  {
+    what: "Lines of a boat's file events.log",
+    limit: count(MAX_EVENT_LINES),
+    beyond: `The file is replaced by the newest ${MAX_DIAGNOSTIC_EVENTS} events.`,
   },
 ];

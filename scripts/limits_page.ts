@@ -24,12 +24,12 @@ function fixedTable(): string {
   return ["| What | Limit | Beyond it |", "|---|---|---|", ...rows].join("\n");
 }
 
-/** The page that lists every limit of both servers. */
+/** The page that lists every limit. */
 export function limitsPage(): string {
   return [
     "<!-- Printed by scripts/docs.ts from the options tables. Do not edit. -->",
     "# Limits",
-    "Every limit of the servers: its flag and configuration key, its default, and what happens beyond it. Reaching a limit never ends a server. Only the limits of the journal affect recording, and the journal notes what is missing.",
+    "Every limit of the servers, and of `vbg` where a boat can reach it: its flag and configuration key, its default, and what happens beyond it. Reaching a limit never ends a server. Only the limits of the journal affect recording, and the journal notes what is missing.",
     "## vbg-boat",
     settingsTable(Object.values(boatOptions)),
     "## vbg-cloud",

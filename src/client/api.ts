@@ -39,7 +39,7 @@ export type QueryValue = string | number | boolean | readonly (string | number)[
 
 /** A reply whose body is read while it comes. */
 export interface OpenReply extends OpenBody {
-  contentType: string;
+  headers: Headers;
   /** Ends it, and gives the connection back. To be called in any case. */
   close(): void;
 }
@@ -84,7 +84,7 @@ export class Api {
     try {
       const response = await this.#send(path, request, cancel);
       cancel.inTime();
-      return { body: bodyOf(response), contentType: response.headers.get("Content-Type") ?? "", cancel, close };
+      return { body: bodyOf(response), headers: response.headers, cancel, close };
     } catch (error) {
       close();
       throw error;

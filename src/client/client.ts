@@ -1,7 +1,6 @@
-import { type Api, parseJson, pathPart } from "./api.ts";
-import { readTexts } from "./body.ts";
+import { type Api, pathPart } from "./api.ts";
 import { isoDuration } from "./duration.ts";
-import { JsonArray } from "./json_array.ts";
+import { readHistory } from "./history_pages.ts";
 import { type StreamSettings, Subscription } from "./live_stream.ts";
 import { decodedValuesOf, deviceOf, healthOf, replicationOf } from "./other_forms.ts";
 import { Session } from "./session.ts";
@@ -92,27 +91,21 @@ export class Client {
   }
 
   /**
-   * Recorded frames, oldest first, read while they come: any number of them takes little memory.
+   * Recorded frames, oldest first, read while they come: any number of them takes little memory. Without a limit it
+   * reads page after page until the last one.
    *
-   * @throws {ApiError} 503: nothing is recorded there; 400: the query cannot be used
-   * @throws {ConnectionError} the connection was lost before the last frame
+   * @throws {ApiError} 503: nothing is recorded there, or the server has too many such requests; 400: the query cannot be
+   * used
+   * @throws {ConnectionError} the connection was lost before the last frame, or there is no limit and the server does not
+   * say whether more frames follow
    */
   async *history(
     { from, to, ...query }: HistoryQuery,
     { signal }: CallOptions = {},
   ): AsyncGenerator<ClientFrame, void, undefined> {
     const times = { from: timeText(from), ...(to !== undefined && { to: timeText(to) }) };
-    // How long the server looks for the first frame depends on how rare it is.
-    const reply = await this.#api.open("/history", { query: { ...times, ...query }, signal, timeoutMs: 0 });
-    try {
-      const list = new JsonArray();
-      for await (const text of readTexts(reply)) {
-        for (const element of list.feed(text)) yield parseJson<ClientFrame>(element, "Frame of the history");
-      }
-      list.end();
-    } finally {
-      reply.close();
-    }
+    const isOnePage = query.limit !== undefined;
+    yield* readHistory(this.#api, { query: { ...times, ...query }, isOnePage, signal });
   }
 
   /** Every PGN that the server can decode. */

@@ -30,8 +30,9 @@ export async function* readEvents(
     onEvent: ({ event, data }) => events.push({ name: event, data }),
   });
   try {
-    if (!reply.contentType.startsWith(EVENT_STREAM)) {
-      throw new ConnectionError(`Expected ${EVENT_STREAM}, got "${reply.contentType}"`);
+    const type = reply.headers.get("Content-Type") ?? "";
+    if (!type.startsWith(EVENT_STREAM)) {
+      throw new ConnectionError(`Expected ${EVENT_STREAM}, got "${type}"`);
     }
     for await (const text of readTexts(reply, { silenceMs })) {
       feed(parser, text);

@@ -80,7 +80,7 @@ export interface HistoryQuery extends Filter {
   src?: number[];
   /** Keeps the first frame of each bus, source and PGN in each span of so long: `5s`, `PT1M`. */
   interval?: string;
-  /** Most frames; default 10000. */
+  /** Most frames: the server refuses more than 1 000 000 unless it is set up for more. Default: all. */
   limit?: number;
   /** Adds `decoded` to each frame. */
   decode?: boolean;

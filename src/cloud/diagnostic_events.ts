@@ -29,8 +29,8 @@ export const EVENTS_FILE = "events.log";
 
 /** A longer detail is cut. */
 const MAX_DETAIL_CHARS = 1000;
-/** The file is replaced by the events that are kept when it has so many times as many. */
-const SLACK = 2;
+/** Most lines of the file; before it gets more it is replaced by the newest {@linkcode MAX_DIAGNOSTIC_EVENTS}. */
+export const MAX_EVENT_LINES: number = 2 * MAX_DIAGNOSTIC_EVENTS;
 /** More than the longest file can have. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 /** Events are collected for this long before they are written. */
@@ -148,7 +148,7 @@ export class DiagnosticEvents {
     const lines = (this.#lines ?? 0) + writing.length;
     this.#pending = [];
     try {
-      if (this.#file.bytes !== undefined && lines <= SLACK * MAX_DIAGNOSTIC_EVENTS) {
+      if (this.#file.bytes !== undefined && lines <= MAX_EVENT_LINES) {
         await this.#file.append(writing.map(lineOf));
         this.#lines = lines;
       } else {

@@ -5,8 +5,11 @@ import { isPeerEpoch } from "./received_epochs.ts";
 /** Former epochs of one boat of which it is remembered what is here; what comes of older ones is not taken. */
 export const MAX_KEPT_FORMER = 16;
 /** Ranges that are kept of each: less than of the current one, as there are many. */
-const MAX_HELD_RANGES = 1024;
-const FORMER_LIMITS: ReceivedLimits = { maxHeldRanges: MAX_HELD_RANGES, maxVoidRanges: 1024, maxLostRanges: 64 };
+export const FORMER_LIMITS = {
+  maxHeldRanges: 1024,
+  maxVoidRanges: 1024,
+  maxLostRanges: 64,
+} as const satisfies ReceivedLimits;
 
 /** What is known of a former epoch after a restart. */
 export interface FormerState {
@@ -109,7 +112,7 @@ export function acceptWord(former: Former, connection: string): void {
 
 /** Of what is in more pieces, the oldest are asked for again. */
 function formerOf({ epoch, headSeq, received: found }: FormerState): Former {
-  const received = { ...found, durable: found.durable.slice(-MAX_HELD_RANGES) };
+  const received = { ...found, durable: found.durable.slice(-FORMER_LIMITS.maxHeldRanges) };
   return {
     epoch,
     headSeq,

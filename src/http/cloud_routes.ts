@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { Instance, Instances } from "../cloud/mod.ts";
+import { type Instance, type Instances, MAX_DIAGNOSTIC_EVENTS } from "../cloud/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
 import { boundedList } from "./bounded_list.ts";
 import type { CloudHealth } from "./cloud_health.ts";
@@ -38,8 +38,6 @@ export interface CloudApi {
 const DEFAULT_EVENTS = 100;
 /** Boats on the page of the server; `/instances` lists all. */
 const MAX_LISTED_BOATS = 50;
-/** What is kept of each boat. */
-export const MAX_EVENTS = 1024;
 
 const idPart = z.object({
   id: z.string().openapi({ description: "Id of the boat", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" }),
@@ -50,12 +48,12 @@ const eventsQuery = z.object({
   limit: boundedList(
     z.string().regex(/^0*[1-9]\d*$/, { error: ({ input }) => `expected a whole number of at least 1, got "${input}"` }),
   ).optional()
-    .transform((limits) => Math.min(Number(limits?.at(-1) ?? DEFAULT_EVENTS), MAX_EVENTS))
+    .transform((limits) => Math.min(Number(limits?.at(-1) ?? DEFAULT_EVENTS), MAX_DIAGNOSTIC_EVENTS))
     .openapi({
       type: "integer",
       minimum: 1,
       default: DEFAULT_EVENTS,
-      description: `Most events, at most ${MAX_EVENTS}`,
+      description: `Most events, at most ${MAX_DIAGNOSTIC_EVENTS}`,
     }),
 });
 

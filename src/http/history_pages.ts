@@ -8,10 +8,10 @@ import { RETRY_AFTER_S } from "./room.ts";
 
 /** The header that says how many frames a page has. */
 export const COUNT_HEADER = "Frame-Count";
-/** A page whose end is not found by then is sent without saying how many frames it has, and whether more follow. */
+/** Longest time that frames are counted, milliseconds; then the page is sent without Frame-Count and Link. */
 export const MEASURE_MS = 5000;
 
-/** What a page of a history has. */
+/** Frames in one page of a history. */
 export interface HistoryPage {
   count: number;
   /** Its last frame; undefined: it has none. */
@@ -46,7 +46,7 @@ export async function measurePage(
   return page;
 }
 
-/** What a page says of itself. The next one ends at the same time, whenever it is asked for. */
+/** Headers of a page. The link repeats the end time, so that all pages together have one end. */
 export function pageHeaders(page: HistoryPage, { request, range }: {
   request: Request;
   range: HistoryRange;
@@ -56,7 +56,7 @@ export function pageHeaders(page: HistoryPage, { request, range }: {
   const { searchParams, pathname } = urlWithoutToken(request);
   if (!searchParams.has("to")) searchParams.set("to", formatTimeUs(range.toUs));
   searchParams.set("after", formatPlace(last));
-  // Relative: a server before us may have a path of its own in front.
+  // Relative: a proxy may serve us below a path of its own.
   const next = `${pathname.slice(pathname.lastIndexOf("/") + 1)}?${searchParams}`;
   return { [COUNT_HEADER]: String(count), Link: `<${next}>; rel="next"` };
 }

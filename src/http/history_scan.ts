@@ -7,23 +7,22 @@ import type { WantedFrames } from "./history_wanted.ts";
 /** Recorded frames that can be asked for. */
 export type HistoryIndex = Pick<JournalIndex, "epochBlocks" | "epochOrder" | "framesAtMost" | "noteDamaged">;
 
-/** So many frames are read before the time is looked at. */
+/** Frames that are read before the time is checked. */
 const FRAMES_A_LOOK = 256;
 
-/** What is read of a journal. */
+/** Which frames of a journal are read. */
 export interface HistoryScan {
   wanted: WantedFrames;
   histories: HistoryTurns;
   /** The last frame that is read; undefined: the last there is. */
   through?: HistoryPlace | undefined;
   /**
-   * Gets each wanted frame and its place; both objects are reused. Returns true when so much has come together that the
-   * reader wants its turn.
+   * Gets each wanted frame and its place; both objects are reused. Returns true when the reader has enough to send.
    */
   take: (frame: StoredFrame, place: Readonly<HistoryPlace>) => boolean | void;
 }
 
-/** Reads the wanted frames in order. Yields now and then, so that a reader can use what it has, or leave. */
+/** Reads the wanted frames in order. Yields after each block, and when `take` returns true, so that the reader can send or stop. */
 export async function* scanHistory(
   index: HistoryIndex,
   { wanted, histories, through, take }: HistoryScan,
@@ -50,7 +49,7 @@ export async function* scanHistory(
       else if (wanted.hasInterval) wanted.matches(frame, i);
       const isFilled = isTaken && take(frame, place) === true;
       if (!isTaken && cursor.index % FRAMES_A_LOOK !== 0) continue;
-      // Compressed and written before it goes on here, and so within the slice.
+      // The reader compresses and writes within this slice.
       if (isFilled) yield;
       if (performance.now() >= sliceEndMs) sliceEndMs = await histories.slice();
     }
@@ -59,7 +58,7 @@ export async function* scanHistory(
   }
 }
 
-/** Reads the next frame; a block whose bytes are whole and whose frames are not ends where that shows. */
+/** Reads the next frame. A block whose checksum is right but whose frames cannot be parsed ends at the first bad one. */
 function nextFrame(
   cursor: ReturnType<Block["frames"]>,
   { frame, index, block }: { frame: StoredFrame; index: HistoryIndex; block: Block },

@@ -5,8 +5,8 @@ import { RETRY_AFTER_S } from "./room.ts";
 export const MAX_WAITING_HISTORIES = 32;
 const DEFAULT_MAX_RUNNING = 4;
 export const DEFAULT_IDLE_MS = 30_000;
-/** All histories together are worked at for so long before everything else has its turn. */
-const SLICE_MS = 8;
+/** Time that one history is read before other work, and then the next history, has its turn. */
+export const SLICE_MS = 8;
 
 /** Answers so many histories at once; others wait, first come, first served. */
 export class HistoryTurns {

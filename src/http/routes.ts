@@ -6,8 +6,11 @@ import { noQuery, readParts, readQuery } from "./params.ts";
 import { ApiError, finish, json, preflight, problem } from "./reply.ts";
 import { PROBLEM } from "./schemas.ts";
 
-/** What a path answers with, by status: media type and shape of the body; null without one. */
-type Replies = Record<number, readonly [mediaType: string, schema: z.ZodType] | null>;
+/** What a path answers with, by status: media type and shape of the body, headers of its own; null without a body. */
+type Replies = Record<
+  number,
+  readonly [mediaType: string, schema: z.ZodType, headers?: Readonly<Record<string, string>>] | null
+>;
 
 /** Methods that change something; HEAD and OPTIONS come by themselves. */
 type Method = "GET" | "PUT" | "POST" | "DELETE";
@@ -259,9 +262,21 @@ function describeReplies(replies: Replies) {
     Object.entries(replies).map(([status, body]) => [status, {
       description: Number(status) < 400 ? "Success" : "Failure",
       ...(body && { content: { [body[0]]: { schema: body[1] } } }),
+      ...describeHeaders(body === PROBLEM && RETRY_STATUS.includes(status) ? RETRY_AFTER : body?.[2]),
     }]),
   );
 }
+
+const RETRY_STATUS: readonly string[] = ["429", "503"];
+const RETRY_AFTER = { "Retry-After": "Seconds until another try makes sense; left out where that is not known" };
+
+/** @param texts what each header says, by its name */
+function describeHeaders(texts: Readonly<Record<string, string>> = {}) {
+  const headers = Object.entries(texts).map(([name, description]) => [name, { description, schema: STRING }]);
+  return headers.length > 0 && { headers: Object.fromEntries(headers) };
+}
+
+const STRING = { type: "string" } as const;
 
 /** 404, or 405 when the path exists for another method. */
 function missing(app: App, method: string, path: string): ApiError {

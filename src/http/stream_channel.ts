@@ -2,33 +2,33 @@ import type { SkippedFrames, Subscription } from "../broker/mod.ts";
 import { Batch } from "./batch.ts";
 import type { StreamClient } from "./stream_client.ts";
 
-/** Most frames in one write … */
-const BATCH_FRAMES = 512;
-/** … which takes no more frames from so many characters on: the connection of a client that does not read holds one write. */
-const BATCH_CHARACTERS = 512 * 1024;
-/** Frames that are read without a look at their length. */
+/** Most frames in one write. */
+export const BATCH_FRAMES = 512;
+/** A write with so many characters gets no further frames: the connection of a client that does not read holds one write. */
+export const BATCH_CHARACTERS: number = 512 * 1024;
+/** Frames that are added to a write before its length is checked. */
 const BATCH_STEP = 16;
-/** While so many parts wait to be sent no more is taken from the subscription, which counts what it has no room for. */
+/** Most parts made in advance. The other frames wait in the subscription, which counts those that it drops. */
 const MAX_PARTS = 4;
 
-/** How a channel is made. */
+/** What a channel consists of. */
 export interface StreamChannelOptions {
-  /** By what other clients find it; undefined: it is not shared. */
+  /** Clients with the same key share the channel; undefined: it is not shared. */
   key: string | undefined;
   subscription: Subscription;
   /** Whether its clients want every frame. */
   isAll: boolean;
   /** JSON of a frame as these clients want it; undefined when the ring has let it go. */
   text: (seq: number) => string | undefined;
-  /** Called when it is of no more use. */
+  /** Closes the subscription, after the last client has left. */
   close: () => void;
 }
 
-/** Something on its way to those who were clients when it was made: frames, or a report of frames that were lost. */
+/** Frames, or a report of lost frames, for the clients that were there when it was made. */
 interface Part {
   readonly what: Batch | SkippedFrames;
   readonly clients: readonly StreamClient[];
-  /** How many of the clients have it. */
+  /** Number of clients that have got it. */
   sent: number;
 }
 
@@ -44,7 +44,7 @@ export class StreamChannel {
   /** Of clients that came while frames waited, the newest of those: they get what comes behind it. */
   readonly #joined = new Map<StreamClient, number>();
 
-  /** Without clients. */
+  /** Makes a channel without clients. */
   constructor({ key, subscription, isAll, text, close }: StreamChannelOptions) {
     this.key = key;
     this.subscription = subscription;
@@ -62,9 +62,9 @@ export class StreamChannel {
     return this.subscription.waiting > 0 || this.#parts.length > 0;
   }
 
-  /** Adds a client, which gets what comes from now on. */
+  /** Adds a client; its first frame is the next one published. */
   add(client: StreamClient): void {
-    // What was dropped before is not its concern.
+    // Frames dropped before it joined are reported to the others alone.
     if (this.subscription.hasDropped) this.#collect();
     const { newest } = this.subscription;
     if (newest !== undefined) this.#joined.set(client, newest);
@@ -77,15 +77,16 @@ export class StreamChannel {
     return this.#clients.delete(client);
   }
 
-  /** Sends all that waits. Returns how many frames were dropped: clients were too slow. */
+  /** Sends all that waits. Returns how many frames were dropped because clients were too slow. */
   flush(): number {
     this.#collect();
     return this.send();
   }
 
   /**
-   * Sends what waits until it is asked to stop, which is looked at after each client. Returns how many frames were dropped:
-   * clients were too slow.
+   * Sends what waits. Returns how many frames were dropped because clients were too slow.
+   *
+   * @param isOver checked after each client; true stops the sending
    */
   send(isOver: () => boolean = () => false): number {
     if (this.#parts.length < MAX_PARTS) this.#collect(this.subscription.hasDropped ? Infinity : MAX_PARTS);
@@ -114,13 +115,13 @@ export class StreamChannel {
     return wanted === undefined ? 0 : client.deliver(wanted);
   }
 
-  /** Tells of frames that are passed over, after those before them. How many of them a filter wants nobody knows yet. */
+  /** Reports skipped frames, in order. With a filter their count is unknown. */
   skip(frames: SkippedFrames): void {
     this.#collect();
     this.#parts.push(this.#part(this.#isAll ? frames : { ...frames, count: null }));
   }
 
-  /** Makes parts of what waits. What was dropped is told before later frames, so all that came before goes first. */
+  /** Makes parts of what waits. Drops are reported in order: after all earlier frames. */
   #collect(batches: number = Infinity): void {
     const { subscription } = this;
     for (let made = 0; made < batches && subscription.waiting > 0; made++) {

@@ -20,8 +20,8 @@ export const WAITING_FRAMES = 16_384;
 const DRAIN_MS = 1;
 /** … and while they take nothing. */
 const IDLE_DRAIN_MS = 32;
-/** Streams are written to for so long before everything else has its turn. */
-const SLICE_MS = 8;
+/** Time that streams are written to before other work has its turn. */
+export const SLICE_MS = 8;
 
 /** What a client joins with. */
 export interface JoinOptions extends FrameDetail {

@@ -22,7 +22,7 @@ const CLOSE_GOING_AWAY = 1001;
 const PING_INTERVAL_S = 30;
 
 /** Messages that the socket holds before more waits in our own queue: each costs it a kilobyte besides its bytes … */
-const MIN_WINDOW = 64;
+export const MIN_WINDOW = 64;
 /** … and while the client reads and there is memory, so that bursts go out at once. */
 const MAX_WINDOW = 8192;
 /** Messages that it holds, answers included, before a client that does not read its answers is closed. */

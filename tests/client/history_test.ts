@@ -32,6 +32,14 @@ Deno.test(
       let next = 1;
       for await (const { seq } of client.history({ ...ALL, limit: FRAMES })) assert.equal(seq, next++);
       assert.equal(next, FRAMES + 1);
+      next = 1;
+      for await (const { seq } of client.history(ALL)) assert.equal(seq, next++);
+      assert.equal(next, FRAMES + 1, "without a limit it has every page");
+      const paged = await Array.fromAsync(client.history({ ...ALL, src: [1], bus: ["can0", "can1"], interval: "1ms" }));
+      const whole = await Array.fromAsync(
+        client.history({ ...ALL, src: [1], bus: ["can0", "can1"], interval: "1ms", limit: FRAMES }),
+      );
+      assert.deepEqual(paged, whole);
       const query = { ...ALL, to: new Date(Date.now() + 60_000), src: [2], bus: ["can1"], limit: 3, decode: true };
       const frames = await Array.fromAsync(client.history(query));
       assert.deepEqual(frames.map(({ src, bus, decoded }) => [src, bus, decoded?.heading_reference]), [
@@ -40,6 +48,30 @@ Deno.test(
       const sparse = await Array.fromAsync(client.history({ from: "1970-01-01T00:00:00Z", interval: "P10D" }));
       assert.deepEqual(sparse.map(({ src }) => src).sort(), [1, 2]);
       assert.deepEqual(await Array.fromAsync(client.history({ ...ALL, pgn: [1] })), []);
+    }),
+);
+
+Deno.test(
+  "a history without a limit fails where the server does not say whether more frames follow",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using boat = await recorded(folder, 10_001);
+      const client = connect(boat.url, {
+        fetch: async (url, init) => {
+          const { body, headers } = await fetch(url, init);
+          const type = headers.get("Content-Type") ?? "";
+          return new Response(body, { headers: { "Content-Type": type } });
+        },
+      });
+      const seen: number[] = [];
+      const read = async () => {
+        for await (const { seq } of client.history(ALL)) seen.push(seq);
+      };
+      await assert.rejects(read(), { name: "ConnectionError" });
+      assert.deepEqual(seen, range(1, 10_000));
+      assert.equal((await Array.fromAsync(client.history({ ...ALL, limit: 10_000 }))).length, 10_000);
+      assert.equal((await Array.fromAsync(client.history({ ...ALL, src: [1] }))).length, 5001);
     }),
 );
 

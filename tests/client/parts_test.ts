@@ -21,7 +21,7 @@ function replyOf(bytes: Uint8Array<ArrayBuffer>, random: Random) {
     },
   });
   const cancel = new Cancel([]);
-  return { body, cancel, contentType: "text/event-stream", close: () => cancel.release() };
+  return { body, cancel, headers: new Headers({ "Content-Type": "text/event-stream" }), close: () => cancel.release() };
 }
 
 /** A value as decoded frames have them, with texts that are hard. */
@@ -92,7 +92,12 @@ Deno.test("an event without an end is no reason to fill the memory", async () =>
     },
   });
   const cancel = new Cancel([]);
-  const reply = { body, cancel, contentType: "text/event-stream", close: () => cancel.release() };
+  const reply = {
+    body,
+    cancel,
+    headers: new Headers({ "Content-Type": "text/event-stream" }),
+    close: () => cancel.release(),
+  };
   await assert.rejects(Array.fromAsync(readEvents(reply, { silenceMs: 10_000 })), {
     name: "ConnectionError",
     message: "What came is no event of such a server",

@@ -62,10 +62,17 @@ Deno.test("the API description lists every route, its parameters and its codes, 
     const codes = new Set([...ROUTES[path]?.codes ?? [], ...OPEN.includes(path) ? [] : REFUSED]);
     assert.deepEqual(Object.keys(responses).sort(), [...codes].sort(), path);
     assert.equal(operation.security?.length, OPEN.includes(path) ? undefined : 1 + WAYS_OF_TOKENS.length, path);
-    for (const [code, { description, content = {} }] of Object.entries(responses)) {
+    for (const [code, { description, content = {}, headers = {} }] of Object.entries(responses)) {
       assert.ok(description !== "");
       const problem = Number(code) >= 400 && !(path.endsWith("z") && code === "503");
       assert.equal("application/problem+json" in content, problem, `${path} ${code}`);
+      const canRetry = problem && ["429", "503"].includes(code);
+      const expected = canRetry
+        ? ["Retry-After"]
+        : path === "/history" && code === "200"
+        ? ["Frame-Count", "Link"]
+        : [];
+      assert.deepEqual(Object.keys(headers), expected, `${path} ${code}`);
     }
   }
 });

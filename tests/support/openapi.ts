@@ -30,7 +30,14 @@ export interface Operation {
   security?: Record<string, unknown>[];
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> };
   parameters?: Parameter[];
-  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
+  responses: Record<
+    string,
+    {
+      description: string;
+      content?: Record<string, { schema: Schema }>;
+      headers?: Record<string, { description: string; schema: Schema }>;
+    }
+  >;
 }
 
 /** The description of an API. */

@@ -1,0 +1,63 @@
+import { type Api, type OpenReply, parseJson, type QueryValue } from "./api.ts";
+import { readTexts } from "./body.ts";
+import { ConnectionError } from "./errors.ts";
+import { JsonArray } from "./json_array.ts";
+import type { ClientFrame } from "./types.ts";
+
+/** Frames of a page where the request has no limit. */
+const DEFAULT_PAGE = 10_000;
+
+/** A request for recorded frames. */
+export interface HistoryRequest {
+  query: Record<string, QueryValue>;
+  /** The first page is all that is wanted. */
+  isOnePage: boolean;
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * Reads recorded frames page by page.
+ *
+ * @throws {ConnectionError} a full page does not say whether another follows
+ */
+export async function* readHistory(
+  api: Api,
+  { query: first, isOnePage, signal }: HistoryRequest,
+): AsyncGenerator<ClientFrame, void, undefined> {
+  for (let query: HistoryRequest["query"] | undefined = first; query;) {
+    // How long the server looks for the first frame depends on how rare it is.
+    const reply = await api.open("/history", { query, signal, timeoutMs: 0 });
+    let count = 0;
+    for await (const frame of framesOf(reply)) {
+      count++;
+      yield frame;
+    }
+    if (isOnePage) return;
+    if (!reply.headers.has("Frame-Count") && count === DEFAULT_PAGE) {
+      throw new ConnectionError(
+        `The server does not say whether more than ${count} frames were recorded: ask for a shorter time, or set a limit`,
+      );
+    }
+    query = nextQuery(reply.headers.get("Link"));
+  }
+}
+
+async function* framesOf(reply: OpenReply): AsyncGenerator<ClientFrame, void, undefined> {
+  try {
+    const list = new JsonArray();
+    for await (const text of readTexts(reply)) {
+      for (const element of list.feed(text)) yield parseJson<ClientFrame>(element, "Frame of the history");
+    }
+    list.end();
+  } finally {
+    reply.close();
+  }
+}
+
+/** Parameters of the next page; undefined: there is none. */
+function nextQuery(link: string | null): Record<string, string[]> | undefined {
+  const query = link === null ? undefined : /<[^>?]*\?([^>]*)>\s*;\s*rel="?next"?/.exec(link)?.[1];
+  if (query === undefined) return undefined;
+  const parameters = new URLSearchParams(query);
+  return Object.fromEntries([...new Set(parameters.keys())].map((name) => [name, parameters.getAll(name)]));
+}
