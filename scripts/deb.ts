@@ -69,6 +69,7 @@ export async function makeDeb({ out, deno, arch, compression, onStep = () => {} 
     await addPackages(lib);
     if (deno !== undefined) await add(deno, { to: `${lib}/bin/deno`, mode: 0o755 });
     for (const { from, to, mode } of FILES) await add(`${RECIPES}/${from}`, { to: `${stage}/${to}`, mode });
+    await addGuides(`${stage}/usr/share/doc/vbg/docs`);
     onStep("writing launchers, manual pages and completion");
     await addLaunchers(`${stage}/usr/bin`);
     await addManual(`${stage}/usr/share/man`);
@@ -117,6 +118,13 @@ export async function launcherText({ file, permissions, runtimeFlags }: HandedOu
   return launcher.replace("@PERMISSIONS@", permissions.join(" "))
     .replace("@FLAGS@", runtimeFlags.map((flag) => `${flag} `).join("")).replace("@PROGRAM@", file)
     .replace("@DENO_VERSION@", Deno.version.deno);
+}
+
+/** The pages that README links to. */
+async function addGuides(folder: string): Promise<void> {
+  for await (const { name, isFile } of Deno.readDir(`${ROOT}docs`)) {
+    if (isFile) await add(`${ROOT}docs/${name}`, { to: `${folder}/${name}`, mode: 0o644 });
+  }
 }
 
 /** The manual pages, packed as Debian has them. */

@@ -22,6 +22,7 @@ import {
   countDamaged,
   countRecordings,
   countRefused,
+  countUnarchived,
   type Handler,
   judgeCloudHealth,
   openConnections,
@@ -186,6 +187,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     ...options,
     connections,
     instances,
+    keepers,
     service,
     readers,
     access,
@@ -288,9 +290,10 @@ async function sweep(keepers: Keepers, { journal = {}, signal }: CloudOptions, l
 
 /** Answers requests. */
 function apiOf(
-  { instances, readers, access, stall, connections, log, ...options }: CloudOptions & {
+  { instances, keepers, readers, access, stall, connections, log, ...options }: CloudOptions & {
     connections: Connections;
     instances: Instances;
+    keepers: Keepers | undefined;
     readers: ReplicaReaders;
     access: Access;
     stall: StallDetector;
@@ -312,6 +315,7 @@ function apiOf(
       instances,
       recordings: countRecordings(instances),
       damaged: countDamaged(instances),
+      unarchived: countUnarchived(instances, keepers),
       ...countRefused(instances),
       others: doors.health(),
     });

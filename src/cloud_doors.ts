@@ -264,7 +264,7 @@ function boatCertificatesHealth(ends: CertificateEnds, nowMs: number): Record<st
   let count = 0;
   for (const endMs of ends.values()) if (endMs - nowMs <= CERTIFICATE_WARN_MS) count++;
   if (count === 0) return {};
-  const message = `certificates of ${count} boats end within 30 days or have ended`;
+  const message = `boats whose certificate ends within 30 days or has ended: ${count}`;
   return { boat_certificates: { status: "degraded", message } };
 }
 

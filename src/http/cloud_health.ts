@@ -1,4 +1,5 @@
 import type { Instance, Instances } from "../cloud/mod.ts";
+import type { Keepers } from "../journal/mod.ts";
 import type { ComponentHealth, HealthStatus } from "./health.ts";
 
 /** Body of `GET /healthz` of a cloud. */
@@ -21,6 +22,8 @@ export interface CloudHealthSources {
   recordings: RecordingCounts;
   /** Boats of which frames are gone from the disk and have not come again; default 0. */
   damaged?: number;
+  /** Boats of which the archive command failed for files, and has not taken them since; default 0. */
+  unarchived?: number;
   /** Boats of which another machine was refused within the last hour; default 0. */
   refusedMachines?: number;
   /** Boats that have frames of former epochs of which none are taken; default 0. */
@@ -34,11 +37,13 @@ export interface CloudHealthSources {
  * ask for this, so it names no boat.
  */
 export function judgeCloudHealth(
-  { instances, recordings, damaged = 0, refusedMachines = 0, refusedFormer = 0, others = {} }: CloudHealthSources,
+  { instances, recordings, damaged = 0, unarchived = 0, refusedMachines = 0, refusedFormer = 0, others = {} }:
+    CloudHealthSources,
 ): CloudHealth {
   const components = {
     recording: judgeRecordings(recordings),
     storage: judgeStorage(damaged),
+    ...(unarchived > 0 && { archive: judgeArchive(unarchived) }),
     ...(refusedMachines > 0 && { identity: judgeIdentity(refusedMachines) }),
     ...(refusedFormer > 0 && { former_epochs: judgeFormer(refusedFormer) }),
     ...others,
@@ -68,6 +73,17 @@ function judgeStorage(damaged: number): ComponentHealth {
 export function countDamaged(instances: Instances): number {
   let count = 0;
   for (const { record } of instances) if (record.vanished.length > 0) count++;
+  return count;
+}
+
+function judgeArchive(boats: number): ComponentHealth {
+  return { status: "degraded", message: `boats with files that could not be archived: ${boats}` };
+}
+
+/** Counts the boats with files for which the archive command failed. */
+export function countUnarchived(instances: Iterable<Pick<Instance, "id">>, keepers: Keepers | undefined): number {
+  let count = 0;
+  for (const { id } of instances) if ((keepers?.status(id)?.failed ?? 0) > 0) count++;
   return count;
 }
 

@@ -38,7 +38,10 @@ Deno.test({
     assert.match(boat["replication_certificate"]?.message ?? "", /^the replication certificate ends 20\d\d-/);
     const cloud = await components(lab, "cloud");
     assert.match(cloud["tls"]?.message ?? "", /^certificate ends 20\d\d-/);
-    assert.match(cloud["boat_certificates"]?.message ?? "", /^certificates of 1 boats end within 30 days/);
+    assert.match(
+      cloud["boat_certificates"]?.message ?? "",
+      /^boats whose certificate ends within 30 days or has ended: 1$/,
+    );
     assert.equal(cloud["client_ca"]?.status, "ok");
     assert.deepEqual(await daysLeft(lab, "boat"), { '{certificate="replication"}': 29 });
     assert.deepEqual(await daysLeft(lab, "cloud"), {

@@ -101,3 +101,36 @@ Deno.test(
       await assert.rejects(started, (error) => error === stopping.signal.reason);
     }),
 );
+
+Deno.test(
+  "a cloud whose archive command fails is degraded, and well after a restart with one that works",
+  PROCESSES,
+  () =>
+    inFolder(async (folder) => {
+      const command = await writeScript(folder, `[ -e "$LOG.go" ] || exit 3\n${ALL_OK}`);
+      const cloud = await start(folder, { trigger: "on-rotate", command });
+      try {
+        const archive = async () => {
+          const reply = await fetch(`http://127.0.0.1:${cloud.addresses.http.port}/healthz`);
+          return (await reply.json()).components.archive;
+        };
+        assert.deepEqual(await archive(), {
+          status: "degraded",
+          message: "boats with files that could not be archived: 2",
+        });
+        Deno.writeTextFileSync(`${folder}/archive.log.go`, "");
+      } finally {
+        await cloud.stop();
+      }
+      // The retry without a restart waits minutes.
+      const again = await start(folder, { trigger: "on-rotate", command });
+      try {
+        const reply = await fetch(`http://127.0.0.1:${again.addresses.http.port}/healthz`);
+        const { components } = await reply.json();
+        assert.equal(components.archive, undefined);
+        assert.equal(marked(folder), 2 * FILES);
+      } finally {
+        await again.stop();
+      }
+    }),
+);

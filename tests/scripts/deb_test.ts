@@ -60,6 +60,7 @@ Deno.test("the package says what it is and holds programs, settings, unit and us
         ["-rw-r--r--", "/etc/vbg/vbg-boat.conf"],
         ["-rw-r--r--", "/etc/vbg/vbg-cloud.conf"],
         ["-rw-r--r--", "/usr/share/doc/vbg/copyright"],
+        ["-rw-r--r--", "/usr/share/doc/vbg/docs/operate.md"],
         ["-rw-r--r--", "/usr/share/man/man1/vbg.1.gz"],
         ["-rw-r--r--", "/usr/share/man/man8/vbg-boat.8.gz"],
         ["-rw-r--r--", "/usr/share/man/man8/vbg-cloud.8.gz"],
