@@ -39,6 +39,8 @@ class Machines {
     }
     const { folder } = this.lab;
     const here = line.replaceAll("/var/lib/vbg-cloud", `${folder}/cloud`).replaceAll("/var/backups", folder)
+      // The boat of the test reaches its cloud by its address.
+      .replace("-host cloud.example.com", "-host cloud.example.com -ip 127.0.0.1")
       .replaceAll("~/vbg-ca", `${folder}/ca`).replaceAll("/tmp/boat", `${folder}/boat`)
       .replace("tar -C / ", `tar -C ${folder} `).replace("etc/vbg var/lib/vbg", "journal state");
     const [program, ...words] = here.split(" ");
