@@ -5,11 +5,13 @@
  */
 import type { ClientFrame, HistoryQuery } from "@vessel/gateway/client";
 import { VERSION } from "@vessel/gateway/version";
-import { frameText } from "./frame_text.ts";
+import { LiveDump } from "./dump_frame.ts";
+import { DumpView } from "./dump_view.ts";
 import { historyChecks, historyOptions, type HistorySettings, timeOf } from "./history_command_options.ts";
 import { filterOf } from "./client_options.ts";
 import type { Program, Surroundings } from "./program.ts";
 import { type Asking, runOnServer } from "./server_command.ts";
+import { type Output, paint } from "./terminal.ts";
 import { unitsOf } from "./units_options.ts";
 
 /** The command's name, words and settings. */
@@ -21,6 +23,9 @@ export const program: Program<HistorySettings> = {
   checks: historyChecks,
 };
 
+/** Characters of the date in a time. */
+const DATE_LENGTH = 10;
+
 /** Runs the command. Answers the exit code. */
 export async function run(around: Surroundings): Promise<number> {
   return await runOnServer(program, { around, run: printHistory });
@@ -28,15 +33,14 @@ export async function run(around: Surroundings): Promise<number> {
 
 async function printHistory(settings: HistorySettings, asking: Asking): Promise<void> {
   const { client, output, errors, status, json, signal } = asking;
-  const units = unitsOf(settings, output);
-  const line = json ? (frame: ClientFrame) => JSON.stringify(frame) : (frame: ClientFrame) => frameText(frame, units);
+  const show = json ? (frame: ClientFrame) => output.write(JSON.stringify(frame) + "\n") : linesOf(settings, output);
   const query = queryOf(settings, asking);
   await asking.doubtFilter(query);
   let count = 0;
   for await (const frame of client.history(query, { signal })) {
     count++;
     // Awaited only when much has come together: thus printing keeps pace with reading.
-    const full = output.write(line(frame) + "\n");
+    const full = show(frame);
     if (full) await full;
   }
   if (count === settings.limit) await errors.write(`These were the first ${count}: -limit asks for more\n`);
@@ -44,7 +48,21 @@ async function printHistory(settings: HistorySettings, asking: Asking): Promise<
   await errors.flush();
 }
 
-function queryOf(settings: HistorySettings, { clock, exclusions }: Asking): HistoryQuery {
+/** Prints frames as `vbg dump` does, below the date of each day: times of its lines have none. */
+function linesOf(settings: HistorySettings, output: Output): (frame: ClientFrame) => Promise<void> | void {
+  const units = unitsOf(settings, output);
+  const decode = settings.decode || settings.labels;
+  const view = new DumpView({ output, units, decode, json: false, where: undefined, changes: false });
+  let date = "";
+  const beginDay = async (frame: ClientFrame) => {
+    date = frame.ts.slice(0, DATE_LENGTH);
+    await output.write(`${paint(output, "bold", date)}\n`);
+    await view.show(new LiveDump(frame));
+  };
+  return (frame) => frame.ts.slice(0, DATE_LENGTH) === date ? view.show(new LiveDump(frame)) : beginDay(frame);
+}
+
+function queryOf(settings: HistorySettings, { clock, exclusions, json }: Asking): HistoryQuery {
   const { from, to, interval, limit, decode, labels, src } = settings;
   const nowMs = clock.wallUs() / 1000;
   return {
@@ -54,7 +72,8 @@ function queryOf(settings: HistorySettings, { clock, exclusions }: Asking): Hist
     ...(interval !== undefined && { interval: `${interval}ms` }),
     ...(src.length > 0 && { src: src.map(Number) }),
     limit,
-    decode: decode || labels,
-    ...(labels && { labels }),
+    // Lines for people are decoded here.
+    decode: json && (decode || labels),
+    ...(json && labels && { labels }),
   };
 }

@@ -33,7 +33,9 @@ const REACHING: readonly (readonly [reason: RegExp, advice: string])[] = [
   [/InvalidContentType/, "try http://"],
 ];
 
-/** The error with why, and with what to do about it, where that is known. One line. */
+/** The error with the reason and with advice, where they are known. One line. */
+export function advised(error: Error): Error;
+export function advised(error: unknown): unknown;
 export function advised(error: unknown): unknown {
   if (error instanceof ConnectionError) return withReason(error);
   if (!(error instanceof ApiError)) return error;
@@ -50,10 +52,12 @@ function withReason(error: ConnectionError): Error {
   return new Error([`${error.message}: ${reason}`, ...advice ? [advice] : []].join("; "), { cause: error });
 }
 
-/** What the runtime says of a request that did not come through: the end of the last error's text. */
+/** What the runtime says of a request that failed, without its own words around it: `Connection refused`. */
 function reachingReason({ cause }: Error): string | undefined {
   if (!(cause instanceof Error)) return undefined;
-  return reachingReason(cause) ?? /: client error \(\w+\): (.+)$/.exec(cause.message)?.[1];
+  return reachingReason(cause) ??
+    /(?:: client error \(\w+\)|^Fetch failed): (?:tcp connect error: )?(.+?)(?: \(os error \d+\))?$/.exec(cause.message)
+      ?.[1];
 }
 
 /** The message; of a page that some other server has sent, the status and its name alone. */

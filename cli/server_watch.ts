@@ -1,11 +1,11 @@
 import { pause } from "@vessel/gateway/settings";
-import { mayPass } from "./server_advice.ts";
+import { advised, mayPass } from "./server_advice.ts";
 import type { Asking } from "./server_command.ts";
 import { cut } from "./table.ts";
 import { type Output, paint } from "./terminal.ts";
 import { rowsOf } from "./top_terminal.ts";
 
-/** Between two looks. */
+/** Time between two requests. */
 const WATCH_MS = 1000;
 const CLEAR = "\u001b[H\u001b[2J";
 const HOME = "\u001b[H";
@@ -13,12 +13,12 @@ const ERASE_LINE_END = "\u001b[K";
 const ERASE_BELOW = "\u001b[J";
 
 /**
- * Looks again and again until the command is stopped. A server that does not answer for a while is asked on; the first
- * question must succeed.
+ * Asks the server again and again until the command is stopped. Failures that may pass are reported and tried again; the
+ * first request must succeed.
  *
  * @param look asks once and shows the answer
- * @param lost is told of each failure after the first answer
- * @param hasLooked there was an answer already: the next question has time
+ * @param lost gets each failure after the first answer, with its reason
+ * @param hasLooked true: there was an answer already, and the next request is made after the pause
  */
 export async function lookAgain(
   { signal }: Pick<Asking, "signal">,
@@ -36,7 +36,7 @@ export async function lookAgain(
     } catch (error) {
       signal.throwIfAborted();
       if (!mayPass(error)) throw error;
-      await lost(error);
+      await lost(advised(error));
     }
   }
 }

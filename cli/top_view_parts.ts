@@ -20,8 +20,6 @@ const LEFT_WIDTH = 36;
 const GAP = 2;
 /** Lines with fewer characters have one column. */
 const TWO_COLUMNS = 76;
-/** The server leaves the name out where there is one bus alone. */
-const ONLY_BUS = "the only one";
 
 /** Everything in short: what the boat measures, health, replication, buses and the busiest devices. */
 export function overview(picture: Picture, frame: Frame): string[] {
@@ -31,7 +29,6 @@ export function overview(picture: Picture, frame: Frame): string[] {
     ...healthLines(picture, frame),
     "",
     ...busesTable(picture, frame),
-    "",
     ...devicesTable({ ...picture, sample: { ...picture.sample, devices: busiest(picture) } }, frame),
   ];
 }
@@ -126,19 +123,21 @@ function tableOfValues(values: readonly DeviceValue[], frame: Frame & { units: U
   return tableLines(rows, { columns, frame });
 }
 
+/** Nothing where there is one bus: the server leaves out its name, and its figures are those of the first line. */
 function busesTable({ sample: { devices }, rates }: Picture, frame: Frame): string[] {
+  if (!devices.some(({ bus }) => bus !== undefined)) return [];
   const columns: Column[] = [
     { title: "BUS" },
     { title: "DEVICES", ...RIGHT },
     { title: "FRAMES/S", ...RIGHT },
     { title: "BYTES/S", ...RIGHT },
   ];
-  const rows = Array.from(Map.groupBy(inOrder(devices), ({ bus = ONLY_BUS }) => bus), ([bus, members]) => [
+  const rows = Array.from(Map.groupBy(inOrder(devices), ({ bus = "" }) => bus), ([bus, members]) => [
     bus,
     String(members.length),
     ...rateTexts(sumOf(members.map((device) => rates.of(device)))),
   ]);
-  return tableLines(rows, { columns, frame });
+  return [...tableLines(rows, { columns, frame }), ""];
 }
 
 function healthLines({ sample: { health, replication } }: Picture, { columns, hasColor }: Frame): string[] {

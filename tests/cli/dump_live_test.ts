@@ -165,6 +165,26 @@ Deno.test("without -reconnect a lost connection ends dump with 1 and one line", 
   assert.match(run.complaints.at(-1) ?? "", /^vbg dump: /);
 });
 
+Deno.test(
+  "the first failed connection already says why, and what dump does next; -quiet says nothing",
+  LIVE,
+  async () => {
+    using nobody = HeldPort.take();
+    // Browsers, and the runtime with them, never connect to port 9.
+    for (const [port, reason] of [[nobody.port, "[Rr]efused"], [9, "blocked"]] as const) {
+      const args = ["-server", `http://127.0.0.1:${port}`, "-reconnect-delay", "50ms"];
+      for (const more of [["dump"], ["dump", "-buffer-timeout", "5m"], ["tail"]]) {
+        await using run = new CommandRun([...more, ...args]);
+        await using quiet = new CommandRun([...more, ...args, "-quiet"]);
+        await eventually("tries", () => run.complaints.length >= 3);
+        const line = new RegExp(`: the server cannot be reached: .*${reason}.*; trying again in 0\\.1 s$`);
+        for (const complaint of run.complaints) assert.match(complaint, line);
+        assert.deepEqual(quiet.complaints, []);
+      }
+    }
+  },
+);
+
 Deno.test("dump ends quietly with 0 when its reader goes", LIVE, async () => {
   await using boat = await TestBoat.start();
   await using run = new CommandRun(["dump", "-server", boat.url], { closesAfter: 500 });

@@ -13,8 +13,12 @@ const DISK = needs({ permissions: ["net", "read", "write"] });
 const HEADING = [0xff, 0x10, 0x27, 0xff, 0x7f, 0xff, 0x7f, 0xfd];
 const DAY = ["-from", "2026-01-02T00:00:00Z", "-to", "2026-01-02T23:59:59Z"];
 
-/** Runs a test with a boat that has recorded so many messages of two sources, a tenth of a second apart. */
-function withRecording(count: number, test: (boat: TestBoat, args: string[]) => Promise<void>) {
+/** Runs a test with a boat that has recorded so many messages of two sources, by default a tenth of a second apart. */
+function withRecording(
+  count: number,
+  test: (boat: TestBoat, args: string[]) => Promise<void>,
+  { everyMs = 100 } = {},
+) {
   return () =>
     inFolder(async (folder) => {
       const clock = new FakeClock();
@@ -23,30 +27,33 @@ function withRecording(count: number, test: (boat: TestBoat, args: string[]) => 
       for (let i = 1; i <= count; i++) {
         boat.say({ src: 2 - i % 2, data: HEADING });
         await eventually("the message", () => boat.boat.broker.head === i);
-        clock.advance(100);
+        clock.advance(everyMs);
       }
       await test(boat, ["history", "-server", boat.url, ...DAY]);
     });
 }
 
 Deno.test(
-  "vbg history prints a line for each message, with hex or fields",
+  "vbg history prints a line for each message in the columns of vbg dump, with hex or fields, below each day's date",
   DISK,
   withRecording(3, async (_, args) => {
-    const raw = await runCommand(args, { isTerminal: true });
+    const days = [...args.slice(0, -1), "2026-01-03T23:59:59Z"];
+    const raw = await runCommand(days, { isTerminal: true, columns: 90 });
     assert.deepEqual([raw.code, raw.err], [0, ""]);
     assert.deepEqual(raw.out.split("\n"), [
-      "2026-01-02T03:04:05.000Z 1>all 127250 Vessel heading: ff1027ff7fff7ffd",
-      "2026-01-02T03:04:05.100Z 2>all 127250 Vessel heading: ff1027ff7fff7ffd",
-      "2026-01-02T03:04:05.200Z 1>all 127250 Vessel heading: ff1027ff7fff7ffd",
+      "2026-01-02",
+      "03:04:05.000Z [1]                 127250 Vessel heading   ff 10 27 ff 7f ff 7f fd",
+      "15:04:05.000Z [2]                 127250 Vessel heading   ff 10 27 ff 7f ff 7f fd",
+      "2026-01-03",
+      "03:04:05.000Z [1]                 127250 Vessel heading   ff 10 27 ff 7f ff 7f fd",
       "",
     ]);
-    const decoded = await runCommand([...args, "-decode", "-src", "2"], { isTerminal: true });
+    const decoded = await runCommand([...days, "-decode", "-src", "2"], { isTerminal: true, columns: 90 });
     assert.equal(
       decoded.out,
-      "2026-01-02T03:04:05.100Z 2>all 127250 Vessel heading: heading 057.3°M\n",
+      "2026-01-02\n15:04:05.000Z [2]                 127250 Vessel heading   heading 057.3°M\n",
     );
-  }),
+  }, { everyMs: 12 * 3_600_000 }),
 );
 
 Deno.test(

@@ -190,7 +190,7 @@ Deno.test("vbg top shows that the server is away, and goes on when it is back", 
     "a word of it",
     () => command.written.find((text) => text.includes("cannot be reached")),
   );
-  assert.match(linesOf(lost)[1] ?? "", /^GET http:.*: the server cannot be reached$/);
+  assert.match(linesOf(lost)[1] ?? "", /^GET http:.*: the server cannot be reached: Conn/);
   assert.ok(lost.includes("GPS 24xd"), "what was known is shown on");
   await using boat = await TestBoat.start({ port: held.port });
   boat.say({ src: 33, data: HEADING });

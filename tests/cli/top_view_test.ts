@@ -84,6 +84,15 @@ Deno.test("the overview tells bad health first, and how replication does", () =>
   ]);
 });
 
+Deno.test("the overview lists buses by their names; one bus has no name, and its figures are in the first line", () => {
+  const titleOf = (buses: number) =>
+    draw(pictureOf({ devices: 2, buses }), { columns: 100, rows: 40, hasColor: false }).filter((line) =>
+      /DEVICES/.test(line)
+    );
+  assert.deepEqual(titleOf(2), ["BUS   DEVICES  FRAMES/S  BYTES/S"]);
+  assert.deepEqual(titleOf(1), []);
+});
+
 Deno.test("a boat whose health nobody tells, and one without devices, are shown", () => {
   const sample = { devices: [], values: [], health: undefined, replication: undefined };
   const lines = draw(pictureOf({ sample }), { columns: 80, rows: 24, hasColor: false });
