@@ -68,7 +68,7 @@ function boatPage({ server, health, journal, replication }: BoatApi): HomePage {
   const boat = [
     { text: "devices", path: "/devices", about: "who is on the buses" },
     { text: "values", path: "/values/decoded", about: "newest message of each kind, decoded" },
-    { text: "events", path: "/events?decode=true", about: "live frames, without end" },
+    { text: "events", path: "/events?decode=true", about: "live frames, without end, as an event stream" },
     ...(journal && last
       ? [{
         text: "history",

@@ -27,7 +27,7 @@ export interface HomeSection {
 export interface HomeLink {
   path: string;
   text: string;
-  /** What is there. */
+  /** What is there; names the format of the answer if it is not JSON. */
   about: string;
 }
 
@@ -95,7 +95,7 @@ ${
       ),
     )
   }${sections.map((section) => sectionText(section, parameter)).join("")}<h2>Documentation</h2>
-<p>The links above answer JSON for people and programs alike. From a terminal:</p>
+<p>A link answers JSON unless its description names another format. In a terminal:</p>
 <pre><code>${escaped(examples.join("\n"))}</code></pre>
 <p>Vessel Bus Gateway ${
     escaped(version)

@@ -48,6 +48,6 @@ export const SERVER_SECTION: HomeSection = {
     { text: "API", path: "/openapi.json", about: "description of all requests (OpenAPI)" },
     { text: "PGNs", path: "/pgns", about: "all messages that can be decoded" },
     { text: "health", path: "/healthz", about: "state of the server's parts" },
-    { text: "metrics", path: "/metrics", about: "figures for Prometheus" },
+    { text: "metrics", path: "/metrics", about: "figures for Prometheus, as plain text" },
   ],
 };

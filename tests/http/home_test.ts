@@ -9,6 +9,9 @@ const NET = needs({ permissions: ["net"] });
 const RECORDING = needs({ permissions: ["net", "read", "write"] });
 const BROWSER = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 
+/** Words for the formats of answers that are not JSON. */
+const FORMATS: Record<string, string> = { "text/event-stream": "event stream", "text/plain": "plain text" };
+
 /** Paths that a page links to. */
 function linksOf(html: string): string[] {
   return Array.from(html.matchAll(/href="([^"]*)"/g), ([, path = ""]) => path.replaceAll("&amp;", "&"));
@@ -36,7 +39,12 @@ Deno.test(
       const answer = await fetch(boat.url + path);
       assert.equal(answer.status, 200, path);
       await answer.body?.cancel();
+      const [type = ""] = answer.headers.get("Content-Type")?.split(";") ?? [];
+      const line = html.split("\n").find((each) => each.includes(`href="${path.replaceAll("&", "&amp;")}"`)) ?? "";
+      const named = Object.values(FORMATS).filter((format) => line.includes(format));
+      assert.deepEqual(named, type === "application/json" ? [] : [FORMATS[type]], path);
     }
+    assert.match(html, /A link answers JSON unless its description names another format/);
   },
 );
 
