@@ -31,6 +31,7 @@ import {
   listenTls,
   Metrics,
   openConnections,
+  PendingHandler,
   serveRoutes,
   StreamHub,
   StreamMemory,
@@ -135,11 +136,43 @@ const HOUSEKEEPING_MS = 1000;
  * @throws {RangeError} the ring's size is no power of two
  */
 export async function startBoat(options: BoatOptions): Promise<Boat> {
-  const { buses, log = silentLogger, clock = systemClock } = options;
-  const { maxAssemblies, ...rest } = { ...BOAT_DEFAULTS, ...options };
-  const limits = limitsOf(options);
+  const { log = silentLogger, clock = systemClock } = options;
   const connections = await openConnections(options, { most: BOAT_DEFAULTS.mostConnections, clock });
   const tls = options.tls && await TlsFiles.open({ ...options.tls, clock, log });
+  const stall = new StallDetector(log);
+  const pending = new PendingHandler();
+  let listener: Listener | undefined;
+  try {
+    // First of all: a start that fails for its port changes nothing on disk.
+    listener = await listenWith(options.listen, { handler: pending.handle, stall, connections, log, tls });
+    return await startListening(options, { listener, pending, stall, connections, tls, clock, log });
+  } catch (error) {
+    pending.failed();
+    await listener?.stop();
+    tls?.stop();
+    stall.stop();
+    throw error;
+  }
+}
+
+/** A port that listens, and what is there before it does. */
+interface ListeningParts {
+  listener: Listener;
+  /** Requests wait for its handler. */
+  pending: PendingHandler;
+  stall: StallDetector;
+  connections: Connections;
+  tls: TlsFiles | undefined;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Starts the rest of a boat server. If that fails, the given parts are left to the caller. */
+async function startListening(options: BoatOptions, given: ListeningParts): Promise<Boat> {
+  const { buses } = options;
+  const { listener, pending, stall, tls, clock, log } = given;
+  const { maxAssemblies, ...rest } = { ...BOAT_DEFAULTS, ...options };
+  const limits = limitsOf(options);
   const stores = await openStores(options, {
     buses: buses.map(({ name }) => name),
     sessionLimits: () => sessionLimitsOf(limits),
@@ -147,7 +180,6 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     log,
   });
   const { broker } = stores;
-  const stall = new StallDetector(log);
   const hub = new StreamHub({ broker, clock, stall, memory: new StreamMemory(options.streamMemoryBytes) });
   const access = new Access(limits, { log, isOverTls: tls !== undefined });
   const alerts = { ...options.alerts, ...alertRulesOf(limits) };
@@ -161,7 +193,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     linkOf(options.replication, { stores, limits: () => limits.replicationLimits, clock, log });
   const { lines, close: closeLines } = linesOf(buses, { maxAssemblies, take, log, stall });
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
-  const parts = { stores, hub, stall, access, voice, outlets, link, lines, identity, tls, connections, clock, log };
+  const parts = { ...given, stores, hub, access, voice, outlets, link, lines, identity };
   const health = healthOf(parts, () => limits.busSilenceThresholdMs);
   const handler = apiOf(parts, { ...rest, name: nameOf(options), limits, health });
   let beats = 0;
@@ -184,7 +216,7 @@ export async function startBoat(options: BoatOptions): Promise<Boat> {
     identity?.start();
     voice.start();
     link?.start();
-    const listener = await listenWith(options.listen, { handler, stall, connections, log, tls });
+    pending.started(handler);
     outlets.announce(listener.address, { tls: tls !== undefined });
     let stopping: Promise<void> | undefined;
     return {

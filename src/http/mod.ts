@@ -27,6 +27,7 @@ export type { ClientCa, HelloPeek } from "./listen_front.ts";
 export * from "./listen_grpc.ts";
 export * from "./listen_tls.ts";
 export * from "./metrics.ts";
+export * from "./pending_handler.ts";
 export * from "./reads.ts";
 export { type ReaderOptions, ReplicaReaders } from "./replica_readers.ts";
 export * from "./routes.ts";
