@@ -309,6 +309,7 @@ function apiOf(
     connections,
     version: VERSION,
     certificates: doors.certificates,
+    archiveFailures: (id) => keepers?.status(id)?.archiveFailures ?? 0,
   });
   const health = () =>
     judgeCloudHealth({

@@ -6,6 +6,8 @@ import { sessionCounters } from "./session_figures.ts";
 /** Where a cloud's figures come from; read when somebody asks. */
 export interface CloudMetricSources extends ServerSources {
   readers: Pick<ReplicaReaders, "count" | "streamingSessions" | "sessionFigures" | "dropped" | "memory">;
+  /** Failed attempts to archive a file of a boat since the start; left out: nothing is archived. */
+  archiveFailures?: (id: string) => number;
 }
 
 /** Type of the text. */
@@ -13,7 +15,7 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** One metric that every instance has: a value of each, or several by what else is in the labels. */
 interface InstanceFigure extends Omit<Figure, "read"> {
-  read: (summary: InstanceSummary) => number;
+  read: (summary: InstanceSummary, sources: Pick<CloudMetricSources, "archiveFailures">) => number;
   /** Further labels, as they are written. */
   labels?: string;
 }
@@ -62,13 +64,18 @@ const INSTANCE_FIGURES: readonly InstanceFigure[] = [
   counter("backfill_bytes", "Bytes of the blocks taken, as they lie on disk", (s) => s.counters.backfillBytes),
   counter("backfill_frames", "Frames that blocks brought and that were not here", (s) => s.counters.backfillFrames),
   counter("verify_failures", "Blocks refused for what is in them", (s) => s.counters.verifyFailures),
+  counter("archive_failures", "Failed attempts to archive a journal file", (s, { archiveFailures }) => {
+    return archiveFailures?.(s.id) ?? 0;
+  }),
 ];
 
 /** All metrics of a cloud in Prometheus' text format, written by hand: ten thousand boats are lines by the 100 000. */
 export class CloudMetrics {
   readonly #server: readonly Figure[];
+  readonly #sources: CloudMetricSources;
 
   constructor(sources: CloudMetricSources) {
+    this.#sources = sources;
     this.#server = [...serverFigures(sources), ...readerFigures(sources)];
   }
 
@@ -84,7 +91,8 @@ export class CloudMetrics {
     for (const instance of instances) {
       const summary = instance.summary();
       if (summary.connected) connected++;
-      rows.push({ label: `{instance="${summary.id}"`, values: INSTANCE_FIGURES.map(({ read }) => read(summary)) });
+      const values = INSTANCE_FIGURES.map(({ read }) => read(summary, this.#sources));
+      rows.push({ label: `{instance="${summary.id}"`, values });
       yield "";
     }
     yield* figureTexts(totals({ total: rows.length, connected }));

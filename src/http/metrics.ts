@@ -98,6 +98,11 @@ export class Metrics {
       () => [[journal.written.lastBlockMs / 1000, {}]],
     );
     this.#counter("vbg_journal_lost_frames_total", "Frames that could not be recorded", () => [[journal.lost, {}]]);
+    this.#counter(
+      "vbg_journal_archive_failures_total",
+      "Failed attempts to archive a journal file",
+      () => [[journal.files?.archiveFailures ?? 0, {}]],
+    );
   }
 
   #buses({ lines, broker }: MetricSources): void {

@@ -7,6 +7,6 @@
 export * from "./described.ts";
 export * from "./field_text.ts";
 export * from "./label.ts";
-export * from "./look.ts";
+export { type MeasuredField, UNIT_SYSTEMS, type UnitSystem } from "./look.ts";
 export * from "./quantity.ts";
 export * from "./value_text.ts";

@@ -5,6 +5,7 @@ import { ALL_OK, readLog, writeScript } from "../journal/keeper/script.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { START_US } from "../support/messages.ts";
+import { parseMetrics } from "../support/prometheus.ts";
 import { needs } from "../support/needs.ts";
 
 const PROCESSES = needs({
@@ -103,7 +104,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a cloud whose archive command fails is degraded, and well after a restart with one that works",
+  "a cloud whose archive command fails is degraded and counts each failure, and is well after a restart with one that works",
   PROCESSES,
   () =>
     inFolder(async (folder) => {
@@ -118,6 +119,12 @@ Deno.test(
           status: "degraded",
           message: "boats with files that could not be archived: 2",
         });
+        const metrics = await fetch(`http://127.0.0.1:${cloud.addresses.http.port}/metrics`).then((reply) =>
+          reply.text()
+        );
+        const { type, samples } = parseMetrics(metrics).get("vbg_cloud_instance_archive_failures_total") ?? {};
+        const each: [string, number][] = ["ada", "bob"].map((id) => [`{instance="${id}"}`, FILES]);
+        assert.deepEqual([type, [...samples ?? []]], ["counter", each]);
         Deno.writeTextFileSync(`${folder}/archive.log.go`, "");
       } finally {
         await cloud.stop();

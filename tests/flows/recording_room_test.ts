@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Frame } from "../../src/frame/mod.ts";
 import type { Health } from "../../src/http/mod.ts";
 import type { RecordingOptions } from "../../src/recorder.ts";
-import { ALL_OK, writeScript } from "../journal/keeper/script.ts";
+import { ALL_OK, readLog, writeScript } from "../journal/keeper/script.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -149,9 +149,13 @@ Deno.test(
       await using recording = await Recording.start(directory, {
         rotateBytes: 8192,
         retention: { maxBytes: 50_000, softPercent: 80, overflow: "pause-recording", archive: "on-rotate" },
-        archiveCommand: await writeScript(folder, "exit 1"),
+        archiveCommand: await writeScript(folder, `echo "$#" >>"$LOG"; exit 1`),
       });
       await recording.until(/^recording is paused: its files take up \d+ bytes, and \d+ of them could not be archived/);
+      await eventually("every failure counted", async () => {
+        const failures = (await readLog(folder)).reduce((sum, line) => sum + Number(line), 0);
+        return failures > 0 && await recording.boat.metric("vbg_journal_archive_failures_total") === failures;
+      });
       await recording.say(500);
       const { code, journal } = await recording.health();
       assert.deepEqual([code, journal?.status], [503, "unhealthy"]);

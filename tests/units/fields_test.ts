@@ -9,15 +9,9 @@ import {
   listPgns,
 } from "../../src/pgn/mod.ts";
 import { OVERLAY_DEFINITIONS } from "../../src/pgn/overlay/mod.ts";
-import {
-  fieldTexts,
-  lookOf,
-  readUnit,
-  UNIT_SYSTEMS,
-  unitsOf,
-  type UnitSystem,
-  valueText,
-} from "../../src/units/mod.ts";
+import { fieldTexts, readUnit, UNIT_SYSTEMS, unitsOf, type UnitSystem, valueText } from "../../src/units/mod.ts";
+import { lookOf } from "../../src/units/look.ts";
+import * as units from "../../src/units/mod.ts";
 
 interface Place {
   at: string;
@@ -53,6 +47,10 @@ function textOf(pgn: number, hex: string, system: UnitSystem = "nautical"): stri
   assert.ok(decoded && fields);
   return fieldTexts(decoded, { fields, system }).map(({ name, text }) => `${name} ${text}`).join(", ");
 }
+
+Deno.test("how values are laid out for a terminal is no part of the package's units", () => {
+  assert.deepEqual(Object.keys(units).filter((name) => /look/i.test(name)), []);
+});
 
 Deno.test("every unit that a definition has is known, and has a look in each system", () => {
   const units = new Set<string>();

@@ -35,6 +35,8 @@ export interface KeeperStatus {
   bytes: number;
   /** Files whose last try to be archived failed. */
   failed: number;
+  /** Attempts to archive a file that failed, since the start. */
+  archiveFailures: number;
   /** Files that are left alone. */
   strange: readonly StrangeFile[];
   /** Recording should pause: there is no room. */
@@ -95,7 +97,7 @@ interface Waiting {
 
 /** Shared: of thousands of directories hardly one has any. */
 const NO_NAMES: ReadonlySet<string> = new Set();
-const NOTHING: KeeperStatus = { files: 0, bytes: 0, failed: 0, strange: [], isPaused: false };
+const NOTHING: KeeperStatus = { files: 0, bytes: 0, failed: 0, archiveFailures: 0, strange: [], isPaused: false };
 
 /**
  * Keeps one directory within its limits and has its files archived, whenever it is told to look. Between two looks it has
@@ -108,6 +110,7 @@ export class DirectoryKeeper {
   readonly #settings: RetentionSettings;
   /** Names of files that could not be archived. */
   #failed = NO_NAMES;
+  #archiveFailures = 0;
   /** Names of files that a sweep still has to try to archive, whether it is their time or not. */
   #toSweep = NO_NAMES;
   #retry = { tries: 0, triedMs: 0, atMs: 0 };
@@ -178,7 +181,8 @@ export class DirectoryKeeper {
       for (const removal of plan.remove) await attempt(() => this.#remove(removal));
       hasMore = await this.#archive(this.#waiting(plan, listing), { archiveMs, attempt });
     });
-    this.#status = { ...this.#status, failed: this.#failed.size, ...(error === undefined ? {} : { error }) };
+    const [failed, archiveFailures] = [this.#failed.size, this.#archiveFailures];
+    this.#status = { ...this.#status, failed, archiveFailures, ...(error === undefined ? {} : { error }) };
     if (error === undefined) this.#told = NO_NAMES;
     return hasMore;
   }
@@ -221,7 +225,8 @@ export class DirectoryKeeper {
       }
     }
     const wasPaused = this.#status.isPaused;
-    this.#status = { files: files.length, bytes: totalBytes, failed: this.#failed.size, strange, isPaused };
+    const [failed, archiveFailures] = [this.#failed.size, this.#archiveFailures];
+    this.#status = { files: files.length, bytes: totalBytes, failed, archiveFailures, strange, isPaused };
     if (isPaused === wasPaused) return;
     if (isPaused) {
       log.error("recording should pause: no room, and files are not archived", this.#fields({ bytes: totalBytes }));
@@ -302,6 +307,7 @@ export class DirectoryKeeper {
     if (signal.aborted) return 0;
     this.#toSweep = this.#toSweep.difference(new Set(batch.map(({ name }) => name)));
     const failed = batch.filter(({ name }) => !isMarked || !done.includes(name));
+    this.#archiveFailures += failed.length;
     for (const { name, path } of failed) {
       const outcome = outcomes.get(path);
       // Tried again every few seconds while recording is paused: once is enough.

@@ -80,7 +80,14 @@ test("old files go with their markers, others stay with theirs, and a marker alo
   const keeper = bench.keeper({ maxAgeMs: 24 * HOUR });
   await keeper.look();
   assert.deepEqual(bench.names, ["lock", name(70), `${name(1)}+`, "x.txt"]);
-  assert.deepEqual(keeper.status, { files: 2, bytes: 200, failed: 0, strange: [], isPaused: false });
+  assert.deepEqual(keeper.status, {
+    files: 2,
+    bytes: 200,
+    failed: 0,
+    archiveFailures: 0,
+    strange: [],
+    isPaused: false,
+  });
   assert.match(bench.lines.join("\n"), /INFO .*journal file deleted file=\S+ reason=age/);
 });
 
@@ -192,6 +199,7 @@ test(
       bench.clock.advance(MINUTE);
     }
     assert.deepEqual(tries, [0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 303, 363]);
+    assert.equal(keeper.status.archiveFailures, tries.length);
     await bench.script(ALL_OK);
     bench.clock.advance(HOUR);
     await keeper.look();
