@@ -1,5 +1,6 @@
 import { errorText } from "@vessel/gateway/settings";
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { type AccessToken, type Scope, SCOPES } from "@vessel/gateway";
 import { nearest } from "./nearest.ts";
 
@@ -26,6 +27,11 @@ export function readTokens({ authFile, apiKey }: TokenSettings): AccessToken[] {
   if (apiKey === "") return tokens;
   const sha256 = createHash("sha256").update(apiKey).digest("hex");
   return [...tokens, { name: API_KEY_NAME, sha256, scopes: SCOPES }];
+}
+
+/** The setting whose file has brought other tokens, for the log; none if they are the same. */
+export function changedTokens(before: readonly AccessToken[], now: readonly AccessToken[]): string[] {
+  return isDeepStrictEqual(before, now) ? [] : ["auth-file"];
 }
 
 /** Whether a file may be read by others than its owner and group (a service's, where root owns it), or changed by them. */

@@ -13,7 +13,7 @@ import {
   VERSION,
 } from "@vessel/gateway";
 import type { Logger } from "@vessel/gateway/settings";
-import { readTokens } from "./auth_file.ts";
+import { changedTokens, readTokens } from "./auth_file.ts";
 import { alertsOf } from "./alert_options.ts";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings, listenAddress } from "./boat_options.ts";
 import { retentionOf } from "./journal_options.ts";
@@ -54,12 +54,16 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
     const boat = await start(settings, { log, stateDirectory: stateDir.path });
     log.info("listening", { url: urlOf(boat.address, { tls: settings.tlsCert !== "" }) });
     let current = settings;
+    let tokens = readTokens(settings);
     return {
       address: boat.address,
       beats: boat.beats,
       reload: (changed) => {
         current = { ...current, ...changed };
-        boat.reload({ ...changed, tokens: readTokens(current), replicationLimits: replicationLimitsOf(current) });
+        const before = tokens;
+        tokens = readTokens(current);
+        boat.reload({ ...changed, tokens, replicationLimits: replicationLimitsOf(current) });
+        return changedTokens(before, tokens);
       },
       stop: async () => {
         await boat.stop();

@@ -5,7 +5,7 @@
  */
 import { type AcmeSettings, type CloudOptions, type CloudPorts, startCloud, VERSION } from "@vessel/gateway";
 import type { Logger } from "@vessel/gateway/settings";
-import { readTokens } from "./auth_file.ts";
+import { changedTokens, readTokens } from "./auth_file.ts";
 import {
   ACME_HTTP_LISTEN,
   GRPC_LISTEN,
@@ -44,11 +44,15 @@ async function run(settings: CloudSettings, { log, stopping }: Starting): Promis
   log.info("listening", { url: urlOf(http, { tls: settings.httpListen === undefined && isSingle(settings) }) });
   log.info("boats may come", { hostname: grpc.hostname, port: grpc.port });
   let current = settings;
+  let tokens = readTokens(settings);
   return {
     beats: cloud.beats,
     reload: (changed) => {
       current = { ...current, ...changed };
-      cloud.reload({ ...changed, tokens: readTokens(current) });
+      const before = tokens;
+      tokens = readTokens(current);
+      cloud.reload({ ...changed, tokens });
+      return changedTokens(before, tokens);
     },
     stop: cloud.stop,
   };

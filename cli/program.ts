@@ -57,8 +57,8 @@ export type Prepared<S> =
 
 /** A started program. */
 export interface Running<S> {
-  /** Applies new values of reloadable settings. */
-  reload(changed: Partial<S>): void | Promise<void>;
+  /** Applies new values of reloadable settings. May return the names of settings whose files have new contents. */
+  reload(changed: Partial<S>): readonly string[] | void | Promise<readonly string[] | void>;
   /** Resolves with the exit code of a program that has done what it was for; left out: it runs until it is stopped. */
   done?: Promise<number>;
   /** Something that grows as long as the program works; left out: it works while it runs. */
@@ -262,11 +262,12 @@ function reloaderOf<S extends RunningSettings>(
     }
     current = { ...current, ...result.changed };
     log.level = current.logLevel;
-    await running.reload(result.changed);
+    const files = await running.reload(result.changed) ?? [];
     const needRestart = result.needRestart.join(",");
     for (const warning of result.warnings) log.warn("settings may not be meant so", { warning });
     if (needRestart !== "") log.warn("some changed settings need a restart", { settings: needRestart });
-    log.info("settings reloaded", { changed: result.changedNames.join(",") });
+    const changed = [...new Set([...result.changedNames, ...files])];
+    log.info("settings reloaded", { changed: changed.join(",") || "nothing" });
   };
   return async () => {
     await manager?.reloading();

@@ -20,7 +20,7 @@ async function writeTokens(path: string, token: string): Promise<void> {
   await Deno.writeTextFile(path, JSON.stringify([{ name: "one", sha256, scopes: ["read"] }]), { mode: 0o600 });
 }
 
-Deno.test("SIGHUP reads tokens again, and a bad file leaves the old ones", PROGRAM, async () => {
+Deno.test("SIGHUP reads tokens again and logs that, and a bad file leaves the old ones", PROGRAM, async () => {
   await inFolder(async (folder) => {
     const file = `${folder}/tokens.json`;
     await writeTokens(file, "sesame-1");
@@ -40,6 +40,9 @@ Deno.test("SIGHUP reads tokens again, and a bad file leaves the old ones", PROGR
     program.signal("SIGHUP");
     await eventually("the other token", async () => await status("sesame-2") === 200);
     assert.deepEqual([await status("sesame-1"), await status("sesame-3")], [401, 200]);
+    await eventually("the log", () => program.log.includes('"changed":"auth-file"'));
+    program.signal("SIGHUP");
+    await eventually("the log of a reload without changes", () => program.log.includes('"changed":"nothing"'));
     assert.doesNotMatch(program.log, /sesame/);
   });
 });
