@@ -1,5 +1,6 @@
 // What docs/operate.md says of boats and a cloud, done with real programs by the page's own commands.
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { eventually } from "../support/eventually.ts";
 import { environment, needs } from "../support/needs.ts";
 import { OperatePage } from "../support/operate_page.ts";
@@ -40,7 +41,7 @@ class Machines {
     const { folder } = this.lab;
     const here = line.replaceAll("/var/lib/vbg-cloud", `${folder}/cloud`).replaceAll("/var/backups", folder)
       // The boat of the test reaches its cloud by its address.
-      .replace("-host cloud.example.com", "-host cloud.example.com -ip 127.0.0.1")
+      .replace("-ip 192.0.2.10", "-ip 127.0.0.1")
       .replaceAll("~/vbg-ca", `${folder}/ca`).replaceAll("/tmp/boat", `${folder}/boat`)
       .replace("tar -C / ", `tar -C ${folder} `).replace("etc/vbg var/lib/vbg", "journal state");
     const [program, ...words] = here.split(" ");
@@ -137,6 +138,8 @@ Deno.test({
     const { lab } = machines;
     const count = (side: "boat" | "cloud", words: RegExp) => lab.log(side).match(words)?.length ?? 0;
     await machines.follow("Certificates");
+    const issued = new X509Certificate(await Deno.readTextFile(`${lab.folder}/ca/server/cert.pem`));
+    assert.equal(issued.checkIP("127.0.0.1"), "127.0.0.1", "the boat's next connection is to this address");
     await eventually("the cloud's new certificate", () => count("cloud", /certificate replaced/) > 0);
     await lab.connected();
     await machines.traffic();
