@@ -20,7 +20,7 @@ export async function checkInterfaces(names: readonly string[]): Promise<Finding
   try {
     text = await listLinks();
   } catch (error) {
-    return [{ name: "CAN interfaces", state: "skip", text: `"ip link" cannot be asked: ${errorText(error)}` }];
+    return [{ name: "CAN interfaces", state: "skip", text: `"ip link" failed: ${errorText(error)}` }];
   }
   return judgeInterfaces(text, names);
 }
@@ -31,7 +31,7 @@ export function judgeInterfaces(json: string, names: readonly string[]): Finding
   const named = names.map((name) => links.find(({ ifname }) => ifname === name) ?? name);
   const found = names.length > 0 ? named : links.filter(({ kind }) => CAN_TYPES.includes(kind));
   if (found.length > 0) return found.map((link) => typeof link === "string" ? missing(link, links) : judge(link));
-  return [{ name: "CAN interfaces", state: "skip", text: "there are none; -interfaces names those that should be" }];
+  return [{ name: "CAN interfaces", state: "skip", text: "none found; -interfaces names the expected ones" }];
 }
 
 function judge({ ifname, flags, kind, state, bitrate }: Link): Finding {
@@ -54,7 +54,7 @@ function missing(name: string, links: readonly Link[]): Finding {
   return {
     name: `interface ${name}`,
     state: "fail",
-    text: `it is not there; there are: ${known || "no CAN interfaces"}`,
+    text: `not found; available: ${known || "no CAN interfaces"}`,
   };
 }
 

@@ -24,9 +24,9 @@ export async function checkDirectory(
   path: string | undefined,
   { name, flag, limits }: { name: string; flag: string; limits: MachineLimits },
 ): Promise<Finding> {
-  if (path === undefined) return { name, state: "skip", text: `${flag} names it` };
+  if (path === undefined) return { name, state: "skip", text: `not checked; ${flag} names it` };
   try {
-    if (!(await Deno.stat(path)).isDirectory) return { name, state: "fail", text: `${path}: it is no directory` };
+    if (!(await Deno.stat(path)).isDirectory) return { name, state: "fail", text: `${path}: not a directory` };
     await Deno.remove(await Deno.makeTempFile({ dir: path, prefix: ".vbg-doctor-" }));
     const { bavail, bsize } = await statfs(path);
     const freeBytes = bavail * bsize;
@@ -42,11 +42,11 @@ export async function checkDirectory(
 export async function checkClock(nowMs: number): Promise<Finding> {
   const name = "clock";
   const now = new Date(nowMs).toISOString();
-  if (nowMs < EARLIEST_MS) return { name, state: "fail", text: `it says ${now}, which is over` };
+  if (nowMs < EARLIEST_MS) return { name, state: "fail", text: `${now} is in the past: the clock is not set` };
   const told = await isSynchronized();
-  if (told === undefined) return { name, state: "skip", text: `it says ${now}; the system does not tell who keeps it` };
-  if (told) return { name, state: "ok", text: `${now}, kept right by the system` };
-  return { name, state: "warn", text: `${now}, and nothing keeps it right: times of recordings may be wrong` };
+  if (told === undefined) return { name, state: "skip", text: `${now}; the system does not say whether it is synchronized` };
+  if (told) return { name, state: "ok", text: `${now}, synchronized by the system` };
+  return { name, state: "warn", text: `${now}, not synchronized: recorded times may be wrong` };
 }
 
 /** Looks when a file of certificates ends: the first of them counts, which is the machine's own. */
@@ -87,10 +87,10 @@ function judgeEnd(
   const [from, end] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   const day = new Date(end).toISOString().slice(0, 10);
   const days = Math.floor((end - nowMs) / DAY_MS);
-  if (nowMs < from) return { name, state: "fail", text: `${what}: it begins ${new Date(from).toISOString()}` };
-  if (end <= nowMs) return { name, state: "fail", text: `${what}: it ended on ${day}` };
+  if (nowMs < from) return { name, state: "fail", text: `${what}: not valid before ${new Date(from).toISOString()}` };
+  if (end <= nowMs) return { name, state: "fail", text: `${what}: expired on ${day}` };
   const state = end - nowMs < limits.certificateMs ? "warn" : "ok";
-  return { name, state, text: `${what}: it ends on ${day}, in ${days} days` };
+  return { name, state, text: `${what}: valid until ${day}, ${days} days from now` };
 }
 
 function peerCertificate(host: string, { port, timeoutMs }: { port: number; timeoutMs: number }): Promise<Uint8Array> {

@@ -46,7 +46,7 @@ export function judgeBoat(boat: InstanceStatus): Finding[] {
   const findings: Finding[] = [{
     name,
     state: connected ? "ok" : "warn",
-    text: `${connected ? "connected" : `not connected, last heard of ${last_seen ?? "never"}`}; ${lag}`,
+    text: `${connected ? "connected" : `not connected, last seen ${last_seen ?? "never"}`}; ${lag}`,
   }];
   // Clouds of others do not tell these.
   if (recording?.state === "failing") {

@@ -264,7 +264,7 @@ function reloaderOf<S extends RunningSettings>(
     log.level = current.logLevel;
     const files = await running.reload(result.changed) ?? [];
     const needRestart = result.needRestart.join(",");
-    for (const warning of result.warnings) log.warn("settings may not be meant so", { warning });
+    for (const warning of result.warnings) log.warn("doubtful setting", { warning });
     if (needRestart !== "") log.warn("some changed settings need a restart", { settings: needRestart });
     const changed = [...new Set([...result.changedNames, ...files])];
     log.info("settings reloaded", { changed: changed.join(",") || "nothing" });

@@ -50,7 +50,7 @@ export class AlpnChallenge implements ChallengeAnswer, HelloPeek {
       socket.destroy();
       inner.destroy();
     };
-    inner.on("error", (error) => this.#log.warn("authority is not answered", { error: error.message }));
+    inner.on("error", (error) => this.#log.warn("ACME challenge not answered", { error: error.message }));
     for (const each of [socket, inner]) each.on("error", end).on("close", end);
     return true;
   }

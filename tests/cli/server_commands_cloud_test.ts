@@ -76,7 +76,7 @@ Deno.test(
       boat.leave();
       assert.match(
         (await checks()).find((each) => each.includes(" boat ")) ?? "",
-        /^warn boat aurora: not connected, last heard of 20.*Z; /,
+        /^warn boat aurora: not connected, last seen 20.*Z; /,
       );
       const nobody = await runCommand(["doctor", "-server", `${cloud.url}/instances/nobody`, "-token", "secret"]);
       assert.equal(nobody.code, 1);
