@@ -44,7 +44,9 @@ export async function checkClock(nowMs: number): Promise<Finding> {
   const now = new Date(nowMs).toISOString();
   if (nowMs < EARLIEST_MS) return { name, state: "fail", text: `${now} is in the past: the clock is not set` };
   const told = await isSynchronized();
-  if (told === undefined) return { name, state: "skip", text: `${now}; the system does not say whether it is synchronized` };
+  if (told === undefined) {
+    return { name, state: "skip", text: `${now}; the system does not say whether it is synchronized` };
+  }
   if (told) return { name, state: "ok", text: `${now}, synchronized by the system` };
   return { name, state: "warn", text: `${now}, not synchronized: recorded times may be wrong` };
 }

@@ -245,7 +245,7 @@ async function readSnapshot(
   const snapshot = await readKept(file, { what, parse: (text) => parseSnapshot(text, buses), log });
   if (!snapshot || snapshot.epoch === epoch && snapshot.seq <= head) return snapshot;
   const reason = snapshot.epoch === epoch ? `it is of frame ${snapshot.seq}, newer than all` : "it is of another epoch";
-  log.info("snapshot cannot be used", { id, reason });
+  log.info("snapshot is of no use", { id, reason });
   return undefined;
 }
 

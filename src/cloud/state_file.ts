@@ -63,7 +63,7 @@ export async function loadState(file: DurableFile, { id, journal, log }: LoadSta
   if (kept) return kept;
   const found = await rebuildState(await journal());
   const { last, count: frames } = new Received(found.received);
-  if (frames > 0) log.info("received frames counted again from journal files", { id, frames });
+  if (frames > 0) log.info("what is here of a boat was looked up in its journal files", { id, frames });
   return { headSeq: last, journalBytes: 0, lastSeenMs: undefined, ...found };
 }
 
