@@ -62,6 +62,34 @@ Deno.test(
   },
 );
 
+Deno.test("a file's bytes are synced before it is renamed, and the folder's entry after that", DISK, async () => {
+  await inFolder(async (folder) => {
+    const done: string[] = [];
+    const { open, rename } = Deno;
+    try {
+      Deno.open = async (path, options) => {
+        const file = await open(path, options);
+        const sync = file.sync.bind(file);
+        file.sync = async () => {
+          await sync();
+          done.push(`sync ${path}`);
+        };
+        return file;
+      };
+      Deno.rename = async (from, to) => {
+        await rename(from, to);
+        done.push(`rename ${from}`);
+      };
+      await new AtomicFile(folder, { name: NAME }).write("x");
+    } finally {
+      Object.assign(Deno, { open, rename });
+    }
+    const temporary = `${folder}/.${NAME}.tmp`;
+    const folderSync = Deno.build.os === "windows" ? [] : [`sync ${folder}`];
+    assert.deepEqual(done, [`sync ${temporary}`, `rename ${temporary}`, ...folderSync]);
+  });
+});
+
 Deno.test("what a crash left under the temporary name is in nobody's way, even a link", DISK, async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/elsewhere`, "theirs");
