@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { AtomicFile, FileError } from "../../src/base/mod.ts";
+import { syncsAndRenames } from "../support/disk_order.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
@@ -64,26 +65,7 @@ Deno.test(
 
 Deno.test("a file's bytes are synced before it is renamed, and the folder's entry after that", DISK, async () => {
   await inFolder(async (folder) => {
-    const done: string[] = [];
-    const { open, rename } = Deno;
-    try {
-      Deno.open = async (path, options) => {
-        const file = await open(path, options);
-        const sync = file.sync.bind(file);
-        file.sync = async () => {
-          await sync();
-          done.push(`sync ${path}`);
-        };
-        return file;
-      };
-      Deno.rename = async (from, to) => {
-        await rename(from, to);
-        done.push(`rename ${from}`);
-      };
-      await new AtomicFile(folder, { name: NAME }).write("x");
-    } finally {
-      Object.assign(Deno, { open, rename });
-    }
+    const done = await syncsAndRenames(() => new AtomicFile(folder, { name: NAME }).write("x"));
     const temporary = `${folder}/.${NAME}.tmp`;
     const folderSync = Deno.build.os === "windows" ? [] : [`sync ${folder}`];
     assert.deepEqual(done, [`sync ${temporary}`, `rename ${temporary}`, ...folderSync]);
