@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { AtomicFile, FileError } from "../../src/base/mod.ts";
+import { syncsAndRenames } from "../support/disk_order.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
@@ -61,6 +62,15 @@ Deno.test(
     });
   },
 );
+
+Deno.test("a file's bytes are synced before it is renamed, and the folder's entry after that", DISK, async () => {
+  await inFolder(async (folder) => {
+    const done = await syncsAndRenames(() => new AtomicFile(folder, { name: NAME }).write("x"));
+    const temporary = `${folder}/.${NAME}.tmp`;
+    const folderSync = Deno.build.os === "windows" ? [] : [`sync ${folder}`];
+    assert.deepEqual(done, [`sync ${temporary}`, `rename ${temporary}`, ...folderSync]);
+  });
+});
 
 Deno.test("what a crash left under the temporary name is in nobody's way, even a link", DISK, async () => {
   await inFolder(async (folder) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { LineLog } from "../../src/base/mod.ts";
+import { syncsAndRenames } from "../support/disk_order.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 
@@ -9,6 +10,23 @@ const NAME = "lines.log";
 async function valuesOf(directory: string): Promise<unknown[] | undefined> {
   return (await new LineLog(directory, { name: NAME }).read())?.values;
 }
+
+Deno.test(
+  "lines are synced before they replace the others, the folder's entry after that, and appended ones",
+  DISK,
+  () =>
+    inFolder(async (directory) => {
+      const log = new LineLog(directory, { name: NAME });
+      const temporary = `${directory}/.${NAME}.tmp`;
+      const folderSync = Deno.build.os === "windows" ? [] : [`sync ${directory}`];
+      assert.deepEqual(await syncsAndRenames(() => log.replace([1])), [
+        `sync ${temporary}`,
+        `rename ${temporary}`,
+        ...folderSync,
+      ]);
+      assert.deepEqual(await syncsAndRenames(() => log.append([2])), [`sync ${log.path}`]);
+    }),
+);
 
 Deno.test(
   "lines come back in their order, those appended and those that replaced the others",

@@ -49,6 +49,14 @@ Deno.test("arrival order: a bus whose times go back keeps its order", () => {
   assert.deepEqual([times(0), times(1)], [[10, 5, 20], [6, 12]]);
 });
 
+Deno.test("arrival order: messages of the same time stay in the order in which they came, whatever their bus", () => {
+  const { order, taken, endTurn } = turns(3);
+  const buses = [2, 0, 1, 0, 2, 1];
+  for (const bus of buses) order.add(message({ bus, monoMs: 7 }));
+  endTurn();
+  assert.deepEqual(taken.map(({ bus }) => bus), buses);
+});
+
 Deno.test("arrival order: what comes while a turn is handed over belongs to the next one", () => {
   const taken: number[] = [];
   const runs: (() => void)[] = [];

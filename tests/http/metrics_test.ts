@@ -73,6 +73,7 @@ Deno.test("metrics tell what was injected, by bus", async () => {
 Deno.test("what is dropped on the way in is counted by reason", async () => {
   const clock = new FakeClock();
   await using boat = await TestBoat.start({ maxValues: 2, clock });
+  Object.assign(boat.buses[0]!.counters, { kernelDropped: 5, interfaceDropped: 3 });
   const fast = 0x19f80500 | 1;
   boat.buses[0]?.inject(fast, Uint8Array.of(0x20, 43, 1, 2, 3, 4, 5, 6));
   boat.buses[0]?.inject(fast, Uint8Array.of(0x20, 43, 1, 2, 3, 4, 5, 6));
@@ -86,6 +87,8 @@ Deno.test("what is dropped on the way in is counted by reason", async () => {
   assert.equal(metrics.get("vbg_assembler_pending")?.samples.get(`{bus="can0"}`), 1);
   assert.equal(metrics.get("vbg_values")?.samples.get(""), 2);
   assert.equal(metrics.get("vbg_values_refused_total")?.samples.get(""), 1);
+  assert.equal(metrics.get("vbg_bus_kernel_dropped_frames_total")?.samples.get(`{bus="can0"}`), 5);
+  assert.equal(metrics.get("vbg_bus_interface_dropped_frames_total")?.samples.get(`{bus="can0"}`), 3);
   await eventually("the timeout of the fragment", async () => {
     clock.advance(100);
     return await boat.metric(`vbg_assembler_dropped_total{bus="can0",reason="timeout"}`) === 1;

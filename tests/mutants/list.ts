@@ -1,0 +1,195 @@
+/** A small fault that could slip into the code, and the tests that must notice it. */
+export interface Mutant {
+  /** What breaks for the user. */
+  name: string;
+  /** Text of the code, exactly once in `src` and `cli`, whichever file has it. */
+  find: string;
+  /** What stands there instead. */
+  replace: string;
+  /** Test files that must fail: the end of their path, which only one file has. */
+  tests: readonly string[];
+}
+
+/** Texts hold no names that are private to a file where that can be helped: code moves and names change. */
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: "fast packets of one source that are under way together are mixed up",
+    find: "(head >>> 5)",
+    replace: "0",
+    tests: ["assembler_test.ts"],
+  },
+  {
+    name: "an incomplete fast packet is not counted",
+    find: "[why]++;",
+    replace: "[why] += 0;",
+    tests: ["assembler_loss_test.ts"],
+  },
+  {
+    name: "a device that leaves address 0 stays in the device table",
+    find: "let at = bus << 8;",
+    replace: "let at = (bus << 8) + 1;",
+    tests: ["registry_test.ts"],
+  },
+  {
+    name: "the last number before a restart is given out twice",
+    find: "(cleanHead ?? reservedThrough) + 1",
+    replace: "(cleanHead ?? reservedThrough)",
+    tests: ["sequence_store_test.ts"],
+  },
+  {
+    name: "a frame whose first byte is overwritten can still be read from the ring",
+    find: "if (start >= floor) return;",
+    replace: "if (start + 1 >= floor) return;",
+    tests: ["ring_test.ts"],
+  },
+  {
+    name: "dropped frames are missing from the total of a subscription",
+    find: "droppedTotal++;",
+    replace: "droppedTotal += 0;",
+    tests: ["subscription_test.ts"],
+  },
+  {
+    name: "a reader gets the last frame of the journal once more from the ring",
+    find: "= frame.seq + 1;",
+    replace: "= frame.seq;",
+    tests: ["cursor_test.ts"],
+  },
+  {
+    name: "a damaged block is read as if it were whole",
+    find: "found !== view.getUint32(blockBytes - CRC_FROM_END, true)",
+    replace: "found === -1",
+    tests: ["fuzz/journal_test.ts"],
+  },
+  {
+    name: "a write-ahead log is removed though its frames could not be written to a file",
+    find: "found.pending.length === 0",
+    replace: "found.pending.length >= 0",
+    tests: ["journal_writer_disk_test.ts"],
+  },
+  {
+    name: "a gap record counts the last frame before the gap as missing",
+    find: '{ firstMissing: this.#lastSeq + 1, reason: "source" }',
+    replace: '{ firstMissing: this.#lastSeq, reason: "source" }',
+    tests: ["journal_writer_test.ts"],
+  },
+  {
+    name: "retention by size deletes more than it must",
+    find: "kept -= file.bytes;",
+    replace: "",
+    tests: ["retention_test.ts"],
+  },
+  {
+    name: "a block is skipped whose last frame is the first that is asked for",
+    find: "(block.baseSeq ?? NaN) + block.frameCount > fromSeq",
+    replace: "(block.baseSeq ?? NaN) + block.frameCount > fromSeq + 1",
+    tests: ["journal_index_test.ts"],
+  },
+  {
+    name: "the cloud acknowledges frames that are not on its disk yet",
+    find: "safe.contiguousThrough()",
+    replace: "held.contiguousThrough()",
+    tests: ["received_test.ts"],
+  },
+  {
+    name: "frames that a full list of holes leaves out are taken for received",
+    find: "remaining.length < MAX_RANGES",
+    replace: "remaining.length <= MAX_RANGES",
+    tests: ["backfill_plan_test.ts"],
+  },
+  {
+    name: "an old image of a boat goes on beside the boat that replaced it",
+    find: "previous.includes(id)",
+    replace: "previous[0] === id",
+    tests: ["received_epochs_test.ts"],
+  },
+  {
+    name: "a client gets the frame that it has acknowledged once more",
+    find: "session.cursor, seq + 1",
+    replace: "session.cursor, seq",
+    tests: ["stream/sessions_test.ts"],
+  },
+  {
+    name: "a history that its limit cuts says nothing of the next page",
+    find: "page.count === limit",
+    replace: "page.count === limit + 1",
+    tests: ["history_pages_test.ts"],
+  },
+  {
+    name: "a rule that denies a NAME lets messages to unknown addresses pass",
+    find: "name === undefined ? !deny : !names.includes(name)",
+    replace: "name === undefined || !names.includes(name)",
+    tests: ["send_policy_test.ts"],
+  },
+  {
+    name: "a token for reading may send",
+    find: "!scopes.includes(scope)",
+    replace: 'scope !== "send" && !scopes.includes(scope)',
+    tests: ["http/auth_test.ts"],
+  },
+  {
+    name: "a boat with a valid certificate writes into another boat's data",
+    find: "claimed !== undefined && claimed !== name",
+    replace: 'claimed !== undefined && claimed === ""',
+    tests: ["identity_test.ts"],
+  },
+  {
+    name: "a connected boat goes on after its certificate is revoked",
+    find: " && !identity.serials.some(isRevoked)",
+    replace: "",
+    tests: ["cloud_port_identity_test.ts"],
+  },
+  {
+    name: "a message of an Actisense gateway with a wrong checksum is taken",
+    find: "% 256 !== 0",
+    replace: "% 256 < 0",
+    tests: ["gateway_formats_test.ts"],
+  },
+  {
+    name: "a number that is not available shows as a value",
+    find: "`${nulls}?null:${value}`",
+    replace: "value",
+    tests: ["pgn/vectors_test.ts"],
+  },
+  {
+    name: "-where takes a field that is not available for a value",
+    find: "(value) => value === null : (value) => value !== null",
+    replace: "(value) => value === null : (value) => value !== undefined",
+    tests: ["where_test.ts"],
+  },
+  {
+    name: "degrees Celsius are converted to Fahrenheit without the zero point of Fahrenheit",
+    find: " - (to.plus ?? 0)",
+    replace: "",
+    tests: ["fields_test.ts"],
+  },
+  {
+    name: "verify ends with 0 though it found a damaged journal",
+    find: "found.errors === 0 ? EXIT.ok : EXIT.failure",
+    replace: "EXIT.ok",
+    tests: ["verify_test.ts"],
+  },
+  {
+    name: "a bus that has just come up is reported as silent at once",
+    find: "Math.max(heardMs, upSinceMs)",
+    replace: "heardMs",
+    tests: ["alerts_watch_test.ts"],
+  },
+  {
+    name: "connections to the MQTT broker are not counted",
+    find: "connects: this.#link.connects",
+    replace: "connects: 0",
+    tests: ["mqtt_test.ts"],
+  },
+  {
+    name: "frames that the kernel dropped show as frames that the interface dropped",
+    find: "(c) => c.kernelDropped",
+    replace: "(c) => c.interfaceDropped",
+    tests: ["metrics_test.ts"],
+  },
+  {
+    name: "a state file takes the old one's place before its bytes are on disk",
+    find: "bytes.subarray(at));\n  await file.sync();",
+    replace: "bytes.subarray(at));",
+    tests: ["atomic_file_test.ts"],
+  },
+];
