@@ -24,6 +24,14 @@ export interface StreamChannelOptions {
   close: () => void;
 }
 
+/** When and for how long a channel was sent to last. */
+export interface Turn {
+  startMs: number;
+  tookMs: number;
+  /** It was interrupted, so its remaining clients are due at once. */
+  isUnfinished: boolean;
+}
+
 /** Frames, or a report of lost frames, for the clients that were there when it was made. */
 interface Part {
   readonly what: Batch | SkippedFrames;
@@ -37,6 +45,8 @@ export class StreamChannel {
   readonly key: string | undefined;
   readonly subscription: Subscription;
   readonly close: () => void;
+  /** Kept by the hub. */
+  readonly turn: Turn = { startMs: -Infinity, tookMs: 0, isUnfinished: false };
   readonly #isAll: boolean;
   readonly #text: (seq: number) => string | undefined;
   readonly #clients = new Set<StreamClient>();

@@ -8,10 +8,14 @@ import type { StreamClient } from "./stream_client.ts";
 import { StreamMemory } from "./stream_memory.ts";
 import { Places, type StreamPlaces } from "./stream_places.ts";
 
-/** Frames wait this long for company: one write a tick costs a tenth of one write a frame. */
-const MIN_TICK_MS = 3;
-/** They wait longer where a tick takes longer, as long as the last one took: so streams leave half of the time to others. */
-const MAX_TICK_MS = 8;
+/** Frames wait this long for others: one write for several frames costs a fraction of one write per frame. */
+const MIN_PAUSE_MS = 3;
+/** The pause grows with the time that a write to every client takes, up to this: it leaves time for other requests. */
+const MAX_PAUSE_MS = 5;
+/** Timers fire one to two milliseconds late: a channel that is due within this time is sent to at once. */
+const TIMER_LATE_MS = 1.5;
+/** Clients per channel. Channels are sent to one after the other: smaller ones spread the writes more evenly over time. */
+export const CHANNEL_CLIENTS = 64;
 /** How often clients are looked at for silence and for drops to tell. */
 const HOUSEKEEPING_MS = 1000;
 /** Frames that may wait for a tick; more than a full bus brings in eight seconds. A power of two. */
@@ -37,14 +41,13 @@ export class StreamHub {
   /** The budget of all streams. */
   readonly memory: StreamMemory;
   readonly #channels = new Set<StreamChannel>();
+  /** By filter and detail, the channel that the next client joins. */
   readonly #shared = new Map<string, StreamChannel>();
   readonly #ready = new Set<StreamChannel>();
   readonly #housekeeping: ReturnType<typeof setInterval>;
   readonly #stopDevices: () => void;
   #tick: ReturnType<typeof setTimeout> | undefined;
   #drain: ReturnType<typeof setTimeout> | undefined;
-  /** How long the last tick took. */
-  #tookMs = 0;
   #dropped = 0;
   #stopped = false;
 
@@ -105,7 +108,9 @@ export class StreamHub {
       return () => {};
     }
     const key = JSON.stringify([filter, decode, labels]);
-    const channel = this.#shared.get(key) ?? this.#open({ filter, decode, labels }, key);
+    const shared = this.#shared.get(key);
+    const hasRoom = shared !== undefined && shared.clients.size < CHANNEL_CLIENTS;
+    const channel = hasRoom ? shared : this.#open({ filter, decode, labels }, key);
     channel.add(client);
     const leaveMemory = this.memory.join({
       get queuedBytes() {
@@ -166,37 +171,62 @@ export class StreamHub {
 
   #leave(channel: StreamChannel, client: StreamClient): void {
     if (!channel.delete(client)) return;
-    if (channel.clients.size > 0) return;
+    const { key, clients } = channel;
+    if (clients.size > 0) {
+      if (key !== undefined) this.#shared.set(key, channel);
+      return;
+    }
     channel.close();
     this.#channels.delete(channel);
     this.#ready.delete(channel);
-    if (channel.key !== undefined) this.#shared.delete(channel.key);
+    if (key !== undefined && this.#shared.get(key) === channel) this.#shared.delete(key);
   }
 
   #wake(channel: StreamChannel): void {
     this.#ready.add(channel);
-    this.#deliverIn(Math.max(MIN_TICK_MS, Math.min(MAX_TICK_MS, this.#tookMs)));
+    this.#deliverIn(MIN_PAUSE_MS);
   }
 
   #deliverIn(delayMs: number): void {
     this.#tick ??= setTimeout(() => this.#stall.run("streams", () => this.#deliverReady()), delayMs);
   }
 
+  /** Sends to the channels that are due, the longest overdue first. */
   #deliverReady(): void {
     this.#tick = undefined;
     const startMs = this.#clock.monoMs();
     const isOver = () => this.#clock.monoMs() >= startMs + SLICE_MS;
-    for (const channel of [...this.#ready]) {
-      this.#dropped += channel.send(isOver);
-      this.#ready.delete(channel);
-      // Behind the others, which have their turn first.
-      if (channel.isBehind) this.#ready.add(channel);
-      if (isOver()) break;
+    const intervalMs = this.#intervalMs();
+    const dueMs = ({ turn }: StreamChannel) => turn.isUnfinished ? turn.startMs : turn.startMs + intervalMs;
+    for (const channel of [...this.#ready].sort((a, b) => Number(dueMs(a) > dueMs(b)) - Number(dueMs(a) < dueMs(b)))) {
+      if (dueMs(channel) > startMs + TIMER_LATE_MS || isOver()) break;
+      this.#send(channel, isOver);
     }
-    this.#tookMs = this.#clock.monoMs() - startMs;
-    if (this.#ready.size > 0) this.#deliverIn(0);
+    let nextMs = Infinity;
+    for (const channel of this.#ready) nextMs = Math.min(nextMs, dueMs(channel));
+    const waitMs = nextMs - this.#clock.monoMs();
+    if (waitMs < Infinity) this.#deliverIn(Math.max(0, Math.min(waitMs - TIMER_LATE_MS, MIN_PAUSE_MS)));
     this.memory.keep();
     this.#drainSoon();
+  }
+
+  /** Time from one write to the next one to the same client. */
+  #intervalMs(): number {
+    let roundMs = 0;
+    for (const { turn } of this.#ready) roundMs += turn.tookMs;
+    return roundMs + Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, roundMs));
+  }
+
+  #send(channel: StreamChannel, isOver: () => boolean): void {
+    const { turn } = channel;
+    const startMs = this.#clock.monoMs();
+    this.#ready.delete(channel);
+    this.#dropped += channel.send(isOver);
+    const tookMs = this.#clock.monoMs() - startMs;
+    turn.tookMs = turn.isUnfinished ? turn.tookMs + tookMs : tookMs;
+    turn.startMs = startMs;
+    turn.isUnfinished = channel.isBehind;
+    if (turn.isUnfinished) this.#ready.add(channel);
   }
 
   /** Looks again at clients whose transport does not ask for more. */

@@ -1,5 +1,5 @@
 import { constants, setPriority } from "node:os";
-import { Drains } from "./drains.ts";
+import { startDrains } from "./drains.ts";
 import { report } from "./figure.ts";
 import { cpuMs, sleep, startProcess } from "./process.ts";
 import { carefulClient, percentile } from "./stream_bench.ts";
@@ -17,8 +17,8 @@ const QUICK_MS = 10_000;
 export async function sendBench({ quick }: { quick: boolean }): Promise<void> {
   const server = await startProcess("server.ts", [FRAMES_PER_SECOND, 0, RATE_LIMIT].map(String));
   const port = Number(server.line);
-  const drains = new Drains();
-  for (let i = 1; i < STREAMS; i++) drains.open(port);
+  const drains = await startDrains(port);
+  await drains.open(STREAMS - 1);
   const careful = await carefulClient(`http://127.0.0.1:${port}/events`);
   const measure = async (name: string, durationMs: number) => {
     await sleep(WARM_UP_MS);
@@ -51,7 +51,7 @@ export async function sendBench({ quick }: { quick: boolean }): Promise<void> {
   report({ name: "sending flat out: deliveries dropped", value: dropped, unit: "frames", bar: "= 0" });
   const longest = sample("vbg_event_loop_longest_stall_seconds") * 1000;
   report({ name: "sending flat out: longest stall of the server's event loop", value: longest, unit: "ms" });
-  drains.close();
+  await drains.close();
   await careful.stop();
   await server.stop();
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger, StallDetector, systemClock } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
-import { type StreamClient, StreamHub } from "../../src/http/mod.ts";
+import { CHANNEL_CLIENTS, type StreamClient, StreamHub } from "../../src/http/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Batch } from "../../src/http/batch.ts";
 import { message } from "../support/messages.ts";
@@ -87,15 +87,15 @@ Deno.test("a place that is taken counts until it is given back, once", () => {
 });
 
 Deno.test("a hub with many clients lets other work have its turn between them, and gives each of them all frames in order", async () => {
-  let nowMs = 0;
+  let addedMs = 0;
   const broker = new Broker({ buses: ["can0"] });
   const stall = new StallDetector(silentLogger);
-  const hub = new StreamHub({ broker, clock: { ...systemClock, monoMs: () => nowMs }, stall });
+  const hub = new StreamHub({ broker, clock: { ...systemClock, monoMs: () => systemClock.monoMs() + addedMs }, stall });
   // Each delivery takes a millisecond.
   const clients = Array.from({ length: 40 }, () => {
     const each = client();
     const deliver = each.deliver.bind(each);
-    return Object.assign(each, { deliver: (batch: Batch) => (nowMs++, deliver(batch)) });
+    return Object.assign(each, { deliver: (batch: Batch) => (addedMs++, deliver(batch)) });
   });
   for (const each of clients) hub.join(each, { filter: { pgn: [127250] } });
   const count = () => clients.filter(({ seen }) => seen.includes("1-2")).length;
@@ -123,5 +123,32 @@ Deno.test("clients that come between two frames do not make the others get them 
   }
   await eventually("the frames", () => clients.every(({ seen }) => seen.some((text) => text.endsWith("-20"))));
   clients.forEach(({ seen }, i) => assert.deepEqual(seen.filter((each) => each !== "device"), [`${i + 1}-20`]));
+  stop();
+});
+
+Deno.test("clients of one filter that fill several channels each get every frame once, and free slots are used again", async () => {
+  const { broker, hub, stop } = hubOnBroker();
+  const options = { filter: { pgn: [127250] } };
+  const clients = Array.from({ length: 2 * CHANNEL_CLIENTS + 1 }, client);
+  const leave = clients.map((each) => hub.join(each, options));
+  assert.equal(broker.subscribers, 3);
+  const frames = ({ seen }: { seen: string[] }) => seen.filter((each) => each !== "device");
+  broker.publish(message());
+  broker.publish(message());
+  await eventually("the frames", () => clients.every((each) => frames(each).length > 0));
+  assert.deepEqual([...new Set(clients.map((each) => frames(each).join()))], ["1-2"]);
+  // One of the first channel makes room there, although the last channel has some too.
+  leave[0]?.();
+  const late = client();
+  const leaveLate = hub.join(late, options);
+  assert.equal(broker.subscribers, 3);
+  broker.publish(message());
+  await eventually("the next frame", () => [late, ...clients.slice(1)].every((each) => frames(each).includes("3-3")));
+  assert.deepEqual([late, clients[0], clients[1]].map((each) => each && frames(each)), [["3-3"], ["1-2"], [
+    "1-2",
+    "3-3",
+  ]]);
+  for (const each of [leaveLate, ...leave]) each();
+  assert.equal(broker.subscribers, 0);
   stop();
 });
