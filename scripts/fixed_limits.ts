@@ -12,10 +12,11 @@ import { MAX_DIAGNOSTIC_EVENTS } from "../src/cloud/mod.ts";
 import { MAX_FILTER_ENTRIES, MAX_FILTER_TEXT_CHARACTERS } from "../src/filter/mod.ts";
 import { CROWDED_TIMEOUT_MS } from "../src/http/connections.ts";
 import { MAX_LIST_ENTRIES } from "../src/http/bounded_list.ts";
-import { MEASURE_MS } from "../src/http/history_pages.ts";
 import {
   DEFAULT_IDLE_MS as HISTORY_IDLE_MS,
+  MAX_HELD_BYTES,
   MAX_WAITING_HISTORIES,
+  MEASURE_MS,
   SLICE_MS as HISTORY_SLICE_MS,
 } from "../src/http/history_turns.ts";
 import { TRANSPORT_BYTES } from "../src/http/stream_memory.ts";
@@ -144,6 +145,11 @@ const CLIENTS: readonly FixedLimit[] = [
     what: "Time to count the frames of a /history before they are sent",
     limit: ms(MEASURE_MS),
     beyond: "They are sent without the headers Frame-Count and Link: whether the limit cuts them is not said.",
+  },
+  {
+    what: "Text of a /history that is kept while its frames are counted",
+    limit: bytes(MAX_HELD_BYTES),
+    beyond: "What comes after it is read a second time when it is sent.",
   },
   {
     what: "Time that the client of /history may take nothing",

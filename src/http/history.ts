@@ -1,10 +1,11 @@
 import type { Clock } from "../base/mod.ts";
-import { addDecoded, addLabels, type Broker, type FrameDetail, frameText } from "../broker/mod.ts";
+import type { Broker } from "../broker/mod.ts";
 import type { StoredFrame } from "../frame/mod.ts";
 import { measurePage, pageHeaders } from "./history_pages.ts";
-import { DEFAULT_MAX_HISTORY, type HistoryQuery, rangeOf } from "./history_query.ts";
+import { DEFAULT_MAX_HISTORY, type HistoryQuery, type HistoryRange, rangeOf } from "./history_query.ts";
 import { type HistoryIndex, type HistoryScan, scanHistory } from "./history_scan.ts";
-import { HistoryTurns } from "./history_turns.ts";
+import { FrameListText } from "./history_text.ts";
+import { HistoryTurns, SLICE_MS } from "./history_turns.ts";
 import { WantedFrames } from "./history_wanted.ts";
 import { filterOf } from "./params.ts";
 import { ApiError } from "./reply.ts";
@@ -22,14 +23,11 @@ export interface HistorySource {
   maxLimit?: () => number | undefined;
 }
 
-/** A reply is sent in pieces of about this many characters: whoever compresses one does not look at the time. */
-const PIECE_CHARACTERS = 16_384;
 const HEADERS = { "Content-Type": "application/json" };
-const encoder = new TextEncoder();
 
 /**
- * Answers `GET /history`: made while it is sent, so that neither a long one nor a slow client costs memory. Its frames are
- * counted first, as headers say how many they are and where the next page begins.
+ * Answers `GET /history`. The reply is made while it is sent, so that neither a long one nor a slow client costs memory.
+ * Where the limit may cut it, its frames are counted first, as headers come first; a short one is complete by then.
  *
  * @throws {ApiError} 400, or 503: there is no journal, or too many wait for their turn
  */
@@ -42,35 +40,37 @@ export async function openHistory(
   const { index } = journal;
   const filter = filterOf(query);
   const { src, interval } = query;
-  const wantedUpTo = (limit: number) =>
-    new WantedFrames(filter, { src, interval, ...range, limit, buses: broker.buses });
+  const wantedOf = (part: Partial<HistoryRange>) =>
+    new WantedFrames(filter, { src, interval, ...range, ...part, buses: broker.buses });
   const { signal } = request;
   const release = await histories.take(request);
   try {
     const { limit } = range;
+    const list = new FrameListText({ broker, detail: query });
+    const reply = (pieces: AsyncGenerator<Uint8Array<ArrayBuffer>, void>, headers = {}) =>
+      new Response(bodyOf(pieces, { release, idleMs: histories.idleMs }), { headers: { ...HEADERS, ...headers } });
     // Nothing is counted where nothing can be cut: the answer begins at once.
     const isWhole = await index.framesAtMost({ fromUs: range.fromUs, toUs: range.toUs }) <= limit;
-    const page = isWhole
-      ? undefined
-      : await measurePage(index, { wanted: wantedUpTo(limit + 1), limit, histories, signal });
-    const headers = { ...HEADERS, ...page && pageHeaders(page, { request, range }) };
-    if (page?.count === 0) {
-      release();
-      return new Response("[]", { headers });
-    }
+    if (isWhole) return reply(readPieces(index, { wanted: wantedOf({}), histories, list }));
+    const wanted = wantedOf({ limit: limit + 1 });
+    const { held, page } = await measurePage(index, { wanted, limit, histories, signal, list });
     // The page ends at the frame that was found, whatever was recorded or deleted since.
-    const wanted = wantedUpTo(page ? Infinity : limit);
-    const texts = jsonTexts(index, { wanted, through: page?.last, broker, detail: query, histories });
-    return new Response(bodyOf(texts, { release, idleMs: histories.idleMs }), { headers });
+    const rest = held.isWhole ? undefined : readPieces(index, {
+      wanted: wantedOf({ after: held.last ?? range.after, limit: page ? Infinity : limit - held.count }),
+      through: page?.last,
+      histories,
+      list,
+    });
+    return reply(heldPieces(held.pieces, { rest, histories }), page && pageHeaders(page, { request, range }));
   } catch (error) {
     release();
     throw error;
   }
 }
 
-/** The texts as a body. It ends when its client takes nothing for too long: others wait for their turn. */
+/** The pieces as a body. It ends when its client takes nothing for too long: others wait for their turn. */
 function bodyOf(
-  texts: AsyncGenerator<string, void>,
+  pieces: AsyncGenerator<Uint8Array<ArrayBuffer>, void>,
   { release, idleMs }: { release: () => void; idleMs: number },
 ): ReadableStream<Uint8Array> {
   let idle: ReturnType<typeof setTimeout> | undefined;
@@ -84,7 +84,7 @@ function bodyOf(
     idle = setTimeout(() => {
       over();
       controller.error(new Error(`The client took nothing for ${idleMs / 1000} s`));
-      void texts.return();
+      void pieces.return();
     }, idleMs);
   };
   return new ReadableStream<Uint8Array>({
@@ -93,14 +93,14 @@ function bodyOf(
       clearTimeout(idle);
       try {
         for (;;) {
-          const { value, done } = await texts.next();
+          const { value, done } = await pieces.next();
           if (isOver) return;
           if (done) {
             over();
             return controller.close();
           }
-          if (value === "") continue;
-          controller.enqueue(encoder.encode(value));
+          if (value.length === 0) continue;
+          controller.enqueue(value);
           return wait(controller);
         }
       } catch (error) {
@@ -110,38 +110,30 @@ function bodyOf(
     },
     async cancel() {
       over();
-      await texts.return();
+      await pieces.return();
     },
   }, { highWaterMark: 0 });
 }
 
-/** The list in pieces. An empty piece says that a block held nothing, and lets a reader that was cancelled go. */
-async function* jsonTexts(
-  index: HistoryIndex,
-  { broker, detail, ...scan }: Omit<HistoryScan, "take"> & { broker: Broker; detail: FrameDetail },
-): AsyncGenerator<string, void> {
-  let piece = "[";
-  let before = "";
-  const take = (frame: StoredFrame) => {
-    const text = frameText(frame, scan.wanted.busText(frame.bus));
-    piece += before + detailed(text, frame, { detail, broker });
-    before = ",";
-    return piece.length >= PIECE_CHARACTERS;
-  };
-  for await (const _ of scanHistory(index, { ...scan, take })) {
+/** Pieces that were kept, and then the others. */
+async function* heldPieces(
+  pieces: readonly Uint8Array<ArrayBuffer>[],
+  { rest, histories }: { rest: AsyncGenerator<Uint8Array<ArrayBuffer>, void> | undefined; histories: HistoryTurns },
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+  let sliceEndMs = performance.now() + SLICE_MS;
+  for (const piece of pieces) {
     yield piece;
-    piece = "";
+    if (performance.now() >= sliceEndMs) sliceEndMs = await histories.slice();
   }
-  yield piece + "]";
+  if (rest) yield* rest;
 }
 
-function detailed(
-  text: string,
-  { pgn, data, offset, length }: StoredFrame,
-  { detail: { decode, labels }, broker: { decoder } }: { detail: FrameDetail; broker: Broker },
-): string {
-  if (!decode && !labels) return text;
-  const payload = data.subarray(offset, offset + length);
-  const decoded = addDecoded(text, decoder.json(pgn, payload));
-  return labels ? addLabels(decoded, decoder.labels(pgn, payload)) : decoded;
+/** The list, read from the journal. An empty piece lets a cancelled reader go: a block had no wanted frame. */
+async function* readPieces(
+  index: HistoryIndex,
+  { list, ...scan }: Omit<HistoryScan, "take"> & { list: FrameListText },
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+  const take = (frame: StoredFrame) => list.add(frame, scan.wanted.busText(frame.bus));
+  for await (const _ of scanHistory(index, { ...scan, take })) yield list.piece();
+  yield list.end();
 }

@@ -5,6 +5,10 @@ import { RETRY_AFTER_S } from "./room.ts";
 export const MAX_WAITING_HISTORIES = 32;
 const DEFAULT_MAX_RUNNING = 4;
 export const DEFAULT_IDLE_MS = 30_000;
+/** Longest time that frames are counted, milliseconds; then the page is sent without Frame-Count and Link. */
+export const MEASURE_MS = 5000;
+/** Text of a page that is kept while its frames are counted; what comes after it is read once more. */
+export const MAX_HELD_BYTES = 4 * 2 ** 20;
 /** Time that one history is read before other work, and then the next history, has its turn. */
 export const SLICE_MS = 8;
 
@@ -12,6 +16,10 @@ export const SLICE_MS = 8;
 export class HistoryTurns {
   /** A reply whose client takes nothing for so long is given up, milliseconds. */
   readonly idleMs: number;
+  /** Longest time that the frames of a reply are counted before it is sent, milliseconds. */
+  readonly measureMs: number;
+  /** Text of a reply that is kept meanwhile. */
+  readonly heldBytes: number;
   readonly #maxRunning: () => number | undefined;
   readonly #waiting = new Set<() => void>();
   #running = 0;
@@ -21,13 +29,21 @@ export class HistoryTurns {
   /**
    * @param maxRunning may change while running; default 4
    * @param options.idleMs default 30 s
+   * @param options.measureMs default 5 s
+   * @param options.heldBytes default 4 MiB
    */
   constructor(
     maxRunning: () => number | undefined = () => undefined,
-    { idleMs = DEFAULT_IDLE_MS }: { idleMs?: number } = {},
+    { idleMs = DEFAULT_IDLE_MS, measureMs = MEASURE_MS, heldBytes = MAX_HELD_BYTES }: {
+      idleMs?: number;
+      measureMs?: number;
+      heldBytes?: number;
+    } = {},
   ) {
     this.#maxRunning = maxRunning;
     this.idleMs = idleMs;
+    this.measureMs = measureMs;
+    this.heldBytes = heldBytes;
   }
 
   /** Requests that wait. */

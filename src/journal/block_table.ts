@@ -13,6 +13,8 @@ export interface BlockPlace {
   timeUs: number;
   /** Number of its first frame; NaN in version 1. */
   seq: number;
+  /** Most frames in it, by the number of the block after it in its file; Infinity or NaN where that does not tell. */
+  mostFrames?: number;
   /** See {@linkcode IndexedBlock.unsealed}. */
   unsealed?: Uint8Array<ArrayBuffer> | undefined;
 }
@@ -97,7 +99,8 @@ export class BlockTable {
       const seq = at(this.#seqs, i);
       if (timeUs > toUs || this.#endTimeOf(i, end.timeUs) < fromUs) continue;
       if (fromSeq !== undefined && !(this.#endSeqOf(i, end.seq) >= fromSeq)) continue;
-      yield { offset: at(this.#offsets, i), bytes: at(this.#bytes, i), timeUs, seq };
+      const mostFrames = this.#endSeqOf(i, Infinity) - seq + 1;
+      yield { offset: at(this.#offsets, i), bytes: at(this.#bytes, i), timeUs, seq, mostFrames };
     }
   }
 

@@ -1,5 +1,6 @@
 import { turn } from "../base/mod.ts";
 import { type Block, readBlock } from "./block.ts";
+import { MIN_FRAME_BYTES } from "./block_layout.ts";
 import { BlockReader } from "./block_reader.ts";
 import { type BlockPlace, type BlockRange, isWanted } from "./block_table.ts";
 import { BlockTables } from "./block_tables.ts";
@@ -42,8 +43,6 @@ interface KnownFile extends Pick<FileEntry, "header" | "bytes" | "isWritten"> {
 
 /** Places that are gone through before others get their turn. */
 const PLACES_A_TURN = 2048;
-/** Blocks of 256 KiB, and each frame has an identifier of four bytes. */
-const MAX_FRAMES_A_BLOCK = 65_536;
 
 /**
  * Where the blocks of a journal are, and the way to them. When it is opened, each file's beginning is read; where its
@@ -216,18 +215,17 @@ export class JournalIndex {
     }
   }
 
-  /** Most frames that a range can hold, by the numbers that its blocks begin with; Infinity where they have none. */
+  /** Most frames that a range can hold, by the numbers that its blocks begin with and the room that a block has. */
   async framesAtMost(range: BlockRange): Promise<number> {
-    const spans = new Map<number, { first: number; last: number }>();
+    // Taken first: a block that is written meanwhile counts twice rather than not at all.
+    let most = this.#unwritten().reduce((sum, { length }) => sum + length / MIN_FRAME_BYTES, 0);
     let count = 0;
-    for await (const { file: { header: { epochWord } }, seq } of this.#locate(range)) {
-      const { first, last } = spans.get(epochWord) ?? { first: seq, last: seq };
-      spans.set(epochWord, { first: Math.min(first, seq), last: Math.max(last, seq) });
+    for await (const { file: { header: { blockBytes } }, mostFrames } of this.#locate(range)) {
+      const room = blockBytes / MIN_FRAME_BYTES;
+      most += mostFrames !== undefined && mostFrames < room ? mostFrames : room;
       if (++count % PLACES_A_TURN === 0) await turn();
     }
-    const ends = (spans.size + this.#unwritten().length) * MAX_FRAMES_A_BLOCK;
-    const most = [...spans.values()].reduce((sum, { first, last }) => sum + last - first, ends);
-    return Number.isNaN(most) ? Infinity : most;
+    return most;
   }
 
   /** Places of blocks of a run of numbers, unread, and the blocks that are not on disk yet; all taken in one turn. */
