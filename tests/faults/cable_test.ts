@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mayHaveCables } from "../support/cable.ts";
+import { Cable, mayHaveCables } from "../support/cable.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { environment, needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
@@ -17,7 +17,7 @@ Deno.test({
   ...CABLE,
   fn: async () => {
     const random = new Random(83);
-    await using lab = await ReplicationLab.start({ hasCable: true });
+    await using lab = await ReplicationLab.start({ layCable: (port) => Cable.lay(port) });
     const { cable } = lab;
     assert.ok(cable);
     for (let round = 0; round < ROUNDS; round++) {

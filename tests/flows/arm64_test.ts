@@ -6,7 +6,7 @@ import { emulateInPlace, emulationNeeds, findEmulated } from "../support/emulate
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
-import { TestProgram } from "../support/program.ts";
+import { START_MS, TestProgram } from "../support/program.ts";
 import { parseMetrics } from "../support/prometheus.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 import { taskArgs } from "../support/task.ts";
@@ -37,7 +37,8 @@ Deno.test("on arm64 a simulated boat starts, and vbg reads its devices and decod
     { runtime },
   );
   const boat = await program.url();
-  await eventually("devices", async () => (await (await fetch(`${boat}/devices`)).json()).length >= 10);
+  const hasDevices = async () => (await (await fetch(`${boat}/devices`)).json()).length >= 10;
+  await eventually("devices", hasDevices, { deadlineMs: START_MS });
   const devices = await run([...runtime, ...taskArgs("cli", "devices", "-server", boat)]);
   assert.equal(devices.code, 0, devices.err);
   const frames = await run([...runtime, ...taskArgs("cli", "values", "-decode", "-server", boat)]);

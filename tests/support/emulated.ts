@@ -8,6 +8,9 @@ const LIBRARIES = "/usr/aarch64-linux-gnu";
 /** Where Denos that were fetched are kept. */
 export const RUNTIMES: string = fileURLToPath(new URL("../../dist/runtime", import.meta.url));
 
+/** Its own: Denos of two versions throw away what the other has compiled, and to compile anew takes the longest of a start. */
+const CACHE = `${RUNTIMES}/cache-arm64`;
+
 /** A Deno for arm64 and how to run it here. */
 export interface Emulated {
   /** Path of the program for arm64. */
@@ -23,7 +26,11 @@ export async function findEmulated(): Promise<Emulated | undefined> {
   if (environment("VBG_TEST_FULL") !== "1" || !hasLibraries() || !findProgram(EMULATOR)) return undefined;
   try {
     const deno = await fetchRuntime("arm64", RUNTIMES);
-    return { deno, target: ARCHITECTURES.arm64.target, command: [EMULATOR, "-L", LIBRARIES, deno] };
+    return {
+      deno,
+      target: ARCHITECTURES.arm64.target,
+      command: [EMULATOR, "-E", `DENO_DIR=${CACHE}`, "-L", LIBRARIES, deno],
+    };
   } catch {
     return undefined;
   }

@@ -1,6 +1,9 @@
 import { eventually } from "./eventually.ts";
 import { ROOT, taskArgs } from "./task.ts";
 
+/** Longest time for a program to start: an emulated one takes minutes on a busy machine. */
+export const START_MS = 600_000;
+
 /** How a program is run. */
 export interface ProgramOptions {
   /** Most open files; default the system's limit. */
@@ -60,10 +63,13 @@ export class TestProgram implements AsyncDisposable {
 
   /** Address of the API, once it listens. */
   async url(): Promise<string> {
-    const [, scheme, port] = await eventually(
-      "the log line with the address",
-      () => /"url":"(https?):\/\/[^"]+:(\d+)"/.exec(this.#log),
-    );
+    let isOver = false;
+    void this.exitCode().then(() => isOver = true);
+    const [, scheme, port] = await eventually("the log line with the address", () => {
+      const told = /"url":"(https?):\/\/[^"]+:(\d+)"/.exec(this.#log);
+      if (!told && isOver) throw new Error(`The program has ended:\n${this.#log}`);
+      return told;
+    }, { deadlineMs: START_MS });
     return `${scheme}://127.0.0.1:${port}`;
   }
 

@@ -2,10 +2,10 @@ import { audit, type AuditReport } from "../../cli/audit_compare.ts";
 import { formatReport } from "../../cli/audit_report.ts";
 import { systemClock } from "../../src/base/mod.ts";
 import { Authority, initAuthority } from "../../src/cloud/mod.ts";
-import { Cable } from "./cable.ts";
+import type { Cable } from "./cable.ts";
 import { eventually, pause } from "./eventually.ts";
 import { HeldPort } from "./held_port.ts";
-import { TestProgram } from "./program.ts";
+import { START_MS, TestProgram } from "./program.ts";
 import { BusFeed, type FeedOptions } from "./replication_feed.ts";
 import { TcpProxy } from "./tcp_proxy.ts";
 
@@ -27,8 +27,8 @@ export interface LabOptions {
   id?: string;
   /** Data directory of the cloud; default one in the lab's folder. */
   dataDirectory?: string;
-  /** A cable between boat and cloud; default none. */
-  hasCable?: boolean;
+  /** Lays a cable between boat and cloud, whose far end leads to a port of ours; default none. */
+  layCable?: (port: number) => Promise<Cable>;
   /** How long the certificates of both sides are good, days; default 90. */
   days?: number;
   /** Command that runs Deno for both sides; default the Deno that runs the test. */
@@ -65,8 +65,6 @@ export interface LinkStatus {
 
 /** Longest time for boat and cloud to agree. */
 const PATIENCE_MS = 150_000;
-/** Longest time for a program to start; emulated ones take a minute. */
-const START_MS = 300_000;
 /** Boats wait no longer for the next try, so that many rounds take no hour. */
 const MAX_RECONNECT_DELAY = "PT2S";
 const LOOK_EVERY_MS = 50;
@@ -139,7 +137,7 @@ export class ReplicationLab implements AsyncDisposable {
     const held = { grpc: HeldPort.take(), boat: HeldPort.take(), cloud: HeldPort.take() };
     const grpcPort = held.grpc.port;
     const httpPorts = { boat: held.boat.port, cloud: held.cloud.port };
-    const cable = options.hasCable ? await Cable.lay(grpcPort) : undefined;
+    const cable = await options.layCable?.(grpcPort);
     const doors = ports === "single"
       ? ["-listen", `127.0.0.1:${grpcPort}`]
       : ["-grpc-listen", `${cable?.near ?? "127.0.0.1"}:${grpcPort}`, "-http-listen", `127.0.0.1:${httpPorts.cloud}`];
