@@ -3,12 +3,18 @@
  *
  * @module
  */
-export { type Boat, BOAT_DEFAULTS, type BoatOptions, startBoat } from "./src/boat.ts";
-export type { BoatLimits } from "./src/boat_limits.ts";
-export type { StoreOptions } from "./src/boat_stores.ts";
-export type { OutletOptions } from "./src/boat_outlets.ts";
-export type { ReplicationOptions } from "./src/boat_replication.ts";
-export type { VirtualDeviceSettings, VoiceOptions } from "./src/boat_voice.ts";
+export {
+  type Boat,
+  BOAT_DEFAULTS,
+  type BoatLimits,
+  type BoatOptions,
+  type OutletOptions,
+  type ReplicationOptions,
+  startBoat,
+  type StoreOptions,
+  type VirtualDeviceSettings,
+  type VoiceOptions,
+} from "./src/boat/mod.ts";
 export {
   type ConvertedFile,
   type ConvertedInput,
@@ -17,50 +23,63 @@ export {
   convertRecordings,
   type ConvertSummary,
   type ConvertTarget,
+  findRecorded,
+  OfflineError,
+  type OfflineOptions,
   OutputExistsError,
+  type PlayerState,
+  readRecorded,
+  type RecordedDevice,
+  RecordedFilter,
+  type RecordedInput,
+  type RecordedPart,
   type RecordingInput,
-} from "./src/convert/mod.ts";
+  ReplayError,
+} from "./src/recordings/mod.ts";
 export {
+  type AcmeSettings,
+  type BoatTrust,
   type Cloud,
   CLOUD_DEFAULTS,
   type CloudLimits,
   type CloudOptions,
+  type CloudPorts,
   type CloudRecordingOptions,
   startCloud,
-} from "./src/cloud.ts";
-export type { AcmeSettings, BoatTrust, CloudPorts } from "./src/cloud_doors.ts";
-export { ACME_CHALLENGES, type AcmeChallenge } from "./src/acme/mod.ts";
+} from "./src/cloud_server/mod.ts";
+export {
+  ACME_CHALLENGES,
+  type AcmeChallenge,
+  checkTlsPair,
+  CONNECTION_LIMITS as CONNECTION_DEFAULTS,
+  type ConnectionLimits,
+  type ConnectionOptions,
+  ListenError,
+  networksProblem,
+  TlsError,
+  type TlsPair,
+  type TlsPaths,
+} from "./src/listen/mod.ts";
 export {
   FIRST_RECONNECT_MS,
-  isInstanceId,
   isOwnMachine,
   type LinkLimits,
   type LinkTlsPaths,
   type Range,
   Ranges,
 } from "./src/replication/mod.ts";
+export { isInstanceId } from "./src/pki/mod.ts";
 export {
-  CONNECTION_LIMITS as CONNECTION_DEFAULTS,
-  type ConnectionLimits,
-  type ConnectionOptions,
-  networksProblem,
-} from "./src/http/mod.ts";
-export { startDemo } from "./src/demo.ts";
-export { FrameRecorder, type FrameRecorderOptions } from "./src/frame_recorder.ts";
-export {
-  findRecorded,
-  OfflineError,
-  type OfflineOptions,
-  readRecorded,
-  type RecordedDevice,
-  RecordedFilter,
-  type RecordedInput,
-  type RecordedPart,
-} from "./src/offline.ts";
-export type { RecordingOptions } from "./src/recorder.ts";
+  type Simulation,
+  SIMULATION_PORT,
+  type SimulationOptions,
+  startDemo,
+  startSimulation,
+} from "./src/simulation/mod.ts";
+export { FrameRecorder, type FrameRecorderOptions, type RecordingOptions } from "./src/feed/mod.ts";
 export * from "./src/client/mod.ts";
-export { type Simulation, SIMULATION_PORT, type SimulationOptions, startSimulation } from "./src/simulate.ts";
-export { type PlayerState, ReplayError } from "./src/replay/mod.ts";
+export * from "./src/filter/mod.ts";
+export * from "./src/frame/mod.ts";
 export type { ArchiveTrigger, OverflowPolicy, RetentionSettings } from "./src/journal/mod.ts";
 export { VERSION } from "./src/version.ts";
 export {
@@ -116,19 +135,10 @@ export {
   readNotifySettings,
   SystemdNotifier,
   type SystemdOptions,
-} from "./src/outlets/mod.ts";
+} from "./src/integrations/mod.ts";
 export type { CanFrame, Device, DeviceEvent, Frame, StoredFrame } from "./src/frame/mod.ts";
 export { boundFilter, type Filter, FilterError } from "./src/filter/mod.ts";
-export {
-  type AccessToken,
-  checkTlsPair,
-  ListenError,
-  type Scope,
-  SCOPES,
-  TlsError,
-  type TlsPair,
-  type TlsPaths,
-} from "./src/http/mod.ts";
+export { type AccessToken, type Scope, SCOPES } from "./src/http/mod.ts";
 export {
   type AddressUser,
   composeName,
@@ -153,5 +163,5 @@ export {
   uniqueNumberOf,
   VIRTUAL_DEVICE_DEFAULTS,
   type VirtualDeviceOptions,
-} from "./src/node/mod.ts";
+} from "./src/transmit/mod.ts";
 export { CLIENT_ID, type Slot } from "./src/stream/mod.ts";

@@ -12,19 +12,25 @@ import {
   startDemo,
   VERSION,
 } from "@vessel/gateway";
-import type { Logger } from "@vessel/gateway/settings";
-import { changedTokens, readTokens } from "./auth_file.ts";
-import { alertsOf } from "./alert_options.ts";
-import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings, listenAddress } from "./boat_options.ts";
-import { retentionOf } from "./journal_options.ts";
-import { mqttOf } from "./mqtt_options.ts";
-import { replicationLimitsOf, replicationOf } from "./replication_options.ts";
-import { PERMISSIONS } from "./permissions.ts";
-import { type Running, serve, type ServerProgram } from "./program.ts";
-import { startAdvised } from "./start_advice.ts";
-import { DEMO_STATE, isDefaultStateDir, openStateDir, temporaryDemoFolder } from "./state_dir.ts";
-import { urlOf } from "./url_of.ts";
-import { virtualDeviceOf } from "./virtual_device_options.ts";
+import type { Logger } from "@vessel/gateway/base";
+import { changedTokens, readTokens } from "./settings/auth_file.ts";
+import { alertsOf } from "./settings/alert_options.ts";
+import {
+  BOAT_CONFIG_NAME,
+  boatChecks,
+  boatOptions,
+  type BoatSettings,
+  listenAddress,
+} from "./settings/boat_options.ts";
+import { retentionOf } from "./settings/journal_options.ts";
+import { mqttOf } from "./settings/mqtt_options.ts";
+import { replicationLimitsOf, replicationOf } from "./settings/replication_options.ts";
+import { PERMISSIONS } from "./program/permissions.ts";
+import { type Running, serve, type ServerProgram } from "./program/program.ts";
+import { startAdvised } from "./program/start_advice.ts";
+import { DEMO_STATE, isDefaultStateDir, openStateDir, temporaryDemoFolder } from "./settings/state_dir.ts";
+import { urlOf } from "./program/url_of.ts";
+import { virtualDeviceOf } from "./settings/virtual_device_options.ts";
 
 /** The boat server's name, words and settings. */
 export const boatProgram: ServerProgram<BoatSettings> = {

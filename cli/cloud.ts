@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type CommandSet, dispatch } from "./dispatch.ts";
-import { processSurroundings, type Surroundings } from "./program.ts";
+import { type CommandSet, dispatch } from "./program/dispatch.ts";
+import { processSurroundings, type Surroundings } from "./program/program.ts";
 
 /** The program with all its commands. */
 export const cloud: CommandSet = {
@@ -12,7 +12,7 @@ export const cloud: CommandSet = {
   summary: "the cloud server of the Vessel Bus Gateway",
   otherwise: {
     summary: "serves boats that replicate to it, and everybody who asks for what they have sent",
-    load: async () => (await import("./cloud_server.ts")).serverCommand,
+    load: async () => (await import("./commands/cloud/server.ts")).serverCommand,
   },
   commands: {
     ca: {
@@ -20,25 +20,25 @@ export const cloud: CommandSet = {
       commands: {
         init: {
           summary: "makes an authority, whose certificates boats and cloud trust",
-          load: async () => (await import("./cloud_ca.ts")).initCommand,
+          load: async () => (await import("./commands/ca/ca.ts")).initCommand,
         },
         issue: {
           summary: "makes a certificate for a boat or for the cloud",
-          load: async () => (await import("./cloud_ca.ts")).issueCommand,
+          load: async () => (await import("./commands/ca/ca.ts")).issueCommand,
         },
         revoke: {
           summary: "has a boat's certificates refused from now on",
-          load: async () => (await import("./cloud_ca.ts")).revokeCommand,
+          load: async () => (await import("./commands/ca/ca.ts")).revokeCommand,
         },
         list: {
           summary: "shows all certificates that were made",
-          load: async () => (await import("./cloud_ca.ts")).listCommand,
+          load: async () => (await import("./commands/ca/ca.ts")).listCommand,
         },
       },
     },
     "import-lplex": {
       summary: "takes over the data directory of an lplex cloud",
-      load: async () => (await import("./import_lplex.ts")).importCommand,
+      load: async () => (await import("./commands/cloud/import_lplex.ts")).importCommand,
     },
   },
 };

@@ -14,15 +14,15 @@ import {
   MAX_PORT,
   pause,
   systemClock,
-} from "@vessel/gateway/settings";
+} from "@vessel/gateway/base";
 import { runBoat } from "./boat.ts";
-import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./boat_options.ts";
-import { integer } from "./option_types.ts";
-import type { Check } from "./options.ts";
-import { PERMISSIONS } from "./permissions.ts";
-import { type Running, serve, type ServerProgram } from "./program.ts";
-import { DEMO_STATE, isDefaultStateDir, temporaryDemoFolder } from "./state_dir.ts";
-import { urlOf } from "./url_of.ts";
+import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./settings/boat_options.ts";
+import { integer } from "./settings/option_types.ts";
+import type { Check } from "./settings/options.ts";
+import { PERMISSIONS } from "./program/permissions.ts";
+import { type Running, serve, type ServerProgram } from "./program/program.ts";
+import { DEMO_STATE, isDefaultStateDir, temporaryDemoFolder } from "./settings/state_dir.ts";
+import { urlOf } from "./program/url_of.ts";
 
 /** Settings of the demo: the boat's, and where its cloud is. */
 interface DemoSettings extends BoatSettings {

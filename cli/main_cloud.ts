@@ -4,6 +4,6 @@
  * @module
  */
 import { runCloud } from "./cloud.ts";
-import { processSurroundings } from "./program.ts";
+import { processSurroundings } from "./program/program.ts";
 
 if (import.meta.main) Deno.exit(await runCloud(processSurroundings()));

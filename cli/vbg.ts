@@ -3,60 +3,96 @@
  *
  * @module
  */
-import { type CommandSet, dispatch } from "./dispatch.ts";
-import { processSurroundings, type Surroundings } from "./program.ts";
+import { type CommandSet, dispatch } from "./program/dispatch.ts";
+import { processSurroundings, type Surroundings } from "./program/program.ts";
 
 /** The program with all its commands. */
 export const vbg: CommandSet = {
   name: "vbg",
   summary: "the client of the Vessel Bus Gateway",
   commands: {
-    alarms: { summary: "lists the alarms of recordings", load: () => import("./alarms.ts") },
-    "archive-s3": { summary: "sends journal files to an S3-compatible store", load: () => import("./archive_s3.ts") },
-    audit: { summary: "compares a boat's journal with what a cloud holds of it", load: () => import("./audit.ts") },
+    alarms: { summary: "lists the alarms of recordings", load: () => import("./commands/alarms/alarms.ts") },
+    "archive-s3": {
+      summary: "sends journal files to an S3-compatible store",
+      load: () => import("./commands/archive_s3/archive_s3.ts"),
+    },
+    audit: {
+      summary: "compares a boat's journal with what a cloud holds of it",
+      load: () => import("./commands/audit/audit.ts"),
+    },
     completion: {
       summary: "prints the completion of all programs for bash, zsh or fish",
-      load: async () => (await import("./completion.ts")).completionCommand(vbg),
+      load: async () => (await import("./commands/completion/completion.ts")).completionCommand(vbg),
     },
-    convert: { summary: "makes a journal of recordings of other programs", load: () => import("./convert.ts") },
-    dashboard: { summary: "the same as top", load: () => import("./top.ts") },
-    devices: { summary: "lists the devices that were heard on the buses", load: () => import("./devices_command.ts") },
-    doctor: { summary: "checks a server and the machine that it runs on", load: () => import("./doctor.ts") },
-    dump: { summary: "shows frames of a boat as they come, or those of recordings", load: () => import("./dump.ts") },
+    convert: {
+      summary: "makes a journal of recordings of other programs",
+      load: () => import("./commands/convert/convert.ts"),
+    },
+    dashboard: { summary: "the same as top", load: () => import("./commands/top/top.ts") },
+    devices: {
+      summary: "lists the devices that were heard on the buses",
+      load: () => import("./commands/read/devices.ts"),
+    },
+    doctor: {
+      summary: "checks a server and the machine that it runs on",
+      load: () => import("./commands/doctor/doctor.ts"),
+    },
+    dump: {
+      summary: "shows frames of a boat as they come, or those of recordings",
+      load: () => import("./commands/dump/dump.ts"),
+    },
     history: {
       summary: "prints recorded messages of a boat, oldest first",
-      load: () => import("./history_command.ts"),
+      load: () => import("./commands/read/history.ts"),
     },
-    inspect: { summary: "shows what is in journal files, block by block", load: () => import("./inspect.ts") },
-    loadtest: { summary: "measures how much a boat server takes on this machine", load: () => import("./loadtest.ts") },
+    inspect: {
+      summary: "shows what is in journal files, block by block",
+      load: () => import("./commands/inspect/inspect.ts"),
+    },
+    loadtest: {
+      summary: "measures how much a boat server takes on this machine",
+      load: () => import("./commands/loadtest/loadtest.ts"),
+    },
     pgns: {
       summary: "lists the messages that can be decoded, or tells all about one",
-      load: () => import("./pgns_command.ts"),
+      load: () => import("./commands/read/pgns.ts"),
     },
-    repair: { summary: "writes what can be read of a damaged journal anew", load: () => import("./repair.ts") },
-    request: { summary: "asks the devices of a boat for a message", load: () => import("./request_command.ts") },
-    send: { summary: "sends a message on a bus of the boat", load: () => import("./send_command.ts") },
-    simulate: { summary: "plays a recording through the server of a boat", load: () => import("./simulate.ts") },
+    repair: {
+      summary: "writes what can be read of a damaged journal anew",
+      load: () => import("./commands/repair/repair.ts"),
+    },
+    request: { summary: "asks the devices of a boat for a message", load: () => import("./commands/send/request.ts") },
+    send: { summary: "sends a message on a bus of the boat", load: () => import("./commands/send/send.ts") },
+    simulate: {
+      summary: "plays a recording through the server of a boat",
+      load: () => import("./commands/simulate/simulate.ts"),
+    },
     switches: {
       summary: "shows the banks of switches, or sets switches",
       commands: {
         set: {
           summary: "sets switches of a bank, and waits until the bank reports their state",
-          load: () => import("./switches_set_command.ts"),
+          load: () => import("./commands/switches/set.ts"),
         },
       },
       otherwise: {
         summary: "shows the banks of switches and their states",
-        load: () => import("./switches_command.ts"),
+        load: () => import("./commands/switches/switches.ts"),
       },
     },
-    tail: { summary: "follows the frames of a boat, from the last ones on", load: () => import("./tail.ts") },
-    top: { summary: "shows a boat live on a terminal", load: () => import("./top.ts") },
+    tail: {
+      summary: "follows the frames of a boat, from the last ones on",
+      load: () => import("./commands/tail/tail.ts"),
+    },
+    top: { summary: "shows a boat live on a terminal", load: () => import("./commands/top/top.ts") },
     values: {
       summary: "shows the newest message of each kind from each device",
-      load: () => import("./values_command.ts"),
+      load: () => import("./commands/read/values.ts"),
     },
-    verify: { summary: "reads every frame of a journal, and tells what is damaged", load: () => import("./verify.ts") },
+    verify: {
+      summary: "reads every frame of a journal, and tells what is damaged",
+      load: () => import("./commands/verify/verify.ts"),
+    },
   },
 };
 

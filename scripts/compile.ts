@@ -26,7 +26,7 @@ export const TARGETS: readonly string[] = [
   "x86_64-pc-windows-msvc",
 ];
 /** Found late, in a thread of its own: the compiler does not see it. */
-const INCLUDED = ["src/journal/pack_worker.ts"];
+const INCLUDED = ["src/journal/block/pack_worker.ts"];
 
 /** Which programs are compiled for a system: the servers are for Linux. */
 export function programsFor(target: string): HandedOut[] {

@@ -10,7 +10,7 @@ import { cp } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { PERMISSIONS } from "../cli/permissions.ts";
+import { PERMISSIONS } from "../cli/program/permissions.ts";
 import { VERSION } from "../src/version.ts";
 import { writeManPages } from "./man.ts";
 import { type HandedOut, PROGRAMS } from "./programs.ts";

@@ -5,7 +5,7 @@
  */
 import { boatProgram } from "../cli/boat.ts";
 import { cloud } from "../cli/cloud.ts";
-import { formatReference } from "../cli/help.ts";
+import { formatReference } from "../cli/program/help.ts";
 import { vbg } from "../cli/vbg.ts";
 import { commandsPage } from "./commands_page.ts";
 import { decodingPage } from "./decoding_page.ts";

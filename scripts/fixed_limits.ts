@@ -1,16 +1,16 @@
-import { MAX_VALUES as MAX_TOP_VALUES } from "../cli/boat_values.ts";
-import { FAST_PACKET_TIMEOUT_MS } from "../src/can/assembler.ts";
-import { MAX_STREAMS as MAX_FRAMING_HABITS } from "../src/can/framing_habits.ts";
+import { MAX_VALUES as MAX_TOP_VALUES } from "../cli/commands/top/boat_values.ts";
+import { FAST_PACKET_TIMEOUT_MS } from "../src/can/assembly/assembler.ts";
+import { MAX_STREAMS as MAX_FRAMING_HABITS } from "../src/can/assembly/framing_habits.ts";
 import { MAX_UNREAD, MAX_WAITING_BYTES as MAX_GATEWAY_BYTES } from "../src/can/gateways/connection.ts";
 import { CONNECT_TIMEOUT_MS } from "../src/can/gateways/tcp_link.ts";
 import { MAX_WAITING as MAX_DATAGRAMS } from "../src/can/gateways/udp_link.ts";
-import { ADDRESSED_TIMEOUT_MS, BROADCAST_TIMEOUT_MS } from "../src/can/iso_transport.ts";
+import { ADDRESSED_TIMEOUT_MS, BROADCAST_TIMEOUT_MS } from "../src/can/assembly/iso_transport.ts";
 import { MAX_BST_BYTES } from "../src/can/recordings/bst_line.ts";
 import { MAX_LIVE_HEAD_BYTES } from "../src/can/recordings/piece_reader.ts";
 import { MAX_LINE } from "../src/can/recordings/text.ts";
 import { MAX_DIAGNOSTIC_EVENTS } from "../src/cloud/mod.ts";
 import { MAX_FILTER_ENTRIES, MAX_FILTER_TEXT_CHARACTERS } from "../src/filter/mod.ts";
-import { CROWDED_TIMEOUT_MS } from "../src/http/connections.ts";
+import { CROWDED_TIMEOUT_MS } from "../src/listen/connections.ts";
 import { MAX_LIST_ENTRIES } from "../src/http/bounded_list.ts";
 import {
   DEFAULT_IDLE_MS as HISTORY_IDLE_MS,
@@ -18,24 +18,24 @@ import {
   MAX_WAITING_HISTORIES,
   MEASURE_MS,
   SLICE_MS as HISTORY_SLICE_MS,
-} from "../src/http/history_turns.ts";
-import { TRANSPORT_BYTES } from "../src/http/stream_memory.ts";
-import { DEGRADED_SYNC_INTERVALS, UNHEALTHY_MS } from "../src/http/journal_health.ts";
-import { MAX_MESSAGES } from "../src/http/send_body.ts";
-import { BATCH_CHARACTERS, BATCH_FRAMES } from "../src/http/stream_channel.ts";
-import { SLICE_MS as STREAM_SLICE_MS, WAITING_FRAMES } from "../src/http/stream_hub.ts";
-import { MAX_INBOUND_BYTES, MAX_UNREAD as MAX_UNREAD_ANSWERS, MIN_WINDOW } from "../src/http/websocket.ts";
-import { MAX_NAMED_FAULTS } from "../src/journal/index_faults.ts";
+} from "../src/http/history/turns.ts";
+import { TRANSPORT_BYTES } from "../src/stream/live/memory.ts";
+import { DEGRADED_SYNC_INTERVALS, UNHEALTHY_MS } from "../src/http/status/journal_health.ts";
+import { MAX_MESSAGES } from "../src/http/send/body.ts";
+import { BATCH_CHARACTERS, BATCH_FRAMES } from "../src/stream/live/channel.ts";
+import { SLICE_MS as STREAM_SLICE_MS, WAITING_FRAMES } from "../src/stream/live/hub.ts";
+import { MAX_INBOUND_BYTES, MAX_UNREAD as MAX_UNREAD_ANSWERS, MIN_WINDOW } from "../src/http/streams/websocket.ts";
+import { MAX_NAMED_FAULTS } from "../src/journal/index/index_faults.ts";
 import { DEFAULT_TIMEOUT_MS as ARCHIVE_TIMEOUT_MS } from "../src/journal/keeper/archive_command.ts";
 import { MAX_LINE_BYTES } from "../src/journal/keeper/archive_protocol.ts";
 import { MAX_BLOCK_BYTES, MAX_BUSES, MAX_DICTIONARY_BYTES } from "../src/journal/mod.ts";
-import { MAX_WINDOW_LOG } from "../src/journal/zstd_frames.ts";
-import { MAX_ATTEMPTS, REQUESTS_PER_SECOND } from "../src/node/discovery.ts";
-import { TRANSMIT_DEFAULTS } from "../src/node/mod.ts";
-import { CLAIMS_PER_SECOND } from "../src/node/virtual_device_bus.ts";
-import { MAX_SUBJECTS } from "../src/outlets/alerts_subjects.ts";
-import { ACK_TIMEOUT_MS, WINDOW_MESSAGES } from "../src/outlets/mqtt.ts";
-import { MAX_ENTITIES } from "../src/outlets/mqtt_home_assistant.ts";
+import { MAX_WINDOW_LOG } from "../src/journal/block/zstd_frames.ts";
+import { MAX_ATTEMPTS, REQUESTS_PER_SECOND } from "../src/transmit/discovery.ts";
+import { TRANSMIT_DEFAULTS } from "../src/transmit/mod.ts";
+import { CLAIMS_PER_SECOND } from "../src/transmit/virtual_device/bus.ts";
+import { MAX_SUBJECTS } from "../src/integrations/alerts/subjects.ts";
+import { ACK_TIMEOUT_MS, WINDOW_MESSAGES } from "../src/integrations/mqtt/mqtt.ts";
+import { MAX_ENTITIES } from "../src/integrations/mqtt/home_assistant.ts";
 import { SYNC_PATIENCE_MS } from "../src/stream/session_sync.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 import { REPLICATION } from "./fixed_limits_replication.ts";

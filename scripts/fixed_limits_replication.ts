@@ -1,11 +1,11 @@
-import { ACTIVE_MS } from "../src/cloud/instance_machines.ts";
-import { MAX_SEARCHED_WINDOWS } from "../src/replication/boat_proof.ts";
+import { ACTIVE_MS } from "../src/cloud/instance/machines.ts";
+import { MAX_SEARCHED_WINDOWS } from "../src/replication/link/proof.ts";
 import { CLOUD_DEFAULTS } from "../mod.ts";
-import { MAX_OPEN_BACKFILL_FILES } from "../src/cloud/backfill_files.ts";
-import { MAX_REJECTED, MAX_WAITING_BYTES as MAX_BACKFILL_BYTES } from "../src/cloud/backfill_session.ts";
-import { MAX_PACKED_RATIO } from "../src/cloud/block_check.ts";
-import { MAX_CHAIN_LENGTH } from "../src/cloud/identity.ts";
-import { MAX_GREETED } from "../src/cloud/instance_sessions.ts";
+import { MAX_OPEN_BACKFILL_FILES } from "../src/cloud/files/backfill_files.ts";
+import { MAX_REJECTED, MAX_WAITING_BYTES as MAX_BACKFILL_BYTES } from "../src/cloud/service/backfill_session.ts";
+import { MAX_PACKED_RATIO } from "../src/cloud/files/block_check.ts";
+import { MAX_CHAIN_LENGTH } from "../src/pki/identity.ts";
+import { MAX_GREETED } from "../src/cloud/instance/sessions.ts";
 import {
   MAX_DIAGNOSTIC_EVENTS,
   MAX_EVENT_LINES,
@@ -15,22 +15,22 @@ import {
   MAX_PREVIOUS_EPOCHS,
   MAX_VOID_RANGES,
 } from "../src/cloud/mod.ts";
-import { PEER_HOLES_WAIT_MS, PEER_REPLAY_FRAMES } from "../src/cloud/peer_holes.ts";
-import { FORMER_LIMITS as former } from "../src/cloud/former_epochs.ts";
-import { MAX_RECALLED_FRAMES } from "../src/cloud/replica_recall.ts";
+import { PEER_HOLES_WAIT_MS, PEER_REPLAY_FRAMES } from "../src/cloud/peer/holes.ts";
+import { FORMER_LIMITS as former } from "../src/cloud/state/former_epochs.ts";
+import { MAX_RECALLED_FRAMES } from "../src/cloud/replica/warm_up.ts";
 import { MAX_FORMER_RECORDINGS } from "../src/journal/mod.ts";
-import { DIGEST_WINDOW, MAX_WINDOW_DIGESTS } from "../src/journal/window_digest.ts";
-import { MAX_CALLS_PER_CONNECTION } from "../src/replication/grpc_server.ts";
-import { RECEIVE_WINDOW_BYTES } from "../src/replication/grpc_window.ts";
+import { DIGEST_WINDOW, MAX_WINDOW_DIGESTS } from "../src/journal/digest/window_digest.ts";
+import { MAX_CALLS_PER_CONNECTION } from "../src/replication/grpc/server.ts";
+import { RECEIVE_WINDOW_BYTES } from "../src/replication/grpc/window.ts";
 import {
   MAX_BATCH_FRAMES,
-  MAX_INSTANCE_ID_LENGTH,
   MAX_MESSAGE_BYTES,
   MAX_RANGES,
   MAX_TEXT_BYTES,
   MAX_TEXTS,
   MAX_UNANSWERED_BLOCKS,
 } from "../src/replication/mod.ts";
+import { MAX_INSTANCE_ID_LENGTH } from "../src/pki/mod.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 
 /** What a boat can bring about in the cloud, and the cloud at a boat. */

@@ -1,6 +1,6 @@
-import { boatOptions } from "../cli/boat_options.ts";
-import { cloudOptions } from "../cli/cloud_options.ts";
-import type { Option } from "../cli/options.ts";
+import { boatOptions } from "../cli/settings/boat_options.ts";
+import { cloudOptions } from "../cli/settings/cloud_options.ts";
+import type { Option } from "../cli/settings/options.ts";
 import { FIXED_LIMITS } from "./fixed_limits.ts";
 
 /** What the page shows of an option. */

@@ -1,6 +1,6 @@
-import { type CommandSet, loadCommands } from "../cli/dispatch.ts";
-import { groupsOf, type HelpSubject, usageLine } from "../cli/help.ts";
-import { environmentName, type Option } from "../cli/options.ts";
+import { type CommandSet, loadCommands } from "../cli/program/dispatch.ts";
+import { groupsOf, type HelpSubject, usageLine } from "../cli/program/help.ts";
+import { environmentName, type Option } from "../cli/settings/options.ts";
 
 /** What a page says beside its program's tables. */
 export interface ManPage {

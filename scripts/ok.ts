@@ -2,8 +2,8 @@
 // `--static` leaves the tests out. Ends at the first step that fails.
 
 const PUBLIC_FACES = [
-  ...["mod.ts", "src/frame/mod.ts", "src/journal_files.ts", "src/recording_files.ts", "src/pgn/mod.ts"],
-  ...["src/base/mod.ts", "src/client/mod.ts", "src/cloud_files.ts", "src/version.ts"],
+  ...["mod.ts", "src/frame/mod.ts", "src/api/journal.ts", "src/api/recordings.ts", "src/pgn/mod.ts"],
+  ...["src/base/mod.ts", "src/client/mod.ts", "src/api/cloud.ts", "src/version.ts"],
   ...["cli/main.ts", "cli/main_boat.ts", "cli/main_cloud.ts"],
 ];
 

@@ -1,4 +1,4 @@
-import { PERMISSIONS } from "../cli/permissions.ts";
+import { PERMISSIONS } from "../cli/program/permissions.ts";
 
 /** One of the programs that are handed out. */
 export interface HandedOut {

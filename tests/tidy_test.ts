@@ -31,23 +31,23 @@ const WHOLE_RULES: readonly WholeRule[] = [
     bad: [
       { "src/base/a.ts": `import { b } from "../frame/mod.ts";` },
       { "src/http/a.ts": `import { b } from "../frame/name.ts";` },
-      { "src/http/a.ts": `import type { b } from "../outlets/mod.ts";` },
-      { "src/http/a.ts": `const b = await import("../boat.ts");` },
-      { "src/boat.ts": `export * from "./http/sse.ts";` },
+      { "src/http/a.ts": `import type { b } from "../integrations/mod.ts";` },
+      { "src/http/a.ts": `const b = await import("../boat/mod.ts");` },
+      { "src/boat/a.ts": `export * from "../http/streams/sse.ts";` },
       { "src/new/a.ts": `import { b } from "../base/mod.ts";` },
       { "src/http/a.ts": `import b from "../../deno.json" with { type: "json" };` },
       { "src/http/a.ts": `import { b } from "@vessel/gateway";` },
       { "cli/a.ts": `import { b } from "../src/base/mod.ts";` },
-      { "mod.ts": `export * from "./src/http/sse.ts";` },
+      { "mod.ts": `export * from "./src/http/streams/sse.ts";` },
     ],
     good: [
       {
         "src/http/a.ts":
           `import { b } from "./b.ts";\nimport { c } from "../broker/mod.ts";\nimport { d } from "hono";`,
       },
-      { "src/boat.ts": `import { b } from "./http/mod.ts";\nimport { d } from "./demo.ts";` },
+      { "src/boat/a.ts": `import { b } from "../http/mod.ts";\nimport { d } from "../version.ts";` },
       { "cli/a.ts": `import { b } from "@vessel/gateway/frame";\nimport { c } from "./c.ts";` },
-      { "mod.ts": `export * from "./src/boat.ts";\nexport * from "./src/frame/mod.ts";` },
+      { "mod.ts": `export * from "./src/boat/mod.ts";\nexport * from "./src/frame/mod.ts";` },
       { "tests/a_test.ts": `import { b } from "../src/http/sse.ts";` },
     ],
   },
@@ -82,7 +82,7 @@ const WHOLE_RULES: readonly WholeRule[] = [
     claim: "every folder of src has a mod.ts",
     find: foldersWithoutFace,
     bad: [{ "src/a/b.ts": "" }],
-    good: [{ "src/a/b.ts": "", "src/a/mod.ts": "", "src/boat.ts": "" }],
+    good: [{ "src/a/b.ts": "", "src/a/mod.ts": "", "src/version.ts": "" }],
   },
 ];
 

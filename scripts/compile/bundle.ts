@@ -4,7 +4,7 @@ import { runProgram } from "../run_program.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Runs in a thread of its own, and so nothing imports it. */
-const WORKER = "src/journal/pack_worker.ts";
+const WORKER = "src/journal/block/pack_worker.ts";
 /** What a package reads from its own folder when it is used. */
 const WASM = { package: "@bokuweb/zstd-wasm", file: "zstd.wasm" };
 
@@ -20,7 +20,7 @@ const REPAIRS: readonly Repair[] = [
   {
     what: "the worker has another name in the bundle",
     from: /"\.\/pack_worker\.ts"/g,
-    to: '"./src/journal/pack_worker.js"',
+    to: '"./src/journal/block/pack_worker.js"',
   },
   {
     what: "modules have no __dirname; what is read from there lies beside the bundle",

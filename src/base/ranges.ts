@@ -25,7 +25,7 @@ export interface RangesOptions {
  *
  * @example
  * ```ts
- * import { Ranges } from "./mod.ts";
+ * import { Ranges } from "./ranges.ts";
  *
  * const held = new Ranges([{ start: 1, end: 1000 }, { start: 2001, end: 3000 }]);
  * held.add(1000, 1500);

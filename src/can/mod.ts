@@ -6,14 +6,14 @@
  * @module
  */
 export * from "./arrival_order.ts";
-export * from "./assembler.ts";
-export * from "./assembler_drops.ts";
+export * from "./assembly/assembler.ts";
+export * from "./assembly/drops.ts";
+export * from "./assembly/fast_packet.ts";
+export * from "./assembly/iso_transport_receiver.ts";
+export * from "./assembly/iso_transport_sender.ts";
 export * from "./bus.ts";
-export * from "./fast_packet.ts";
 export * from "./gateways/mod.ts";
-export * from "./iso_transport_receiver.ts";
-export * from "./iso_transport_sender.ts";
 export * from "./loopback.ts";
 export * from "./open_bus.ts";
 export * from "./recordings/mod.ts";
-export * from "./socketcan.ts";
+export * from "./socketcan/socketcan.ts";

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "../base/mod.ts";
 import type { CanBus } from "./bus.ts";
 import { createSourceBus, isBusSource, parseBusSource } from "./gateways/mod.ts";
 import { LoopbackBus } from "./loopback.ts";
-import { SocketCanBus } from "./socketcan.ts";
+import { SocketCanBus } from "./socketcan/socketcan.ts";
 
 /** How a bus is reached: SocketCAN by the C library, SocketCAN by the npm package of that name, or in memory. */
 export type BusDriver = "ffi" | "socketcan" | "loopback";
@@ -24,7 +24,7 @@ export async function createBus(
     case "ffi":
       return new SocketCanBus(name, { clock });
     case "socketcan": {
-      const { SocketCanAddonBus } = await import("./socketcan_addon.ts");
+      const { SocketCanAddonBus } = await import("./socketcan/addon.ts");
       return new SocketCanAddonBus(name, { clock });
     }
     case "loopback":

@@ -4,6 +4,8 @@
  *
  * @module
  */
+export type { Filter } from "../filter/mod.ts";
+export type { Device, DeviceEvent, Frame } from "../frame/mod.ts";
 export type { Fetch } from "./api.ts";
 export { type CallOptions, Client, type LabelOptions, type SubscribeOptions } from "./client.ts";
 export { CloudClient } from "./cloud_client.ts";
@@ -17,5 +19,3 @@ export type { SessionOptions } from "./session_calls.ts";
 export type * from "./types.ts";
 export type * from "./types_cloud.ts";
 export type * from "./types_pgn.ts";
-export type { Device, DeviceEvent, Frame } from "../frame/mod.ts";
-export type { Filter } from "../filter/mod.ts";

@@ -5,9 +5,13 @@ import { type Filter, FilterError } from "./filter.ts";
 export interface FilterDevice {
   /** Index of the bus. */
   bus: number;
+  /** Source address. */
   src: number;
+  /** Its 64 bit NAME. */
   name: bigint;
+  /** From the NAME: 0 to 2047. */
   manufacturerCode: number;
+  /** From the NAME: 0 to 255. */
   deviceInstance: number;
 }
 

@@ -1,18 +1,18 @@
 import { healthSchema } from "./schemas.ts";
 import { bindRows, type RouteTable } from "./routes.ts";
 import type { Sessions } from "../stream/mod.ts";
-import type { Health } from "./health.ts";
-import type { HomePage } from "./home_page.ts";
-import { homeRoute, SERVER_SECTION } from "./home_route.ts";
-import type { Metrics } from "./metrics.ts";
-import type { HistoryIndex } from "./history.ts";
-import { HistoryTurns } from "./history_turns.ts";
+import type { Health } from "./status/health.ts";
+import type { HomePage } from "./home/home_page.ts";
+import { homeRoute, SERVER_SECTION } from "./home/home_route.ts";
+import type { Metrics } from "./status/metrics.ts";
+import type { HistoryIndex } from "./history/history.ts";
+import { HistoryTurns } from "./history/turns.ts";
 import type { ReplicationStatus } from "../replication/mod.ts";
 import { readRows } from "./read_routes.ts";
 import { replicationRoute } from "./replication_route.ts";
-import { closedSendRoutes, type SendApi, sendRoutes } from "./send_routes.ts";
+import { closedSendRoutes, type SendApi, sendRoutes } from "./send/routes.ts";
 import { pgnRoutes, stateRoutes } from "./server_routes.ts";
-import { type SessionApi, sessionRows } from "./session_routes.ts";
+import { type SessionApi, sessionRows } from "./sessions/routes.ts";
 
 /** What the boat's API is made of. */
 export interface BoatApi extends Omit<SessionApi, "sessions"> {

@@ -5,35 +5,15 @@
  */
 export * from "./auth.ts";
 export * from "./boat_routes.ts";
-export { compileFor } from "./broker_filter.ts";
-export * from "./health.ts";
-export * from "./client_hello.ts";
-export * from "./cloud_health.ts";
-export { CloudMetrics, type CloudMetricSources } from "./cloud_metrics.ts";
-export * from "./cloud_routes.ts";
-export {
-  type Connection,
-  CONNECTION_LIMITS,
-  type ConnectionFigures,
-  type ConnectionLimits,
-  Connections,
-  networksProblem,
-} from "./connections.ts";
-export * from "./connections_open.ts";
-export type { Handler, HttpServerOptions } from "./http_server.ts";
-export * from "./listen.ts";
-export * from "./listen_error.ts";
-export type { ClientCa, HelloPeek } from "./listen_front.ts";
-export * from "./listen_grpc.ts";
-export * from "./listen_tls.ts";
-export * from "./metrics.ts";
-export * from "./pending_handler.ts";
+export * from "./cloud/health.ts";
+export { CloudMetrics, type CloudMetricSources } from "./cloud/metrics.ts";
+export { type ReaderOptions, ReplicaReaders } from "./cloud/replica_readers.ts";
+export * from "./cloud/routes.ts";
 export * from "./reads.ts";
-export { type ReaderOptions, ReplicaReaders } from "./replica_readers.ts";
+export { ApiError, problem, textOf } from "./reply.ts";
 export * from "./routes.ts";
-export * from "./stream_client.ts";
-export * from "./stream_hub.ts";
-export { StreamMemory } from "./stream_memory.ts";
-export type { CertificateReading } from "./server_figures.ts";
-export * from "./tls_files.ts";
-export * from "./tls_pair.ts";
+export * from "./status/health.ts";
+export * from "./status/metrics.ts";
+export type { CertificateReading } from "./status/server_figures.ts";
+export { type PushedBody, pushedBodyOf } from "./streams/pushed_body.ts";
+export { offerUpgrade } from "./streams/upgrades.ts";

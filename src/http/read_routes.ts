@@ -1,16 +1,16 @@
 import { z } from "@hono/zod-openapi";
 import type { Caller } from "./auth.ts";
-import type { HistorySource } from "./history.ts";
-import { historyRow } from "./history_route.ts";
+import type { HistorySource } from "./history/history.ts";
+import { historyRow } from "./history/route.ts";
 import { decodedQuery, devicesQuery, eventsQuery, filterOf, filterQuery, streamQuery } from "./params.ts";
 import { listDevices, listValues } from "./reads.ts";
 import { json, jsonList } from "./reply.ts";
-import { roomForStream, type StreamRoom } from "./room.ts";
+import { roomForStream, type StreamRoom } from "./capacity.ts";
 import { route, type RouteTable } from "./routes.ts";
 import { decodedValuesSchema, labelledDeviceSchema, PROBLEM, streamSchema, valuesSchema } from "./schemas.ts";
-import { SEND_DISABLED, type SendApi, sendFromSocket } from "./send_routes.ts";
-import { EventStream } from "./sse.ts";
-import { checkUpgrade, upgradeToStream } from "./websocket.ts";
+import { SEND_DISABLED, type SendApi, sendFromSocket } from "./send/routes.ts";
+import { EventStream } from "./streams/sse.ts";
+import { checkUpgrade, upgradeToStream } from "./streams/websocket.ts";
 
 /** What is read: the frames of one boat. */
 export interface ReadApi extends StreamRoom, HistorySource {

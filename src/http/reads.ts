@@ -2,7 +2,7 @@ import type { Broker, Decoder, Value } from "../broker/mod.ts";
 import { type Device, formatHex, formatName, formatTimeUs } from "../frame/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import { type Decoded, type Labels, labelsOfPayload, manufacturerName } from "../pgn/mod.ts";
-import { openFilter } from "./broker_filter.ts";
+import { openFilter } from "../stream/mod.ts";
 
 /** Last values of one device, as `GET /values` shows them. */
 export interface DeviceValues {

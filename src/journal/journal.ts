@@ -1,20 +1,20 @@
 import { AtomicFile } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
-import { DirectoryGuard } from "./directory_guard.ts";
-import { epochWordOf } from "./file_layout.ts";
-import { DEFAULT_PREFIX } from "./file_name.ts";
-import type { WriteFigures } from "./file_sequence.ts";
-import { FormerEpochs, type FormerRecording } from "./former_epochs.ts";
-import { JournalIndex } from "./journal_index.ts";
+import { DirectoryGuard } from "./writer/directory_guard.ts";
+import { epochWordOf } from "./file/layout.ts";
+import { DEFAULT_PREFIX } from "./file/name.ts";
+import type { WriteFigures } from "./writer/file_sequence.ts";
+import { FormerEpochs, type FormerRecording } from "./index/former_epochs.ts";
+import { JournalIndex } from "./index/journal_index.ts";
 import type { KeeperStatus } from "./keeper/directory_keeper.ts";
 import { Keeper } from "./keeper/keeper.ts";
 import type { RetentionSettings } from "./keeper/retention.ts";
-import { type JournalState, JournalWriter, type JournalWriterOptions } from "./journal_writer.ts";
-import { recover } from "./recovery.ts";
-import type { SeqRange } from "./sequence_start.ts";
-import { HEAD_FILE, type SequenceState, SequenceStore } from "./sequence_store.ts";
-import type { WindowDigest, WindowDigests } from "./window_digest.ts";
-import { digestsThrough } from "./window_digest_read.ts";
+import { type JournalState, JournalWriter, type JournalWriterOptions } from "./writer/journal_writer.ts";
+import { recover } from "./wal/recovery.ts";
+import type { SeqRange } from "./sequence/sequence_start.ts";
+import { HEAD_FILE, type SequenceState, SequenceStore } from "./sequence/sequence_store.ts";
+import type { WindowDigest, WindowDigests } from "./digest/window_digest.ts";
+import { digestsThrough } from "./digest/window_digest_read.ts";
 
 /** How a journal is opened. */
 export interface JournalOptions extends

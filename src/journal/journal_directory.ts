@@ -1,14 +1,14 @@
 import type { Logger } from "../base/mod.ts";
-import { type BlockFile, placeOf } from "./block_file.ts";
-import { FileEnds, journalNames, readEnd } from "./file_end.ts";
-import type { IndexedBlock } from "./file_index.ts";
-import { epochWordOf } from "./file_layout.ts";
-import { DEFAULT_PREFIX, JOURNAL_EXTENSION, nameOf, nextFileName, parseFileName } from "./file_name.ts";
-import { UNORDERED_PREFIX } from "./file_order.ts";
-import type { SealedBlock } from "./journal_file.ts";
-import { readTails, type StoredTail } from "./tail_files.ts";
+import { type BlockFile, placeOf } from "./file/block_file.ts";
+import { FileEnds, journalNames, readEnd } from "./file/end.ts";
+import type { IndexedBlock } from "./index/file_index.ts";
+import { epochWordOf } from "./file/layout.ts";
+import { DEFAULT_PREFIX, JOURNAL_EXTENSION, nameOf, nextFileName, parseFileName } from "./file/name.ts";
+import { UNORDERED_PREFIX } from "./file/order.ts";
+import type { SealedBlock } from "./file/journal_file.ts";
+import { readTails, type StoredTail } from "./wal/wal_files.ts";
 import { DEFAULT_BLOCK_BYTES } from "./types.ts";
-import { type Unsealed, unsealedOf } from "./unsealed.ts";
+import { type Unsealed, unsealedOf } from "./wal/unsealed.ts";
 
 /** What a directory holds of a journal. */
 export interface JournalDirectory {

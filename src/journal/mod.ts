@@ -6,16 +6,23 @@
  *
  * @module
  */
-export * from "./block.ts";
-export * from "./block_builder.ts";
-export { type BlockFile, openBlockFile } from "./block_file.ts";
-export { type FormatVersion, MAX_DISORDER_US } from "./block_layout.ts";
-export { BlockReader, type BlockSource, type StoredBlock } from "./block_reader.ts";
-export type { BlockPlace } from "./block_table.ts";
-export * from "./compression.ts";
-export * from "./crc32c.ts";
-export { type DeviceProduct, NO_PRODUCT } from "./device_table.ts";
+export * from "./block/block.ts";
+export * from "./block/builder.ts";
+export { INCOMPLETE_REASONS } from "./block/bus_counts.ts";
+export * from "./block/compression.ts";
+export * from "./block/crc32c.ts";
+export { type DeviceProduct, NO_PRODUCT } from "./block/device_table.ts";
+export { type FormatVersion, MAX_DISORDER_US } from "./block/layout.ts";
+export { BlockReader, type BlockSource, type StoredBlock } from "./block/reader.ts";
+export * from "./digest/window_digest.ts";
+export * from "./digest/window_digest_read.ts";
 export * from "./errors.ts";
+export { type BlockFile, openBlockFile } from "./file/block_file.ts";
+export { JournalFile, type JournalFileOptions, type SealedBlock } from "./file/journal_file.ts";
+export * from "./file/layout.ts";
+export { JOURNAL_DIRECTORY_MODE, JOURNAL_FILE_MODE } from "./file/modes.ts";
+export { JOURNAL_EXTENSION, nextFileName, parseFileName } from "./file/name.ts";
+export type { BlockPlace } from "./index/block_table.ts";
 export {
   type FileIndex,
   type IndexedBlock,
@@ -24,24 +31,22 @@ export {
   readFileIndex,
   readingAhead,
   storedBytes,
-} from "./file_index.ts";
-export * from "./file_layout.ts";
-export { JOURNAL_DIRECTORY_MODE, JOURNAL_FILE_MODE } from "./file_modes.ts";
-export { type FormerRecording, MAX_FORMER_RECORDINGS } from "./former_epochs.ts";
-export { JOURNAL_EXTENSION, nextFileName, parseFileName } from "./file_name.ts";
+} from "./index/file_index.ts";
+export { type FormerRecording, MAX_FORMER_RECORDINGS } from "./index/former_epochs.ts";
+export * from "./index/journal_index.ts";
 export * from "./journal.ts";
-export { JournalFile, type JournalFileOptions, type SealedBlock } from "./journal_file.ts";
 export { isTornBlockKept, type JournalDirectory, readJournalDirectory } from "./journal_directory.ts";
-export * from "./journal_index.ts";
-export { type JournalState, JournalWriter, type JournalWriterOptions, type WrittenBlock } from "./journal_writer.ts";
 export type { KeeperStatus, KeptDirectory } from "./keeper/directory_keeper.ts";
 export { Keeper, type KeeperOptions } from "./keeper/keeper.ts";
 export { Keepers, type KeepersOptions } from "./keeper/keepers.ts";
 export type { ArchiveTrigger, OverflowPolicy, RetentionSettings, StrangeFile } from "./keeper/retention.ts";
-export { mendNewest, recover, type Recovered, type RecoveryOptions } from "./recovery.ts";
-export * from "./sequence_start.ts";
-export * from "./sequence_store.ts";
+export * from "./sequence/sequence_start.ts";
+export * from "./sequence/sequence_store.ts";
 export * from "./types.ts";
-export { INCOMPLETE_REASONS } from "./bus_counts.ts";
-export * from "./window_digest.ts";
-export * from "./window_digest_read.ts";
+export { mendNewest, recover, type Recovered, type RecoveryOptions } from "./wal/recovery.ts";
+export {
+  type JournalState,
+  JournalWriter,
+  type JournalWriterOptions,
+  type WrittenBlock,
+} from "./writer/journal_writer.ts";

@@ -1,4 +1,4 @@
-import type { DigestNote } from "./window_digest.ts";
+import type { DigestNote } from "./digest/window_digest.ts";
 
 /** What a block says about a device: enough to know who sent a frame when nothing else is at hand. */
 export interface BlockDevice {

@@ -4,14 +4,14 @@
  *
  * @module
  */
+export type { Labels, LabelValue } from "../units/mod.ts";
 export * from "./catalog.ts";
 export * from "./decode.ts";
 export * from "./encode.ts";
 export * from "./framing.ts";
-export type { Framing } from "./overlay/mod.ts";
 export * from "./manufacturers.ts";
 export * from "./numbers.ts";
+export type { Framing } from "./overlay/mod.ts";
 export * from "./product_information.ts";
 export type { FieldType } from "./spec.ts";
-export type { Labels, LabelValue } from "../units/mod.ts";
 export type { Decoded, DecodedValue } from "./value.ts";

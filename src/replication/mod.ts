@@ -5,22 +5,22 @@
  *
  * @module
  */
-export * from "./backfill_plan.ts";
-export * from "./backfill_plan_index.ts";
-export * from "./codec.ts";
-export { WireError } from "./codec_wire.ts";
-export { type Keepalive, type RpcCode, RpcError, SERVICE_NAMES, type ServiceName } from "./grpc.ts";
-export * from "./grpc_client.ts";
-export * from "./grpc_identity.ts";
-export * from "./grpc_server.ts";
-export { MessageStream } from "./grpc_stream.ts";
-export * from "./link_state.ts";
-export * from "./messages.ts";
-export * from "./pacer.ts";
 export { type Range, Ranges, RangesFullError, type RangesOptions } from "../base/mod.ts";
-export { type ArchivePort, LOST_DAMAGED, LOST_TOO_LARGE } from "./boat_archive.ts";
-export type { FormerEpochStatus } from "./boat_former.ts";
-export { BoatLink, type BoatLinkOptions, type LinkNumbers } from "./boat_link.ts";
-export type { BoatPorts, ConnectionTarget } from "./boat_link_connection.ts";
-export type { LinkTlsPaths } from "./boat_link_security.ts";
-export type { LinkHealth, ReplicationStatus } from "./boat_link_status.ts";
+export * from "./grpc/client.ts";
+export { type Keepalive, type RpcCode, RpcError, SERVICE_NAMES, type ServiceName } from "./grpc/grpc.ts";
+export * from "./grpc/identity.ts";
+export * from "./grpc/server.ts";
+export { MessageStream } from "./grpc/stream.ts";
+export { type ArchivePort, LOST_DAMAGED, LOST_TOO_LARGE } from "./link/archive.ts";
+export * from "./link/backfill_plan.ts";
+export * from "./link/backfill_plan_index.ts";
+export { BoatLink, type BoatLinkOptions, type LinkNumbers } from "./link/boat_link.ts";
+export type { BoatPorts, ConnectionTarget } from "./link/connection.ts";
+export type { FormerEpochStatus } from "./link/former.ts";
+export * from "./link/link_state.ts";
+export * from "./link/pacer.ts";
+export type { LinkTlsPaths } from "./link/security.ts";
+export type { LinkHealth, ReplicationStatus } from "./link/status.ts";
+export * from "./wire/codec.ts";
+export * from "./wire/messages.ts";
+export { WireError } from "./wire/wire.ts";

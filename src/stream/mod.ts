@@ -5,12 +5,19 @@
  * @module
  */
 export * from "./cursor.ts";
-export * from "./frame_source.ts";
 export * from "./filters.ts";
+export * from "./frame_source.ts";
+export { Batch, type StreamKind } from "./live/batch.ts";
+export { compileFor, openFilter } from "./live/broker_filter.ts";
+export { Chunk } from "./live/chunk.ts";
+export * from "./live/client.ts";
+export * from "./live/hub.ts";
+export { type StreamMember, StreamMemory, TRANSPORT_BYTES } from "./live/memory.ts";
+export { Places, type StreamPlaces } from "./live/slots.ts";
 export * from "./session_access.ts";
 export { CLIENT_ID } from "./session_file.ts";
 export * from "./session_options.ts";
 export type { SessionFigures } from "./session_owners.ts";
 export * from "./session_stream.ts";
-export * from "./session_words.ts";
+export * from "./session_types.ts";
 export * from "./sessions.ts";

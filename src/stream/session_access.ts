@@ -1,7 +1,7 @@
 import type { SessionStreamOptions } from "./session_options.ts";
 import type { Sessions } from "./sessions.ts";
 import type { SessionStream } from "./session_stream.ts";
-import { noSession, type SessionClient, SessionError, type SessionView, type SessionWish } from "./session_words.ts";
+import { noSession, type SessionClient, SessionError, type SessionView, type SessionWish } from "./session_types.ts";
 
 /**
  * Sessions as one client may use them: its own, slots, and those of nobody. Another one's is not there for it; an admin

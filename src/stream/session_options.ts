@@ -3,7 +3,7 @@ import type { MissingFrames } from "./cursor.ts";
 import type { CompileFilter } from "./filters.ts";
 import type { FrameSource } from "./frame_source.ts";
 import type { StreamEnd } from "./session_stream.ts";
-import type { SessionLimits, Slot } from "./session_words.ts";
+import type { SessionLimits, Slot } from "./session_types.ts";
 
 /** How sessions are kept. */
 export interface SessionsOptions {

@@ -1,5 +1,5 @@
 import type { Session } from "./session_state.ts";
-import { type SessionClient, SessionError, type SessionLimits } from "./session_words.ts";
+import { type SessionClient, SessionError, type SessionLimits } from "./session_types.ts";
 
 /** How many sessions had to go, or could not be made. */
 export interface SessionFigures {

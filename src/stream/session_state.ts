@@ -2,7 +2,7 @@ import type { Filter } from "../filter/mod.ts";
 import type { LiveFilter } from "./filters.ts";
 import type { StoredSession } from "./session_file.ts";
 import type { SessionStream } from "./session_stream.ts";
-import type { SessionView, Slot } from "./session_words.ts";
+import type { SessionView, Slot } from "./session_types.ts";
 import type { SlotState } from "./slot_log.ts";
 
 /** A session as the server keeps it. */

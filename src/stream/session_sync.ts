@@ -1,4 +1,4 @@
-import { SessionError } from "./session_words.ts";
+import { SessionError } from "./session_types.ts";
 
 /** An acknowledgement is refused when its frames are not synced after so long: the disk hangs, or fails. */
 export const SYNC_PATIENCE_MS = 5000;

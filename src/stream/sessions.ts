@@ -25,7 +25,7 @@ import {
   type SessionView,
   type SessionWish,
   type Slot,
-} from "./session_words.ts";
+} from "./session_types.ts";
 
 /** Who uses sessions where nobody says. */
 const NOBODY: SessionClient = { token: undefined, isAdmin: true, network: "" };

@@ -1,4 +1,4 @@
-import { ChangeTracker } from "../../cli/changes.ts";
+import { ChangeTracker } from "../../cli/commands/dump/changes.ts";
 import { recordedPayloads } from "../support/payloads.ts";
 import { rate, report } from "./figure.ts";
 

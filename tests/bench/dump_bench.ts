@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { DumpView } from "../../cli/dump_view.ts";
-import { dumpOffline } from "../../cli/dump_offline.ts";
-import { BufferedOutput } from "../../cli/terminal.ts";
-import { parseWhere } from "../../cli/where.ts";
+import { DumpView } from "../../cli/commands/dump/view.ts";
+import { dumpOffline } from "../../cli/commands/dump/offline.ts";
+import { BufferedOutput } from "../../cli/program/terminal.ts";
+import { parseWhere } from "../../cli/where/mod.ts";
 import { systemClock } from "../../src/base/mod.ts";
-import { convertRecordings } from "../../src/convert/mod.ts";
+import { convertRecordings } from "../../src/recordings/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { sampleBytes } from "../support/recordings.ts";
 import { report } from "./figure.ts";

@@ -1,5 +1,5 @@
 import { silentLogger, systemClock } from "../../src/base/mod.ts";
-import { JournalWriter } from "../../src/journal/journal_writer.ts";
+import { JournalWriter } from "../../src/journal/writer/journal_writer.ts";
 import { Random } from "../support/random.ts";
 import { daysFrames, FRAMES_AN_HOUR, HOURS } from "./day.ts";
 import { report } from "./figure.ts";

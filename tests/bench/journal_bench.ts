@@ -9,7 +9,7 @@ import {
   readBlock,
   WindowDigests,
 } from "../../src/journal/mod.ts";
-import { JournalWriter } from "../../src/journal/journal_writer.ts";
+import { JournalWriter } from "../../src/journal/writer/journal_writer.ts";
 import { Random } from "../support/random.ts";
 import { rate, report } from "./figure.ts";
 import { journalSizeBench } from "./journal_size_bench.ts";

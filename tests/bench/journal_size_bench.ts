@@ -1,6 +1,6 @@
 import { Assembler } from "../../src/can/mod.ts";
 import { BlockBuilder, type BlockDevice, compress, compressSmall } from "../../src/journal/mod.ts";
-import { Twin, type TwinDevice } from "../../src/twin/mod.ts";
+import { Twin, type TwinDevice } from "../../src/simulator/mod.ts";
 import { Random } from "../support/random.ts";
 import { report } from "./figure.ts";
 

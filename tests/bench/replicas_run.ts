@@ -4,7 +4,7 @@ import { silentLogger, systemClock } from "../../src/base/mod.ts";
 import { RingPool } from "../../src/broker/mod.ts";
 import { Replica } from "../../src/cloud/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
-import { compileFor } from "../../src/http/mod.ts";
+import { compileFor } from "../../src/stream/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";
 import { rssMb } from "./process.ts";
 

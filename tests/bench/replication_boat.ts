@@ -1,8 +1,8 @@
 // Program of the benchmark: a boat on a loopback bus that replicates to a cloud. Its argument is the JSON of
 // BoatSettings. The payload of each frame is the time of its sending. Prints its port, and waits to be ended.
-import { startBoat } from "../../src/boat.ts";
+import { startBoat } from "../../src/boat/boat.ts";
 import { LoopbackBus } from "../../src/can/mod.ts";
-import type { ReplicationOptions } from "../../src/boat_replication.ts";
+import type { ReplicationOptions } from "../../src/boat/replication.ts";
 
 /** How the boat is. */
 export interface BoatSettings {

@@ -1,8 +1,14 @@
 // Program of the benchmark: the clients of many boats, each with a connection and a certificate of its own, and frames in
 // batches. Its argument is the JSON of FleetSettings; prints the JSON of FleetResult when the cloud has acknowledged all.
 import { randomBytes } from "node:crypto";
-import { FEATURES, type LiveFrame, type LiveStatus, type LiveUpstream } from "../../src/replication/mod.ts";
-import { type MessageStream, ReplicationClient } from "../../src/replication/mod.ts";
+import {
+  FEATURES,
+  type LiveFrame,
+  type LiveStatus,
+  type LiveUpstream,
+  type MessageStream,
+  ReplicationClient,
+} from "../../src/replication/mod.ts";
 import { sleep } from "./process.ts";
 
 /** What the boats do. */

@@ -1,6 +1,6 @@
 import { systemClock } from "../../src/base/mod.ts";
-import { Authority, AUTHORITY_FILES, type CertificateFolder, initAuthority } from "../../src/cloud/mod.ts";
-import type { CloudOptions } from "../../src/cloud.ts";
+import { Authority, AUTHORITY_FILES, type CertificateFolder, initAuthority } from "../../src/pki/mod.ts";
+import type { CloudOptions } from "../../src/cloud_server/cloud.ts";
 import { formatHead, HEAD_FILE } from "../../src/journal/mod.ts";
 import { FRAMES_AN_HOUR } from "./day.ts";
 import { type BenchProcess, sleep, startProcess } from "./process.ts";

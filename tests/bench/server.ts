@@ -2,7 +2,7 @@
 // of its sending, so that a client can tell how long it took. Prints its port, and then waits to be ended. With a rate,
 // clients may send so many messages a second.
 import { LoopbackBus } from "../../src/can/mod.ts";
-import { startBoat } from "../../src/boat.ts";
+import { startBoat } from "../../src/boat/boat.ts";
 
 const [framesPerSecond = 2000, prefill = 0, sendRateLimit = 0] = Deno.args.map(Number);
 const SOURCES = 30;

@@ -1,6 +1,6 @@
-import { verifyJournal } from "../../cli/verify_journal.ts";
-import { repairFile, RepairState } from "../../cli/repair_file.ts";
-import { findFiles } from "../../cli/inspect_file.ts";
+import { verifyJournal } from "../../cli/commands/verify/journal.ts";
+import { repairFile, RepairState } from "../../cli/commands/repair/file.ts";
+import { findFiles } from "../../cli/commands/inspect/file.ts";
 import { inFolder } from "../support/folder.ts";
 import { makeWriter } from "../support/journal_run.ts";
 import { Random } from "../support/random.ts";

@@ -1,4 +1,4 @@
-import { parseWhere, type WhereFrame } from "../../cli/where.ts";
+import { parseWhere, type WhereFrame } from "../../cli/where/mod.ts";
 import { decode } from "../../src/pgn/mod.ts";
 import { recordedPayloads } from "../support/payloads.ts";
 import { rate, report } from "./figure.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ControllerState } from "../../src/can/bus.ts";
-import { controllerAfter } from "../../src/can/error_frame.ts";
+import { controllerAfter } from "../../src/can/socketcan/error_frame.ts";
 
 const STATES: ControllerState[] = ["error-active", "error-warning", "error-passive", "bus-off"];
 

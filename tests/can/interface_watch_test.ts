@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { InterfaceDrops, readInterface } from "../../src/can/interface_watch.ts";
+import { InterfaceDrops, readInterface } from "../../src/can/socketcan/interface_watch.ts";
 import { needs } from "../support/needs.ts";
 
 const options = needs({ permissions: ["read", "write"] });

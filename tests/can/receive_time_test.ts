@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { MAX_FRAME_AGE_MS, ReceiveTime } from "../../src/can/receive_time.ts";
+import { MAX_FRAME_AGE_MS, ReceiveTime } from "../../src/can/socketcan/receive_time.ts";
 import { Random } from "../support/random.ts";
 
 /** Two clocks that can be moved apart. */

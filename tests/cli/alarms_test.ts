@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { Episodes } from "../../cli/alarms_episodes.ts";
-import { alarmWord } from "../../cli/alarms_sources.ts";
+import { Episodes } from "../../cli/commands/alarms/intervals.ts";
+import { alarmWord } from "../../cli/commands/alarms/sources.ts";
 import { runCommand } from "../support/command.ts";
 import { inFolder } from "../support/folder.ts";
 import { journalFiles, makeWriter } from "../support/journal_run.ts";

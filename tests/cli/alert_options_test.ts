@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { alertChecks, alertOptions, type AlertOptionSettings } from "../../cli/alert_options.ts";
-import { flattenConfig, parseHocon } from "../../cli/hocon.ts";
-import { formatValue, parseCommandLine, resolveSettings } from "../../cli/options.ts";
-import { ALERT_DEFAULTS } from "../../src/outlets/alerts.ts";
+import { alertChecks, alertOptions, type AlertOptionSettings } from "../../cli/settings/alert_options.ts";
+import { flattenConfig, parseHocon } from "../../cli/settings/hocon.ts";
+import { formatValue, parseCommandLine, resolveSettings } from "../../cli/settings/options.ts";
+import { ALERT_DEFAULTS } from "../../src/integrations/alerts/alerts.ts";
 import { needs } from "../support/needs.ts";
 
 /** The file's parser asks for the home directory. */

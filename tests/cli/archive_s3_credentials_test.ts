@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { findAwsAccount } from "../../cli/aws_credentials.ts";
+import { findAwsAccount } from "../../cli/commands/archive_s3/aws_credentials.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Logger } from "../../src/base/mod.ts";
-import { formatFileName } from "../../src/journal/file_name.ts";
+import { formatFileName } from "../../src/journal/file/name.ts";
 import { Keeper } from "../../src/journal/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { START_US } from "../support/messages.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { run } from "../../cli/archive_s3.ts";
+import { run } from "../../cli/commands/archive_s3/archive_s3.ts";
 import { inFolder } from "../support/folder.ts";
 import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { audit, type AuditOptions, type EpochReport } from "../../cli/audit_compare.ts";
-import { truthLine } from "../../cli/audit_truth.ts";
+import { audit, type AuditOptions, type EpochReport } from "../../cli/commands/audit/compare.ts";
+import { truthLine } from "../../cli/commands/audit/expected.ts";
 import { keptState, STATE_FILE } from "../../src/cloud/mod.ts";
-import type { JournalWriterOptions } from "../../src/journal/journal_writer.ts";
+import type { JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
 import type { LostRange, Range } from "../../src/replication/mod.ts";
 import { runCommand } from "../support/command.ts";
 import { inFolder } from "../support/folder.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { authChecks, authOptions, type AuthSettings } from "../../cli/auth_options.ts";
-import { parseTokens, readTokens } from "../../cli/auth_file.ts";
-import { parseCommandLine, resolveSettings } from "../../cli/options.ts";
+import { authChecks, authOptions, type AuthSettings } from "../../cli/settings/auth_options.ts";
+import { parseTokens, readTokens } from "../../cli/settings/auth_file.ts";
+import { parseCommandLine, resolveSettings } from "../../cli/settings/options.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { chooseServer, type Discover } from "../../cli/boat_choice.ts";
-import { type ClientConfig, EMPTY_CONFIG, readClientConfig } from "../../cli/client_config.ts";
-import type { ServerChoice } from "../../cli/client_options.ts";
-import { LiveView } from "../../cli/dump_live.ts";
-import { DumpView } from "../../cli/dump_view.ts";
-import { BufferedOutput } from "../../cli/terminal.ts";
-import { findBoats, MdnsAnnouncer } from "../../src/outlets/mod.ts";
+import { chooseServer, type Discover } from "../../cli/client/boat_choice.ts";
+import { type ClientConfig, EMPTY_CONFIG, readClientConfig } from "../../cli/client/client_config.ts";
+import type { ServerChoice } from "../../cli/client/client_options.ts";
+import { LiveView } from "../../cli/commands/dump/live.ts";
+import { DumpView } from "../../cli/commands/dump/view.ts";
+import { BufferedOutput } from "../../cli/program/terminal.ts";
+import { findBoats, MdnsAnnouncer } from "../../src/integrations/mod.ts";
 import { silentLogger } from "../../src/base/mod.ts";
 import { Reader } from "../client/reader.ts";
 import { TestBoat } from "../support/boat.ts";

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
-import { defaultStreamMemory, streamMemoryOf } from "../../cli/stream_memory.ts";
+import { defaultStreamMemory, streamMemoryOf } from "../../cli/settings/stream_memory.ts";
 import { boatProgram } from "../../cli/boat.ts";
-import { boatChecks, boatOptions, type BoatSettings, listenAddress } from "../../cli/boat_options.ts";
+import { boatChecks, boatOptions, type BoatSettings, listenAddress } from "../../cli/settings/boat_options.ts";
 import packageFile from "../../cli/deno.json" with { type: "json" };
 import rootFile from "../../deno.json" with { type: "json" };
-import { formatHelp } from "../../cli/help.ts";
-import { environmentName, type Option, parseCommandLine, resolveSettings, settingNames } from "../../cli/options.ts";
+import { formatHelp } from "../../cli/program/help.ts";
+import {
+  environmentName,
+  type Option,
+  parseCommandLine,
+  resolveSettings,
+  settingNames,
+} from "../../cli/settings/options.ts";
 import { pages } from "../../scripts/docs.ts";
 import { needs } from "../support/needs.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ChangeTracker } from "../../cli/changes.ts";
+import { ChangeTracker } from "../../cli/commands/dump/changes.ts";
 import { decode, describePgn, encode } from "../../src/pgn/mod.ts";
 import { vectorPayloads } from "../support/payloads.ts";
 import { Random } from "../support/random.ts";

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { type Change, ChangeTracker, SILENT_INTERVALS, SILENT_MS, type TrackedFrame } from "../../cli/changes.ts";
+import {
+  type Change,
+  ChangeTracker,
+  SILENT_INTERVALS,
+  SILENT_MS,
+  type TrackedFrame,
+} from "../../cli/commands/dump/changes.ts";
 import { encode, type Fields } from "../../src/pgn/mod.ts";
 
 const SECOND_MS = 1000;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { clientConfigPlace, EMPTY_CONFIG, loadClientConfig, readClientConfig } from "../../cli/client_config.ts";
+import { clientConfigPlace, EMPTY_CONFIG, loadClientConfig, readClientConfig } from "../../cli/client/client_config.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { CommandRun } from "./dump_run.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { runCloud } from "../../cli/cloud.ts";
-import { parseHocon } from "../../cli/hocon.ts";
-import { IdentityCheck, parseRevocations } from "../../src/cloud/mod.ts";
+import { parseHocon } from "../../cli/settings/hocon.ts";
+import { IdentityCheck, parseRevocations } from "../../src/pki/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { taskArgs } from "../support/task.ts";

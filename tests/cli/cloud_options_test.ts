@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { cloudChecks, cloudLateChecks, cloudOptions } from "../../cli/cloud_options.ts";
-import { flattenConfig, parseHocon } from "../../cli/hocon.ts";
-import { parseCommandLine, resolveSettings } from "../../cli/options.ts";
-import { loadSettings } from "../../cli/settings.ts";
-import { Authority, formatRevocations, initAuthority } from "../../src/cloud/mod.ts";
+import { cloudChecks, cloudLateChecks, cloudOptions } from "../../cli/settings/cloud_options.ts";
+import { flattenConfig, parseHocon } from "../../cli/settings/hocon.ts";
+import { parseCommandLine, resolveSettings } from "../../cli/settings/options.ts";
+import { loadSettings } from "../../cli/settings/settings.ts";
+import { Authority, formatRevocations, initAuthority } from "../../src/pki/mod.ts";
 import { systemClock } from "../../src/base/mod.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { inFolder } from "../support/folder.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { completionCommand } from "../../cli/completion.ts";
-import type { CommandSet } from "../../cli/dispatch.ts";
-import { EXIT } from "../../cli/program.ts";
+import { completionCommand } from "../../cli/commands/completion/completion.ts";
+import type { CommandSet } from "../../cli/program/dispatch.ts";
+import { EXIT } from "../../cli/program/program.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { OWN_WORDS } from "../support/own_words.ts";
@@ -16,7 +16,7 @@ const client: CommandSet = {
   name: "vbg",
   summary: "a client",
   commands: {
-    convert: { summary: "makes a journal: of recordings", load: () => import("../../cli/convert.ts") },
+    convert: { summary: "makes a journal: of recordings", load: () => import("../../cli/commands/convert/convert.ts") },
     completion: { summary: "prints the completion", load: () => Promise.resolve(completionCommand(client)) },
   },
 };

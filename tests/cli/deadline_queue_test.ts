@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { DeadlineQueue } from "../../cli/deadline_queue.ts";
+import { DeadlineQueue } from "../../cli/commands/dump/deadline_queue.ts";
 import { Random } from "../support/random.ts";
 
 Deno.test("deadline queue: gives what is due, earliest first, like a sorted list", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { loadCommands } from "../../cli/dispatch.ts";
+import { loadCommands } from "../../cli/program/dispatch.ts";
 import { vbg } from "../../cli/vbg.ts";
 import { runCommand } from "../support/command.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { judgeInterfaces } from "../../cli/doctor_can.ts";
-import { checkCertificate, checkDirectory, checkServerCertificate } from "../../cli/doctor_machine.ts";
-import { judgeHealth } from "../../cli/doctor_server.ts";
+import { judgeInterfaces } from "../../cli/commands/doctor/can.ts";
+import { checkCertificate, checkDirectory, checkServerCertificate } from "../../cli/commands/doctor/machine.ts";
+import { judgeHealth } from "../../cli/commands/doctor/server.ts";
 import { TestBoat } from "../support/boat.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { runCommand } from "../support/command.ts";

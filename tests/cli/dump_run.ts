@@ -1,5 +1,5 @@
-import { Interrupted } from "../../cli/interrupt.ts";
-import { BufferedOutput } from "../../cli/terminal.ts";
+import { Interrupted } from "../../cli/program/interrupt.ts";
+import { BufferedOutput } from "../../cli/program/terminal.ts";
 import { runVbg } from "../../cli/vbg.ts";
 import { eventually } from "../support/eventually.ts";
 

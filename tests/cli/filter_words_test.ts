@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { doubtSlots } from "../../cli/slots.ts";
+import { doubtSlots } from "../../cli/settings/slots.ts";
 import { manufacturerNames } from "../../src/pgn/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { runCommand } from "../support/command.ts";

@@ -6,10 +6,10 @@ import {
   type ProgramSettings,
   serverOptions,
   type ServerSettings,
-} from "../../cli/common_options.ts";
-import { integer, oneOf, text } from "../../cli/option_types.ts";
-import { serve, type ServerProgram } from "../../cli/program.ts";
-import { openStateDir } from "../../cli/state_dir.ts";
+} from "../../cli/settings/common_options.ts";
+import { integer, oneOf, text } from "../../cli/settings/option_types.ts";
+import { serve, type ServerProgram } from "../../cli/program/program.ts";
+import { openStateDir } from "../../cli/settings/state_dir.ts";
 
 export interface FixtureSettings extends ProgramSettings, FileSettings, ServerSettings {
   onStop: "end" | "hang" | "throw";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { loadConfigFile } from "../../cli/config_file.ts";
-import { flattenConfig, parseHocon } from "../../cli/hocon.ts";
-import { duration, integer, list, structured, text } from "../../cli/option_types.ts";
-import { type Options, resolveSettings } from "../../cli/options.ts";
+import { loadConfigFile } from "../../cli/settings/config_file.ts";
+import { flattenConfig, parseHocon } from "../../cli/settings/hocon.ts";
+import { duration, integer, list, structured, text } from "../../cli/settings/option_types.ts";
+import { type Options, resolveSettings } from "../../cli/settings/options.ts";
 import { needs } from "../support/needs.ts";
 
 // The parser looks at the environment and the home directory when it is loaded.

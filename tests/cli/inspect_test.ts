@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { convertRecordings } from "../../src/convert/mod.ts";
+import { convertRecordings } from "../../src/recordings/mod.ts";
 import { runCommand } from "../support/command.ts";
 import { inFolder } from "../support/folder.ts";
 import { appendRange, journalFiles, makeWriter } from "../support/journal_run.ts";

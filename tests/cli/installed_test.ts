@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { PERMISSIONS } from "../../cli/permissions.ts";
+import { PERMISSIONS } from "../../cli/program/permissions.ts";
 import { TestBoat } from "../support/boat.ts";
 import { inFolder } from "../support/folder.ts";
 import { environment, needs } from "../support/needs.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { chooseServer, type Discover } from "../../cli/boat_choice.ts";
-import { EMPTY_CONFIG } from "../../cli/client_config.ts";
-import type { ServerChoice } from "../../cli/client_options.ts";
-import { checkServer } from "../../cli/doctor_server.ts";
+import { chooseServer, type Discover } from "../../cli/client/boat_choice.ts";
+import { EMPTY_CONFIG } from "../../cli/client/client_config.ts";
+import type { ServerChoice } from "../../cli/client/client_options.ts";
+import { checkServer } from "../../cli/commands/doctor/server.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { flattenConfig, parseHocon } from "../../cli/hocon.ts";
-import { mdnsChecks, mdnsOptions, type MdnsSettings } from "../../cli/mdns_options.ts";
-import { parseCommandLine, resolveSettings } from "../../cli/options.ts";
+import { flattenConfig, parseHocon } from "../../cli/settings/hocon.ts";
+import { mdnsChecks, mdnsOptions, type MdnsSettings } from "../../cli/settings/mdns_options.ts";
+import { parseCommandLine, resolveSettings } from "../../cli/settings/options.ts";
 import { needs } from "../support/needs.ts";
 
 /** The file's parser asks for the home directory. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { mqttChecks, mqttOf, mqttOptions } from "../../cli/mqtt_options.ts";
-import { formatValue, parseCommandLine, resolveSettings, SECRET_TEXT } from "../../cli/options.ts";
+import { mqttChecks, mqttOf, mqttOptions } from "../../cli/settings/mqtt_options.ts";
+import { formatValue, parseCommandLine, resolveSettings, SECRET_TEXT } from "../../cli/settings/options.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";

@@ -12,7 +12,7 @@ import {
   size,
   structured,
   text,
-} from "../../cli/option_types.ts";
+} from "../../cli/settings/option_types.ts";
 import {
   type Check,
   type Inputs,
@@ -20,7 +20,7 @@ import {
   type Options,
   parseCommandLine,
   resolveSettings,
-} from "../../cli/options.ts";
+} from "../../cli/settings/options.ts";
 
 interface Sample {
   name: string;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { tracedCommand } from "../../cli/otel.ts";
+import { tracedCommand } from "../../cli/program/otel.ts";
 import { needs } from "../support/needs.ts";
 
 const PROCESS = needs({ permissions: ["read"] });

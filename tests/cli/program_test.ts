@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { prepare } from "../../cli/program.ts";
+import { prepare } from "../../cli/program/program.ts";
 import { needs } from "../support/needs.ts";
 import { OWN_WORDS } from "../support/own_words.ts";
 import { fixtureProgram } from "./fixture_program.ts";

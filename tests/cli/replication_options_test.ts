@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { flattenConfig, parseHocon } from "../../cli/hocon.ts";
-import { parseCommandLine, resolveSettings } from "../../cli/options.ts";
+import { flattenConfig, parseHocon } from "../../cli/settings/hocon.ts";
+import { parseCommandLine, resolveSettings } from "../../cli/settings/options.ts";
 import {
   replicationChecks,
   replicationLimitsOf,
   replicationOf,
   replicationOptions,
   type ReplicationSettings,
-} from "../../cli/replication_options.ts";
+} from "../../cli/settings/replication_options.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";

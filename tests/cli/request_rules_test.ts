@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { flattenConfig, parseHocon } from "../../cli/hocon.ts";
-import { describeProblem, resolveSettings } from "../../cli/options.ts";
-import { readRequestRules, requestChecks, requestOptions } from "../../cli/request_rules.ts";
+import { flattenConfig, parseHocon } from "../../cli/settings/hocon.ts";
+import { describeProblem, resolveSettings } from "../../cli/settings/options.ts";
+import { readRequestRules, requestChecks, requestOptions } from "../../cli/settings/request_rules.ts";
 import { needs } from "../support/needs.ts";
 
 /** The file's parser asks for the home directory. */

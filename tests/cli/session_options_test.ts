@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { boatOptions } from "../../cli/boat_options.ts";
-import { flattenConfig, parseHocon } from "../../cli/hocon.ts";
-import { resolveSettings } from "../../cli/options.ts";
-import { readSlots } from "../../cli/slots.ts";
+import { boatOptions } from "../../cli/settings/boat_options.ts";
+import { flattenConfig, parseHocon } from "../../cli/settings/hocon.ts";
+import { resolveSettings } from "../../cli/settings/options.ts";
+import { readSlots } from "../../cli/settings/slots.ts";
 import { needs } from "../support/needs.ts";
 
 /** The file's parser asks for the home directory. */

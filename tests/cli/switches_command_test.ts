@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseSendRules } from "../../src/node/mod.ts";
+import { parseSendRules } from "../../src/transmit/mod.ts";
 import { parseCanId } from "../../src/frame/mod.ts";
 import { TestBoat, type TestBoatOptions } from "../support/boat.ts";
 import { runCommand } from "../support/command.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { Progress } from "../../cli/progress.ts";
-import { StatusLine } from "../../cli/status_line.ts";
-import { formatTable } from "../../cli/table.ts";
-import { BufferedOutput, OutputClosed, paint, printable, visible } from "../../cli/terminal.ts";
+import { Progress } from "../../cli/program/progress.ts";
+import { StatusLine } from "../../cli/program/status_line.ts";
+import { formatTable } from "../../cli/program/table.ts";
+import { BufferedOutput, OutputClosed, paint, printable, visible } from "../../cli/program/terminal.ts";
 import { turn } from "../../src/base/mod.ts";
 import { Random } from "../support/random.ts";
 

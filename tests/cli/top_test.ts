@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { DeviceRates, sumOf } from "../../cli/top_rates.ts";
-import { keysOf } from "../../cli/top_terminal.ts";
+import { DeviceRates, sumOf } from "../../cli/commands/top/rates.ts";
+import { keysOf } from "../../cli/program/live_screen.ts";
 import type { Device } from "../../src/client/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { runCommand } from "../support/command.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { Picture } from "../../cli/top_picture.ts";
-import { navigationRows, PANEL_PGNS } from "../../cli/boat_panel.ts";
-import { BoatValues } from "../../cli/boat_values.ts";
-import { DeviceRates } from "../../cli/top_rates.ts";
-import { draw, pressed, within } from "../../cli/top_view.ts";
+import type { Picture } from "../../cli/commands/top/picture.ts";
+import { navigationRows, PANEL_PGNS } from "../../cli/commands/top/boat_panel.ts";
+import { BoatValues } from "../../cli/commands/top/boat_values.ts";
+import { DeviceRates } from "../../cli/commands/top/rates.ts";
+import { draw, pressed, within } from "../../cli/commands/top/view.ts";
 import type { BoatHealth, BoatReplication, Device } from "../../src/client/mod.ts";
 import { Random } from "../support/random.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Interrupted } from "../../cli/interrupt.ts";
+import { Interrupted } from "../../cli/program/interrupt.ts";
 import { runCommand } from "../support/command.ts";
 import { inFolder } from "../support/folder.ts";
 import { appendRange, EPOCH, frameOf, journalFiles, makeWriter } from "../support/journal_run.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { doubtWhere, MAX_WHERE_DEPTH, MAX_WHERE_LENGTH, parseWhere, WhereError } from "../../cli/where.ts";
+import { doubtWhere, MAX_WHERE_DEPTH, MAX_WHERE_LENGTH, parseWhere, WhereError } from "../../cli/where/mod.ts";
 import { runCommand } from "../support/command.ts";
 import { needs } from "../support/needs.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { type DeviceAt, parseWhere, WhereError, type WhereFrame } from "../../cli/where.ts";
-import { compileExpression } from "../../cli/where_compile.ts";
-import { type Expression, parseExpression, type Subject, type Value } from "../../cli/where_parse.ts";
+import { type DeviceAt, parseWhere, WhereError, type WhereFrame } from "../../cli/where/mod.ts";
+import { compileExpression } from "../../cli/where/compile.ts";
+import { type Expression, parseExpression, type Subject, type Value } from "../../cli/where/parse.ts";
 import type { Device } from "../../src/frame/mod.ts";
 import { decode, describePgn, type ItemDescription } from "../../src/pgn/mod.ts";
 import { naiveWhere } from "../support/naive_where.ts";

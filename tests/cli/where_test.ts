@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type DeviceAt, parseWhere, type WhereFrame } from "../../cli/where.ts";
+import { type DeviceAt, parseWhere, type WhereFrame } from "../../cli/where/mod.ts";
 import type { Device } from "../../src/frame/mod.ts";
 import { decode } from "../../src/pgn/mod.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { z } from "@hono/zod-openapi";
 import type * as client from "../../src/client/mod.ts";
-import type { cloudHealthSchema, instanceStatusSchema, replicationEventsSchema } from "../../src/http/cloud_schemas.ts";
+import type { cloudHealthSchema, instanceStatusSchema, replicationEventsSchema } from "../../src/http/cloud/schemas.ts";
 import type { Decoded, Labels } from "../../src/pgn/mod.ts";
 import type { DeviceValues } from "../../src/http/mod.ts";
 import type { ReplicationStatus } from "../../src/replication/mod.ts";

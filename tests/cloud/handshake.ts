@@ -1,8 +1,8 @@
 import { connect, createServer, type TLSSocket } from "node:tls";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
-import { type CertificatePair, makeAuthority, Signer } from "../../src/cloud/certificates_make.ts";
-import { type PeerCertificate, peerChain } from "../../src/cloud/mod.ts";
+import { type CertificatePair, makeAuthority, Signer } from "../../src/pki/certificates_make.ts";
+import { type PeerCertificate, peerChain } from "../../src/pki/mod.ts";
 
 /** The day on which the certificates of these tests are made. */
 export const DAY_ONE_MS = Date.UTC(2026, 5, 1);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { silentLogger, systemClock } from "../../src/base/mod.ts";
-import { BackfillSession } from "../../src/cloud/backfill_session.ts";
-import { backfillStatusCodec, backfillUpstreamCodec } from "../../src/replication/codec.ts";
-import { type ByteCall, MessageStream } from "../../src/replication/grpc_stream.ts";
+import { BackfillSession } from "../../src/cloud/service/backfill_session.ts";
+import { backfillStatusCodec, backfillUpstreamCodec } from "../../src/replication/wire/codec.ts";
+import { type ByteCall, MessageStream } from "../../src/replication/grpc/stream.ts";
 import { type RejectedBlock, RpcError } from "../../src/replication/mod.ts";
 import { code, TIMEOUT } from "../replication/fixture.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { type Logger, silentLogger } from "../../src/base/mod.ts";
-import { checkBlock, type CheckedBlock } from "../../src/cloud/mod.ts";
-import { InstanceJournal } from "../../src/cloud/instance_journal.ts";
-import type { InstanceSettings } from "../../src/cloud/mod.ts";
+import { checkBlock, type CheckedBlock, type InstanceSettings } from "../../src/cloud/mod.ts";
+import { InstanceJournal } from "../../src/cloud/instance/journal.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import type { Range } from "../../src/replication/mod.ts";
 import { eventually } from "../support/eventually.ts";

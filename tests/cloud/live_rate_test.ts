@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { LiveRateMeter } from "../../src/cloud/live_rate.ts";
+import { LiveRateMeter } from "../../src/cloud/service/live_rate.ts";
 import { Random } from "../support/random.ts";
 
 const LIMITS = { rateLimit: 2000, rateBurst: 500 };

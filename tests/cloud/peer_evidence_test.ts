@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { knownStretches, type NumberedFrame, type PeerFrame, type Stretch } from "../../src/cloud/peer_evidence.ts";
+import { knownStretches, type NumberedFrame, type PeerFrame, type Stretch } from "../../src/cloud/peer/evidence.ts";
 import { Random } from "../support/random.ts";
 
 /** Frames of a boat, each with another content, 5 ms apart. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { InstanceRecord } from "../../src/cloud/instance_record.ts";
-import { PEER_HOLES_WAIT_MS, PEER_REPLAY_FRAMES } from "../../src/cloud/peer_holes.ts";
+import { InstanceRecord } from "../../src/cloud/instance/record.ts";
+import { PEER_HOLES_WAIT_MS, PEER_REPLAY_FRAMES } from "../../src/cloud/peer/holes.ts";
 import type { Range } from "../../src/replication/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { audit, type EpochReport } from "../../cli/audit_compare.ts";
+import { audit, type EpochReport } from "../../cli/commands/audit/compare.ts";
 import { silentLogger } from "../../src/base/mod.ts";
 import { importPeer, PeerImportError, type PeerImportReport } from "../../src/cloud/mod.ts";
 import { epochWordOf, openBlockFile } from "../../src/journal/mod.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { TalkTime } from "../../src/cloud/replica_time.ts";
+import { TalkTime } from "../../src/cloud/replica/time.ts";
 
 /** What was counted after each of these times, seconds. */
 function counted(times: readonly number[], newest?: number): number[] {

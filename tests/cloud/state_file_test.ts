@@ -20,7 +20,7 @@ import {
 import { epochWordOf, JournalFile, JournalIndex } from "../../src/journal/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
-import { FormerEpochs } from "../../src/cloud/former_epochs.ts";
+import { FormerEpochs } from "../../src/cloud/state/former_epochs.ts";
 import { Random } from "../support/random.ts";
 import { EPOCH, wireBlock } from "./block_check_fixture.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { CertificatePair } from "../../src/cloud/certificates_make.ts";
+import type { CertificatePair } from "../../src/pki/certificates_make.ts";
 import { SERVICE_NAMES } from "../../src/replication/mod.ts";
 import { code, TIMEOUT } from "../replication/fixture.ts";
 import { RawCaller, REQUEST_BYTES } from "../replication/raw_caller.ts";

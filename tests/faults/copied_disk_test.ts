@@ -1,7 +1,7 @@
 // A disk that was copied, or an image that was restored, and that went on by itself before it met the cloud again: it has
 // the numbers of the original, and other frames under them.
 import assert from "node:assert/strict";
-import { audit } from "../../cli/audit_compare.ts";
+import { audit } from "../../cli/commands/audit/compare.ts";
 import { eventually } from "../support/eventually.ts";
 import { TestProgram } from "../support/program.ts";
 import { certificateOf, eventsOf, healthOf, linkOf, PROCESSES } from "../support/replication_faults.ts";

@@ -1,6 +1,6 @@
 // A boat whose numbers have begun again, and that has frames of the former ones which the cloud never got.
 import assert from "node:assert/strict";
-import { audit } from "../../cli/audit_compare.ts";
+import { audit } from "../../cli/commands/audit/compare.ts";
 import { eventually } from "../support/eventually.ts";
 import { eventsOf, linkOf, PROCESSES } from "../support/replication_faults.ts";
 import { type InstanceStatus, ReplicationLab } from "../support/replication_lab.ts";

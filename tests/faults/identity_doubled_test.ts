@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { audit } from "../../cli/audit_compare.ts";
+import { audit } from "../../cli/commands/audit/compare.ts";
 import { eventually } from "../support/eventually.ts";
 import { TestProgram } from "../support/program.ts";
 import { certificateOf, eventsOf, healthOf, linkOf, PROCESSES, traffic } from "../support/replication_faults.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { audit } from "../../cli/audit_compare.ts";
+import { audit } from "../../cli/commands/audit/compare.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { mayMount, mount, unmount } from "../support/mounts.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { startCloud } from "../../src/cloud.ts";
+import { startCloud } from "../../src/cloud_server/cloud.ts";
 import type { ReplicationStatus } from "../../src/replication/mod.ts";
 import { CommandRun } from "../cli/dump_run.ts";
 import { TestBoat } from "../support/boat.ts";

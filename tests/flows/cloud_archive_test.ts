@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type Cloud, type CloudOptions, startCloud } from "../../src/cloud.ts";
-import { formatFileName } from "../../src/journal/file_name.ts";
+import { type Cloud, type CloudOptions, startCloud } from "../../src/cloud_server/cloud.ts";
+import { formatFileName } from "../../src/journal/file/name.ts";
 import { ALL_OK, readLog, writeScript } from "../journal/keeper/script.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";

@@ -1,6 +1,6 @@
 // Decoding from the bus to the client: the simulated boat's traffic, decoded by the server, against what it describes.
 import assert from "node:assert/strict";
-import { startDemo } from "../../src/demo.ts";
+import { startDemo } from "../../src/simulation/demo.ts";
 import type { Frame } from "../../src/frame/mod.ts";
 import type { DeviceValues } from "../../src/http/mod.ts";
 import type { Decoded, PgnDescription } from "../../src/pgn/mod.ts";

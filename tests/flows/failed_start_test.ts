@@ -1,7 +1,7 @@
 // A boat whose start fails.
 import assert from "node:assert/strict";
 import { Logger } from "../../src/base/mod.ts";
-import { type Boat, startBoat } from "../../src/boat.ts";
+import { type Boat, startBoat } from "../../src/boat/boat.ts";
 import { LoopbackBus } from "../../src/can/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";

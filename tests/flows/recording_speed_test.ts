@@ -1,7 +1,7 @@
 // Recordings as buses at full speed: they wait for the journal, which loses nothing.
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
-import { startBoat } from "../../src/boat.ts";
+import { startBoat } from "../../src/boat/boat.ts";
 import { createBus } from "../../src/can/mod.ts";
 import { newStoredFrame } from "../../src/frame/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";

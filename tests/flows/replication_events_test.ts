@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Cloud, startCloud } from "../../src/cloud.ts";
+import { type Cloud, startCloud } from "../../src/cloud_server/cloud.ts";
 import type { ReplicationStatus } from "../../src/replication/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { audit } from "../../cli/audit_compare.ts";
+import { audit } from "../../cli/commands/audit/compare.ts";
 import { systemClock } from "../../src/base/mod.ts";
-import { Authority, initAuthority } from "../../src/cloud/mod.ts";
-import { type Cloud, startCloud } from "../../src/cloud.ts";
+import { Authority, initAuthority } from "../../src/pki/mod.ts";
+import { type Cloud, startCloud } from "../../src/cloud_server/cloud.ts";
 import type { ReplicationStatus } from "../../src/replication/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";

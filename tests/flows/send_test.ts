@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseSendRules } from "../../src/node/mod.ts";
+import { parseSendRules } from "../../src/transmit/mod.ts";
 import { TestBoat, type TestBoatOptions } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";

@@ -1,7 +1,7 @@
 // What becomes of messages and queries that are taken. What is refused: send_test.ts.
 import assert from "node:assert/strict";
 import type { Frame } from "../../src/frame/mod.ts";
-import { parseSendRules } from "../../src/node/mod.ts";
+import { parseSendRules } from "../../src/transmit/mod.ts";
 import { TestBoat, type TestBoatOptions } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { allowed } from "../support/needs.ts";

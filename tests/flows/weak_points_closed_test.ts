@@ -1,8 +1,8 @@
 // Weak points of other gateways that no other test shows closed; the whole list is in weak_points_test.ts.
 import assert from "node:assert/strict";
-import { startBoat } from "../../src/boat.ts";
+import { startBoat } from "../../src/boat/boat.ts";
 import { LoopbackBus } from "../../src/can/mod.ts";
-import { parseSendRules } from "../../src/node/mod.ts";
+import { parseSendRules } from "../../src/transmit/mod.ts";
 import { TestBoat, type TestBoatOptions } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { allowed } from "../support/needs.ts";

@@ -8,18 +8,14 @@ import {
   type AccessToken,
   boatRoutes,
   type Caller,
-  Connections,
   judgeHealth,
-  listen,
-  type Listener,
-  listenTls,
   Metrics,
   type RouteTable,
   routeWithBody,
   serveRoutes,
-  StreamHub,
-  type TlsFiles,
 } from "../../src/http/mod.ts";
+import { Connections, listen, type Listener, listenTls, type TlsFiles } from "../../src/listen/mod.ts";
+import { StreamHub } from "../../src/stream/mod.ts";
 import { json } from "../../src/http/reply.ts";
 import { noQuery } from "../../src/http/params.ts";
 import { type RawReply, type RawRequest, rawRequest } from "../support/raw_http.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { judgeCloudHealth } from "../../src/http/cloud_health.ts";
+import { judgeCloudHealth } from "../../src/http/cloud/health.ts";
 
 const SOME = { size: 3, connected: 2 };
 

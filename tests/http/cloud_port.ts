@@ -1,6 +1,7 @@
 import { silentLogger, StallDetector } from "../../src/base/mod.ts";
-import { type CertificatePair, makeAuthority, Signer } from "../../src/cloud/certificates_make.ts";
-import { ClientAuthorities, type Identifier, identifier, RevocationFile } from "../../src/cloud/mod.ts";
+import { type CertificatePair, makeAuthority, Signer } from "../../src/pki/certificates_make.ts";
+import { ClientAuthorities, RevocationFile } from "../../src/pki/mod.ts";
+import { type Identifier, identifier } from "../../src/cloud/mod.ts";
 import {
   type ConnectionLimits,
   Connections,
@@ -11,7 +12,7 @@ import {
   listenSingle,
   listenTls,
   TlsFiles,
-} from "../../src/http/mod.ts";
+} from "../../src/listen/mod.ts";
 import {
   type Caller,
   ReplicationClient,

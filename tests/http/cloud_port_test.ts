@@ -5,9 +5,9 @@ import { type AddressInfo, connect as connectTcp, createServer } from "node:net"
 import { connect, type ConnectionOptions, TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { silentLogger } from "../../src/base/mod.ts";
-import { peerChain } from "../../src/cloud/mod.ts";
-import { checkTlsPair, Connections, ListenError, listenGrpc, listenGrpcInsecure } from "../../src/http/mod.ts";
-import { upgradeOf } from "../../src/http/upgrades.ts";
+import { peerChain } from "../../src/pki/mod.ts";
+import { checkTlsPair, Connections, ListenError, listenGrpc, listenGrpcInsecure } from "../../src/listen/mod.ts";
+import { upgradeOf } from "../../src/http/streams/upgrades.ts";
 import { identify, ReplicationClient, ReplicationServer } from "../../src/replication/mod.ts";
 import { openssl } from "../cloud/openssl.ts";
 import { REQUEST, RESPONSE, service, TIMEOUT } from "../replication/fixture.ts";

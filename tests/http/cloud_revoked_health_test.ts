@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { startCloud } from "../../src/cloud.ts";
+import { startCloud } from "../../src/cloud_server/cloud.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";

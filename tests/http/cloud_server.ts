@@ -17,16 +17,14 @@ import {
   type AccessRules,
   CloudMetrics,
   cloudRoutes,
-  compileFor,
-  Connections,
   countDamaged,
   countRecordings,
   judgeCloudHealth,
-  listen,
-  type Listener,
   ReplicaReaders,
   serveRoutes,
 } from "../../src/http/mod.ts";
+import { compileFor } from "../../src/stream/mod.ts";
+import { Connections, listen, type Listener } from "../../src/listen/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import type { HandshakeRequest } from "../../src/replication/mod.ts";
 import { type FrameInit, message } from "../support/messages.ts";

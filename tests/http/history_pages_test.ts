@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
 import type { Frame } from "../../src/frame/mod.ts";
-import type { HistoryIndex } from "../../src/http/history.ts";
-import { HistoryTurns } from "../../src/http/history_turns.ts";
+import type { HistoryIndex } from "../../src/http/history/history.ts";
+import { HistoryTurns } from "../../src/http/history/turns.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";

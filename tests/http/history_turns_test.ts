@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connect, createServer } from "node:net";
 import { once } from "node:events";
-import { HistoryTurns } from "../../src/http/history_turns.ts";
+import { HistoryTurns } from "../../src/http/history/turns.ts";
 import { needs } from "../support/needs.ts";
 
 /** What a slice of a history takes; any time will do. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { escaped, homePage } from "../../src/http/home_page.ts";
+import { escaped, homePage } from "../../src/http/home/home_page.ts";
 import { TestBoat } from "../support/boat.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type JournalSource, judgeJournal } from "../../src/http/journal_health.ts";
+import { type JournalSource, judgeJournal } from "../../src/http/status/journal_health.ts";
 
 function judge(unsyncedMs: number, syncIntervalMs: number, rest: Partial<JournalSource> = {}): string {
   const well = { state: { kind: "recording" }, lost: 0, files: undefined, damage: [] } as const;

@@ -144,7 +144,7 @@ Deno.test("stop does not wait for ever for clients that read nothing and never a
 
 Deno.test("a boat that cannot start leaves nothing behind", async () => {
   await using boat = await TestBoat.start();
-  const { startBoat } = await import("../../src/boat.ts");
+  const { startBoat } = await import("../../src/boat/boat.ts");
   const { LoopbackBus } = await import("../../src/can/mod.ts");
   const listen = { hostname: "127.0.0.1", port: boat.boat.address.port };
   const bus = new LoopbackBus("can0");

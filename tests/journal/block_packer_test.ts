@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { BlockPacker } from "../../src/journal/block_packer.ts";
+import { BlockPacker } from "../../src/journal/block/packer.ts";
 import { compress, compressSmall, decompress } from "../../src/journal/mod.ts";
-import { type PackThread, PackWorker } from "../../src/journal/pack_thread.ts";
+import { type PackThread, PackWorker } from "../../src/journal/block/pack_thread.ts";
 import { pause } from "../support/eventually.ts";
 import { HeldThread } from "../support/held_thread.ts";
 import { keptLog } from "../support/journal_run.ts";

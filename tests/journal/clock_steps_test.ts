@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
 import { type Message, newStoredFrame } from "../../src/frame/mod.ts";
-import { JournalIndex } from "../../src/journal/journal_index.ts";
+import { JournalIndex } from "../../src/journal/index/journal_index.ts";
 import { TestJournal } from "../support/history.ts";
 import { inFolder } from "../support/folder.ts";
 import { message, START_US } from "../support/messages.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Durability } from "../../src/journal/durability.ts";
+import { Durability } from "../../src/journal/writer/durability.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 
 function setup(): {

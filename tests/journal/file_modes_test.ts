@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { convertRecordings } from "../../src/convert/mod.ts";
+import { convertRecordings } from "../../src/recordings/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";

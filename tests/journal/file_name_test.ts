@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Random } from "../support/random.ts";
-import { formatFileName, nextFileName, parseFileName } from "../../src/journal/file_name.ts";
+import { formatFileName, nextFileName, parseFileName } from "../../src/journal/file/name.ts";
 
 Deno.test("a file is named after its prefix and the time of its first frame, in UTC with milliseconds", () => {
   assert.equal(formatFileName("nmea2k", 1_749_988_800_123_456), "nmea2k-20250615T120000.123Z.lpj");

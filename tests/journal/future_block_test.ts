@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { JournalIndex } from "../../src/journal/mod.ts";
-import { recover } from "../../src/journal/recovery.ts";
+import { recover } from "../../src/journal/wal/recovery.ts";
 import { silentLogger } from "../../src/base/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";

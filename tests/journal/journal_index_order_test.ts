@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
 import { newStoredFrame } from "../../src/frame/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";
-import type { BlockRange } from "../../src/journal/block_table.ts";
+import type { BlockRange } from "../../src/journal/index/block_table.ts";
 import { inFolder } from "../support/folder.ts";
 import { TestJournal } from "../support/history.ts";
 import { message, START_US } from "../support/messages.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import { BlockBuilder, compress, encodeBlockHeader, encodeFileHeader, JournalIndex } from "../../src/journal/mod.ts";
-import type { BlockRange } from "../../src/journal/block_table.ts";
+import type { BlockRange } from "../../src/journal/index/block_table.ts";
 import { inFolder } from "../support/folder.ts";
 import { keepWarnings, readLine, TestJournal } from "../support/history.ts";
 import { type FrameSeen, framesOf } from "../support/journal_files.ts";

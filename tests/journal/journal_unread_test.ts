@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { silentLogger } from "../../src/base/mod.ts";
+import { Ranges, silentLogger } from "../../src/base/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";
-import { BoatArchive } from "../../src/replication/boat_archive.ts";
-import { Ranges } from "../../src/base/mod.ts";
+import { BoatArchive } from "../../src/replication/link/archive.ts";
 import { inFolder } from "../support/folder.ts";
 import { TestJournal } from "../support/history.ts";
 import { message } from "../support/messages.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { recover } from "../../src/journal/recovery.ts";
+import { recover } from "../../src/journal/wal/recovery.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
-import type { JournalWriter, JournalWriterOptions } from "../../src/journal/journal_writer.ts";
-import { recover } from "../../src/journal/recovery.ts";
+import type { JournalWriter, JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
+import { recover } from "../../src/journal/wal/recovery.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { HeldThread } from "../support/held_thread.ts";

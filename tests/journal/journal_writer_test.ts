@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
 import { BlockBuilder, readBlock } from "../../src/journal/mod.ts";
-import { parseFileName } from "../../src/journal/file_name.ts";
-import { recover } from "../../src/journal/recovery.ts";
+import { parseFileName } from "../../src/journal/file/name.ts";
+import { recover } from "../../src/journal/wal/recovery.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import {

@@ -11,7 +11,7 @@ import {
   readBlock,
   type WindowDigest,
 } from "../../src/journal/mod.ts";
-import { newDrops } from "../../src/can/assembler_drops.ts";
+import { newDrops } from "../../src/can/assembly/drops.ts";
 import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readingAhead } from "../../src/journal/file_index.ts";
+import { readingAhead } from "../../src/journal/index/file_index.ts";
 import { Random } from "../support/random.ts";
 
 Deno.test("reading ahead gives the same bytes, and asks far less often for pieces one behind the other", async () => {

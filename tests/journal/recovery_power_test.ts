@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
 import { compressSmall } from "../../src/journal/mod.ts";
-import type { PackThread } from "../../src/journal/pack_thread.ts";
-import { recover } from "../../src/journal/recovery.ts";
+import type { PackThread } from "../../src/journal/block/pack_thread.ts";
+import { recover } from "../../src/journal/wal/recovery.ts";
 import { pause } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { appendRange, frameOf, makeWriter, readJournal } from "../support/journal_run.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { recover, type Recovered } from "../../src/journal/recovery.ts";
+import { recover, type Recovered } from "../../src/journal/wal/recovery.ts";
 import { encodeFileHeader } from "../../src/journal/mod.ts";
-import { type FileIndex, readFileIndex } from "../../src/journal/file_index.ts";
-import { TAIL_NAMES } from "../../src/journal/tail_files.ts";
+import { type FileIndex, readFileIndex } from "../../src/journal/index/file_index.ts";
+import { TAIL_NAMES } from "../../src/journal/wal/wal_files.ts";
 import { inFolder } from "../support/folder.ts";
 import {
   appendRange,

@@ -1,6 +1,6 @@
 import { Logger } from "../../src/base/mod.ts";
-import type { JournalEnd } from "../../src/journal/sequence_start.ts";
-import { SequenceStore, type SequenceStoreOptions } from "../../src/journal/sequence_store.ts";
+import type { JournalEnd } from "../../src/journal/sequence/sequence_start.ts";
+import { SequenceStore, type SequenceStoreOptions } from "../../src/journal/sequence/sequence_store.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { Random } from "../support/random.ts";
 import { FakeDisk } from "./fake_disk.ts";

@@ -1,6 +1,6 @@
 /** A process for sequence_store_test.ts: gives out numbers as fast as it can, says each, and never ends. */
 import { AtomicFile, silentLogger } from "../../src/base/mod.ts";
-import { HEAD_FILE, SequenceStore } from "../../src/journal/sequence_store.ts";
+import { HEAD_FILE, SequenceStore } from "../../src/journal/sequence/sequence_store.ts";
 
 if (import.meta.main) {
   const [folder, epoch, journalSeq, reserve] = Deno.args;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
-import { type JournalEnd, parseHead } from "../../src/journal/sequence_start.ts";
-import { SequenceStore } from "../../src/journal/sequence_store.ts";
+import { type JournalEnd, parseHead } from "../../src/journal/sequence/sequence_start.ts";
+import { SequenceStore } from "../../src/journal/sequence/sequence_store.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { Random } from "../support/random.ts";
 import { FakeDisk } from "./fake_disk.ts";

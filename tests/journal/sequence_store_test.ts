@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AtomicFile } from "../../src/base/mod.ts";
-import { HEAD_FILE, type SequenceStore } from "../../src/journal/sequence_store.ts";
-import type { JournalEnd } from "../../src/journal/sequence_start.ts";
+import { HEAD_FILE, type SequenceStore } from "../../src/journal/sequence/sequence_store.ts";
+import type { JournalEnd } from "../../src/journal/sequence/sequence_start.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";

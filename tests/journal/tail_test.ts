@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readTail, TAIL_HEADER_BYTES, TailBuffer } from "../../src/journal/tail.ts";
+import { readTail, TAIL_HEADER_BYTES, TailBuffer } from "../../src/journal/wal/wal.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import { Random } from "../support/random.ts";
 

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { decode, encode, EncodeError, type Fields } from "../../src/pgn/mod.ts";
+import { decode, type Decoded, encode, EncodeError, type Fields } from "../../src/pgn/mod.ts";
 import { readRaw } from "../../src/pgn/field.ts";
 import { interpretBy, matchesPayload } from "../../src/pgn/interpret.ts";
 import { type Definition, definitionsOf, type Field, isGroup, knownPgns, widthOf } from "../../src/pgn/model.ts";
-import type { Decoded } from "../../src/pgn/mod.ts";
 import { needs, rounds } from "../support/needs.ts";
 import { recordedPayloads, vectorPayloads } from "../support/payloads.ts";
 import { Random } from "../support/random.ts";

@@ -3,7 +3,7 @@ import { type Clock, Logger, systemClock } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
 import { pgnOfId } from "../../src/frame/mod.ts";
 import { decompress, epochWordOf, readBlock } from "../../src/journal/mod.ts";
-import type { JournalWriterOptions } from "../../src/journal/journal_writer.ts";
+import type { JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
 import {
   type BackfillBlock,
   type BackfillStatus,

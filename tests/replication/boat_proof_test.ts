@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DIGEST_WINDOW } from "../../src/journal/mod.ts";
-import { newestProof, toProve } from "../../src/replication/boat_proof.ts";
+import { newestProof, toProve } from "../../src/replication/link/proof.ts";
 import { Ranges } from "../../src/replication/mod.ts";
 import { TestJournal } from "../support/history.ts";
 import { inFolder } from "../support/folder.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Duplex } from "node:stream";
-import { GoawayFilter, withoutGoaway } from "../../src/replication/grpc_goaway.ts";
+import { GoawayFilter, withoutGoaway } from "../../src/replication/grpc/goaway.ts";
 import { Random } from "../support/random.ts";
 
 const PREFACE = new TextEncoder().encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");

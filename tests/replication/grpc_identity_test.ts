@@ -6,11 +6,11 @@ import {
   type ClientSecurity,
   ClientSecurityError,
   identify,
-  isInstanceId,
   isOwnMachine,
   RpcError,
   SERVICE_NAMES,
 } from "../../src/replication/mod.ts";
+import { isInstanceId } from "../../src/pki/mod.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { plainReason } from "../../src/replication/grpc.ts";
+import { plainReason } from "../../src/replication/grpc/grpc.ts";
 
 Deno.test("why a connection cannot be made is told without the library's wrapping, and the same each time", () => {
   const wrapped = "No connection established. Last error: connect ECONNREFUSED 127.0.0.1:9443 " +

@@ -21,7 +21,7 @@ Deno.test("what runs in a thread of its own is compiled in, and the runtime's fl
   const words = compileArgs(boat, { target: "x86_64-unknown-linux-gnu", path: "/a b/vbg-boat" });
   assert.deepEqual(words.slice(-7), [
     "--include",
-    "src/journal/pack_worker.ts",
+    "src/journal/block/pack_worker.ts",
     "--target",
     "x86_64-unknown-linux-gnu",
     "--output",

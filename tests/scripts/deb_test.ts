@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { makeDeb } from "../../scripts/deb.ts";
 import { systemClock } from "../../src/base/mod.ts";
-import { Authority, initAuthority } from "../../src/cloud/mod.ts";
+import { Authority, initAuthority } from "../../src/pki/mod.ts";
 import { VERSION } from "../../src/version.ts";
 import { inFolder } from "../support/folder.ts";
 import { findProgram, needs } from "../support/needs.ts";

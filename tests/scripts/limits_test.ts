@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { boatOptions } from "../../cli/boat_options.ts";
-import { cloudOptions } from "../../cli/cloud_options.ts";
+import { boatOptions } from "../../cli/settings/boat_options.ts";
+import { cloudOptions } from "../../cli/settings/cloud_options.ts";
 import { FIXED_LIMITS } from "../../scripts/fixed_limits.ts";
 import { limitsPage } from "../../scripts/limits_page.ts";
 

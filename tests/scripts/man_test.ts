@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { boatProgram } from "../../cli/boat.ts";
-import { settingNames } from "../../cli/options.ts";
-import { text } from "../../cli/option_types.ts";
+import { settingNames } from "../../cli/settings/options.ts";
+import { text } from "../../cli/settings/option_types.ts";
 import { manPages, writeManPages } from "../../scripts/man.ts";
 import { programManPage } from "../../scripts/man_page.ts";
 import { inFolder } from "../support/folder.ts";

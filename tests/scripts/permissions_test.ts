@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { tracedCommand } from "../../cli/otel.ts";
-import { PERMISSIONS } from "../../cli/permissions.ts";
+import { tracedCommand } from "../../cli/program/otel.ts";
+import { PERMISSIONS } from "../../cli/program/permissions.ts";
 import { compileArgs } from "../../scripts/compile.ts";
 import { writePortable } from "../../scripts/compile/portable.ts";
 import { launcherText } from "../../scripts/deb.ts";

@@ -309,7 +309,7 @@ Deno.test(
   () =>
     inFolder(async (directory) => {
       const rounds = FULL ? 200 : 20;
-      const script = fileURLToPath(new URL("session_writer.ts", import.meta.url));
+      const script = fileURLToPath(new URL("./session_writer.ts", import.meta.url));
       const args = ["run", "-A", "--no-check", script, directory, String(rounds)];
       const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
       assert.ok(success, new TextDecoder().decode(stderr));

@@ -1,4 +1,4 @@
-import { loadAddon } from "../../src/can/socketcan_addon.ts";
+import { loadAddon } from "../../src/can/socketcan/addon.ts";
 import { allowed } from "./needs.ts";
 
 /** What tests of the second CAN driver need besides a bus; for `needs`. */

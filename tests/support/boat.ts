@@ -1,4 +1,4 @@
-import { type Boat, type BoatOptions, startBoat } from "../../src/boat.ts";
+import { type Boat, type BoatOptions, startBoat } from "../../src/boat/boat.ts";
 import { LoopbackBus, splitFastPacket } from "../../src/can/mod.ts";
 import { buildCanId, buildName, type CanFrame, formatHex, type NameFields, parseCanId } from "../../src/frame/mod.ts";
 import { isFastPacket } from "../../src/pgn/mod.ts";

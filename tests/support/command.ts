@@ -1,6 +1,6 @@
 import { runVbg } from "../../cli/vbg.ts";
-import { StatusLine } from "../../cli/status_line.ts";
-import type { Output } from "../../cli/terminal.ts";
+import { StatusLine } from "../../cli/program/status_line.ts";
+import type { Output } from "../../cli/program/terminal.ts";
 
 /** What a command answered. */
 export interface CommandAnswer {

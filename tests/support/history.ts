@@ -1,12 +1,12 @@
 import { type Clock, type LogFields, Logger, silentLogger } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
-import type { HistoryIndex } from "../../src/http/history.ts";
-import { historyRow } from "../../src/http/history_route.ts";
-import type { HistoryTurns } from "../../src/http/history_turns.ts";
+import type { HistoryIndex } from "../../src/http/history/history.ts";
+import { historyRow } from "../../src/http/history/route.ts";
+import type { HistoryTurns } from "../../src/http/history/turns.ts";
 import { bindRows, serveRoutes } from "../../src/http/mod.ts";
-import { JournalIndex } from "../../src/journal/journal_index.ts";
-import { JournalWriter, type JournalWriterOptions } from "../../src/journal/journal_writer.ts";
+import { JournalIndex } from "../../src/journal/index/journal_index.ts";
+import { JournalWriter, type JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
 import { FakeClock } from "./fake_clock.ts";
 
 /** A logger that keeps its warnings: message and fields. */

@@ -1,7 +1,7 @@
 // Records frames until it is killed:
 // deno run -A journal_child.ts <directory> <first number> <gap from> <newest file> <slow from, ms>
 // Says on stdout, a line each time, the last frame that is durable: what was said must be there afterwards.
-import { JournalWriter } from "../../src/journal/journal_writer.ts";
+import { JournalWriter } from "../../src/journal/writer/journal_writer.ts";
 import { silentLogger, systemClock } from "../../src/base/mod.ts";
 import { EPOCH, frameOf } from "./journal_run.ts";
 

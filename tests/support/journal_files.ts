@@ -1,5 +1,14 @@
-import { type Block, decompress, type FileHeader, parseBlockHeader, parseFileHeader } from "../../src/journal/mod.ts";
-import { blockHeaderBytes, indexBytesOf, parseIndex, readBlock } from "../../src/journal/mod.ts";
+import {
+  type Block,
+  blockHeaderBytes,
+  decompress,
+  type FileHeader,
+  indexBytesOf,
+  parseBlockHeader,
+  parseFileHeader,
+  parseIndex,
+  readBlock,
+} from "../../src/journal/mod.ts";
 import { newStoredFrame, type StoredFrame } from "../../src/frame/mod.ts";
 
 /** A frame as a value that compares. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Logger } from "../../src/base/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import type { BlockNotes } from "../../src/journal/mod.ts";
-import { JournalWriter, type JournalWriterOptions } from "../../src/journal/journal_writer.ts";
+import { JournalWriter, type JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { type FrameSeen, frameSeen, framesOf, readFile } from "./journal_files.ts";
 import { message, START_US } from "./messages.ts";

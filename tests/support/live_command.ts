@@ -1,5 +1,5 @@
-import { Interrupted } from "../../cli/interrupt.ts";
-import type { Output } from "../../cli/terminal.ts";
+import { Interrupted } from "../../cli/program/interrupt.ts";
+import type { Output } from "../../cli/program/terminal.ts";
 import { runVbg } from "../../cli/vbg.ts";
 
 /** How a command is run. */

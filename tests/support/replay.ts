@@ -2,7 +2,7 @@ import { silentLogger, systemClock } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
 import { type Message, newStoredFrame } from "../../src/frame/mod.ts";
 import type { BlockDevice } from "../../src/journal/mod.ts";
-import { PlayedBlocks, Player, type PlayerOptions, Playlist, type PlaylistOptions } from "../../src/replay/mod.ts";
+import { PlayedBlocks, Player, type PlayerOptions, Playlist, type PlaylistOptions } from "../../src/recordings/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { TestJournal } from "./history.ts";
 import { type FrameSeen, frameSeen, framesOf } from "./journal_files.ts";

@@ -1,7 +1,7 @@
 import { BlockBuilder, BlockReader, compress } from "../../src/journal/mod.ts";
 import { newStoredFrame } from "../../src/frame/mod.ts";
 import type { BackfillBlock, BackfillStatus, BackfillUpstream, MessageStream } from "../../src/replication/mod.ts";
-import { findParts, type Part } from "../../cli/audit_parts.ts";
+import { findParts, type Part } from "../../cli/commands/audit/parts.ts";
 
 /** The blocks that lie in a boat's files, as the boat would send them, lowest numbers first. */
 export async function blocksOf(journal: string): Promise<BackfillBlock[]> {

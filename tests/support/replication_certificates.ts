@@ -1,5 +1,5 @@
-import { AUTHORITY_FILES } from "../../src/cloud/certificates.ts";
-import { type CertificatePair, makeAuthority, Signer } from "../../src/cloud/certificates_make.ts";
+import { AUTHORITY_FILES } from "../../src/pki/certificates.ts";
+import { type CertificatePair, makeAuthority, Signer } from "../../src/pki/certificates_make.ts";
 import { taskArgs } from "./task.ts";
 
 const DAY_MS = 86_400_000;

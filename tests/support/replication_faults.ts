@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../src/base/mod.ts";
-import { Authority, type CertificateFolder } from "../../src/cloud/mod.ts";
+import { Authority, type CertificateFolder } from "../../src/pki/mod.ts";
 import { type HandshakeRequest, ReplicationClient, type ReplicationStatus } from "../../src/replication/mod.ts";
 import { eventually } from "./eventually.ts";
 import { needs } from "./needs.ts";

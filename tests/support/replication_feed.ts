@@ -1,7 +1,7 @@
 import { splitFastPacket } from "../../src/can/mod.ts";
 import { buildCanId } from "../../src/frame/mod.ts";
 import { isFastPacket } from "../../src/pgn/mod.ts";
-import { truthLine } from "../../cli/audit_truth.ts";
+import { truthLine } from "../../cli/commands/audit/expected.ts";
 import { pause } from "./eventually.ts";
 import { GatewayPeer } from "./gateway_peer.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { audit } from "../../cli/audit_compare.ts";
-import { findParts } from "../../cli/audit_parts.ts";
+import { audit } from "../../cli/commands/audit/compare.ts";
+import { findParts } from "../../cli/commands/audit/parts.ts";
 import { eventually } from "./eventually.ts";
 import { inFolder } from "./folder.ts";
 import { needs } from "./needs.ts";

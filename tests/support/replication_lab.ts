@@ -1,7 +1,7 @@
-import { audit, type AuditReport } from "../../cli/audit_compare.ts";
-import { formatReport } from "../../cli/audit_report.ts";
+import { audit, type AuditReport } from "../../cli/commands/audit/compare.ts";
+import { formatReport } from "../../cli/commands/audit/report.ts";
 import { systemClock } from "../../src/base/mod.ts";
-import { Authority, initAuthority } from "../../src/cloud/mod.ts";
+import { Authority, initAuthority } from "../../src/pki/mod.ts";
 import type { Cable } from "./cable.ts";
 import { eventually, pause } from "./eventually.ts";
 import { HeldPort } from "./held_port.ts";

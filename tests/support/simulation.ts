@@ -1,4 +1,4 @@
-import { type Simulation, type SimulationOptions, startSimulation } from "../../src/simulate.ts";
+import { type Simulation, type SimulationOptions, startSimulation } from "../../src/simulation/simulate.ts";
 import { SessionClient } from "./session.ts";
 import type { SseClient, SseClientOptions } from "./sse_client.ts";
 

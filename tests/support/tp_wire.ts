@@ -1,5 +1,5 @@
 import { Assembler, LoopbackBus } from "../../src/can/mod.ts";
-import { type OutgoingMessage, Transmitter, type TransmitterOptions } from "../../src/node/mod.ts";
+import { type OutgoingMessage, Transmitter, type TransmitterOptions } from "../../src/transmit/mod.ts";
 import { type Seen, seen } from "./messages.ts";
 import type { TpReceiver } from "./tp_receiver.ts";
 import { FakeTime } from "./tp_time.ts";

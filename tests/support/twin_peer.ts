@@ -7,7 +7,7 @@
  */
 import { systemClock } from "../../src/base/mod.ts";
 import { SocketCanBus } from "../../src/can/mod.ts";
-import { Twin } from "../../src/twin/mod.ts";
+import { Twin } from "../../src/simulator/mod.ts";
 
 if (import.meta.main) {
   const [name = ""] = Deno.args;

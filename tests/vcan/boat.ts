@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Boat, startBoat } from "../../src/boat.ts";
+import { type Boat, startBoat } from "../../src/boat/boat.ts";
 import { createBus } from "../../src/can/mod.ts";
 import { parseCanId } from "../../src/frame/mod.ts";
 import { framingOf } from "../../src/pgn/mod.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
-import { startBoat } from "../../src/boat.ts";
+import { startBoat } from "../../src/boat/boat.ts";
 import { createBus } from "../../src/can/mod.ts";
 import { newStoredFrame } from "../../src/frame/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";

@@ -1,6 +1,6 @@
 import { createBus, LoopbackBus, SocketCanBus } from "../../src/can/mod.ts";
 import { systemClock } from "../../src/base/mod.ts";
-import { SocketCanAddonBus } from "../../src/can/socketcan_addon.ts";
+import { SocketCanAddonBus } from "../../src/can/socketcan/addon.ts";
 import assert from "node:assert/strict";
 import { canBusSuite } from "../contract/can_bus.ts";
 import { ADDON } from "../support/addon.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { type CanBus, createBus } from "../../src/can/mod.ts";
 import { formatHex, parseCanId } from "../../src/frame/mod.ts";
-import { type OutgoingMessage, Transmitter, type TransmitterOptions } from "../../src/node/mod.ts";
+import { type OutgoingMessage, Transmitter, type TransmitterOptions } from "../../src/transmit/mod.ts";
 import { type CandumpFrame, parseCandump } from "../support/candump.ts";
 import { eventually } from "../support/eventually.ts";
 import { NaiveAssembler } from "../support/naive_assembler.ts";

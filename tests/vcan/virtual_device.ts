@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLogger, systemClock } from "../../src/base/mod.ts";
 import { Assembler, type CanBus, createBus } from "../../src/can/mod.ts";
 import { buildCanId, nameFromBytes, parseCanId } from "../../src/frame/mod.ts";
-import { type OwnAddress, Transmitter, VirtualDevice } from "../../src/node/mod.ts";
+import { type OwnAddress, Transmitter, VirtualDevice } from "../../src/transmit/mod.ts";
 import { run } from "../contract/can_bus.ts";
 import { type CandumpFrame, parseCandump } from "../support/candump.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/mod.ts";
-import { FAST_PACKET_TIMEOUT_MS } from "../assembler.ts";
+import { FAST_PACKET_TIMEOUT_MS } from "../assembly/assembler.ts";
 import type { BusCounters } from "../bus.ts";
 import { PieceReader, type RecordedItem, RecordingError, type RecordingFormat } from "../recordings/mod.ts";
 import { BUSY, type SendOutcome, SENT } from "../send_queue.ts";

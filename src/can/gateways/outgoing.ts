@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/mod.ts";
 import { BROADCAST_ADDRESS, type CanFrame, destinationOfId, pgnOfId } from "../../frame/mod.ts";
 import { PGN } from "../../pgn/mod.ts";
-import { Assembler } from "../assembler.ts";
+import { Assembler } from "../assembly/assembler.ts";
 import type { GatewayWriter } from "./writers.ts";
 
 /**

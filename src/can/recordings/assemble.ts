@@ -1,6 +1,6 @@
 import { type CanFrame, type Message, pgnOfId } from "../../frame/mod.ts";
-import { Assembler } from "../assembler.ts";
-import { type AssemblerDrops, newDrops } from "../assembler_drops.ts";
+import { Assembler } from "../assembly/assembler.ts";
+import { type AssemblerDrops, newDrops } from "../assembly/drops.ts";
 import { RecordedMonotonic } from "./clocks.ts";
 import type { RecordedItem } from "./recording.ts";
 

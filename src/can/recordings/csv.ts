@@ -1,6 +1,6 @@
 import { buildCanId, MAX_CAN_BYTES, MAX_FAST_PACKET_BYTES, MAX_MESSAGE_BYTES, MAX_PGN } from "../../frame/mod.ts";
 import { isFastPacket } from "../../pgn/mod.ts";
-import { FAST_FIRST_BYTES } from "../fast_packet.ts";
+import { FAST_FIRST_BYTES } from "../assembly/fast_packet.ts";
 import { readDate } from "./clocks.ts";
 import { bad, type LineReader, passed, type Reading, type RecordedItem, whyNotHeader } from "./recording.ts";
 

@@ -1,4 +1,4 @@
-import { parseFileName } from "../file_name.ts";
+import { parseFileName } from "../file/name.ts";
 
 /** A file as the archive command gets it. */
 export interface ArchiveFile {

@@ -1,5 +1,5 @@
 import { backoffMs, type Clock, errorText, type LogFields, type Logger } from "../../base/mod.ts";
-import { parseFileName } from "../file_name.ts";
+import { parseFileName } from "../file/name.ts";
 import { runArchiveCommand } from "./archive_command.ts";
 import { type ArchiveFile, batchesOf } from "./archive_protocol.ts";
 import {

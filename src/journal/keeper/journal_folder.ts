@@ -1,5 +1,5 @@
 import { FileError, syncDirectory } from "../../base/mod.ts";
-import { JOURNAL_EXTENSION } from "../file_name.ts";
+import { JOURNAL_EXTENSION } from "../file/name.ts";
 
 /** Ending of the empty file that says of a journal file: there is a copy of it somewhere else. */
 const MARKER_EXTENSION = ".archived";

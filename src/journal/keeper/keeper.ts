@@ -1,5 +1,5 @@
 import { type Clock, type Logger, systemClock } from "../../base/mod.ts";
-import { BelievedClock } from "./clock_doubt.ts";
+import { BelievedClock } from "./clock_sanity.ts";
 import { DirectoryKeeper, type KeeperStatus } from "./directory_keeper.ts";
 import type { RetentionSettings } from "./retention.ts";
 

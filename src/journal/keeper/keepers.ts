@@ -1,5 +1,5 @@
 import { type Clock, type Logger, pause, systemClock } from "../../base/mod.ts";
-import { BelievedClock } from "./clock_doubt.ts";
+import { BelievedClock } from "./clock_sanity.ts";
 import { DirectoryKeeper, type KeeperStatus, type KeeperSurroundings, type KeptDirectory } from "./directory_keeper.ts";
 import { SCAN_MS } from "./keeper.ts";
 import type { RetentionSettings } from "./retention.ts";

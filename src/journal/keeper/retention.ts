@@ -1,5 +1,5 @@
-import { parseFileName } from "../file_name.ts";
-import { EARLIEST_MS } from "./clock_doubt.ts";
+import { parseFileName } from "../file/name.ts";
+import { EARLIEST_MS } from "./clock_sanity.ts";
 
 /** What happens when unarchived files would have to go to make room. */
 export type OverflowPolicy = "delete-unarchived" | "pause-recording";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ClockDoubt } from "../../../src/journal/keeper/clock_doubt.ts";
+import { ClockDoubt } from "../../../src/journal/keeper/clock_sanity.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 const HOUR = 3_600_000;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Logger } from "../../../src/base/mod.ts";
-import { formatFileName } from "../../../src/journal/file_name.ts";
+import { formatFileName } from "../../../src/journal/file/name.ts";
 import { Keepers, type KeepersOptions } from "../../../src/journal/keeper/keepers.ts";
 import type { RetentionSettings } from "../../../src/journal/keeper/retention.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { formatFileName } from "../../../src/journal/file_name.ts";
+import { formatFileName } from "../../../src/journal/file/name.ts";
 import {
   planRetention,
   type RetentionFile,

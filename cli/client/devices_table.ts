@@ -1,0 +1,57 @@
+import type { Device } from "@vessel/gateway/client";
+import { labelsOfPayload } from "@vessel/gateway/pgn";
+import { bytesText, timeOfDay } from "./frame_text.ts";
+import { type Column, formatTable } from "../program/table.ts";
+
+/** PGN that says what class a device is of. */
+const ADDRESS_CLAIM = 60928;
+const NO_PAYLOAD = new Uint8Array(0);
+
+/** A column of devices. */
+interface DeviceColumn extends Column {
+  text: (device: Device) => string;
+  /** Shown only where a line has so many characters. */
+  fromWidth?: number;
+}
+
+const COLUMNS: readonly DeviceColumn[] = [
+  { title: "SRC", align: "right", text: ({ src }) => String(src) },
+  { title: "NAME", text: ({ name = "" }) => name },
+  { title: "MANUFACTURER", max: 20, text: ({ manufacturer = "" }) => manufacturer },
+  { title: "MODEL", max: 32, text: ({ model_id = "" }) => model_id },
+  { title: "SOFTWARE", max: 16, fromWidth: 140, text: ({ software_version = "" }) => software_version },
+  { title: "CLASS", fromWidth: 120, text: className },
+  { title: "INST", align: "right", text: ({ device_instance }) => numberText(device_instance) },
+  { title: "FRAMES", align: "right", fromWidth: 100, text: ({ packet_count }) => String(packet_count) },
+  { title: "BYTES", align: "right", fromWidth: 110, text: ({ byte_count }) => bytesText(byte_count) },
+  { title: "LAST", text: ({ last_seen }) => timeOfDay(last_seen) },
+];
+const BUS: DeviceColumn = { title: "BUS", max: 12, text: ({ bus = "" }) => bus };
+
+/** The devices for people, by bus and address. Narrow lines have fewer columns. */
+export function deviceTable(devices: readonly Device[], { width, color }: { width: number; color: boolean }): string {
+  if (devices.length === 0) return "No device was heard yet";
+  const hasBuses = devices.some(({ bus }) => bus !== undefined);
+  const columns = [...(hasBuses ? [BUS] : []), ...COLUMNS].filter(({ fromWidth = 0 }) => width >= fromWidth);
+  const rows = inOrder(devices).map((device) => columns.map(({ text }) => text(device)));
+  return formatTable(rows, { columns, width, color });
+}
+
+/** By bus, then by address. */
+export function inOrder<T extends { bus?: string; src: number }>(devices: readonly T[]): T[] {
+  return devices.toSorted((a, b) => compare(a.bus ?? "", b.bus ?? "") || a.src - b.src);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function className({ device_class }: Device): string {
+  if (device_class === undefined) return "";
+  return labelsOfPayload(ADDRESS_CLAIM, NO_PAYLOAD, { device_class })?.device_class?.toString() ??
+    `Class ${device_class}`;
+}
+
+function numberText(value: number | undefined): string {
+  return value === undefined ? "" : String(value);
+}

@@ -1,0 +1,156 @@
+/**
+ * `vbg archive-s3`, a ready `-journal-archive-command`: sends journal files to an S3-compatible store.
+ *
+ * @module
+ */
+import { errorText } from "@vessel/gateway/base";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { basename } from "node:path";
+import { VERSION } from "@vessel/gateway/version";
+import { archiveS3Checks, archiveS3Options, type ArchiveS3Settings, isKeyPart } from "./options.ts";
+import { findAwsAccount } from "./aws_credentials.ts";
+import { type Environment, parseCommandLine } from "../../settings/options.ts";
+import { EXIT, type Program, runOnce, type Surroundings } from "../../program/program.ts";
+import { S3Store } from "./s3_store.ts";
+
+/** The command's name, words and settings. */
+export const program: Program<ArchiveS3Settings> = {
+  name: "vbg archive-s3",
+  version: VERSION,
+  summary:
+    "sends journal files to an S3-compatible store, as the server's -journal-archive-command. Each line of standard " +
+    'input is a file, {"path": "FILE.lpj", "instance_id": "aurora"}, and is answered by one, {"path", "status"}, with ' +
+    '"error" where the status is "error". Exit code 0 whatever they say, 2 when none could be tried',
+  options: archiveS3Options,
+  checks: archiveS3Checks,
+  positionals: "[FILE ...]",
+};
+
+const DEFAULT_REGION = "us-east-1";
+
+/** A file to archive, as a line on standard input tells of it. */
+interface Request {
+  path: string;
+  instanceId: unknown;
+}
+
+/** Answers each path once, with a line of JSON. */
+type Answer = (path: string, error?: string) => void;
+
+/**
+ * Archives the files that lines on standard input tell of, and answers each with a line as soon as it is known. With
+ * wrong settings every file is answered, too. Answers the exit code: 0, or 2 when nothing could be tried.
+ *
+ * @param input lines of JSON: `{"path", "instance_id"}`
+ */
+export async function run(
+  around: Surroundings,
+  input: ReadableStream<Uint8Array> = standardInput(),
+): Promise<number> {
+  const answered = new Set<string>();
+  const answer: Answer = (path, error) => {
+    if (answered.has(path)) return;
+    answered.add(path);
+    around.print(JSON.stringify(error === undefined ? { path, status: "ok" } : { path, status: "error", error }));
+  };
+  const complaints: string[] = [];
+  const complain = (text: string) => {
+    complaints.push(text);
+    around.complain(text);
+  };
+  const code = await runOnce(program, {
+    around: { ...around, complain },
+    run: async (settings, paths) => {
+      const store = await openStore(settings, around.environment);
+      await archiveAll(readRequests(input, complain), { store, settings, answer });
+      refuse(paths, { answer, why: "no line on standard input says whose file it is" });
+      return EXIT.ok;
+    },
+  });
+  if (code === EXIT.ok) return EXIT.ok;
+  const [why = "it failed"] = complaints.join("\n").split("\n");
+  for await (const { path } of readRequests(input, around.complain)) answer(path, why);
+  refuse(parseCommandLine(around.args, archiveS3Options).positionals, { answer, why });
+  return EXIT.settings;
+}
+
+function refuse(paths: readonly string[], { answer, why }: { answer: Answer; why: string }): void {
+  for (const path of paths) answer(path, why);
+}
+
+async function openStore(settings: ArchiveS3Settings, environment: Environment): Promise<S3Store> {
+  const { credentials, region } = await findAwsAccount(environment);
+  return new S3Store({
+    bucket: settings.bucket,
+    endpoint: settings.endpoint,
+    region: settings.region || environment["AWS_REGION"] || environment["AWS_DEFAULT_REGION"] || region ||
+      DEFAULT_REGION,
+    isPathStyle: settings.pathStyle,
+    storageClass: settings.storageClass,
+    credentials,
+    stallMs: settings.timeoutMs,
+    attempts: settings.attempts,
+  });
+}
+
+async function archiveAll(
+  requests: AsyncIterableIterator<Request>,
+  { store, settings, answer }: { store: S3Store; settings: ArchiveS3Settings; answer: Answer },
+): Promise<void> {
+  const taken = new Set<string>();
+  const work = async () => {
+    for await (const { path, instanceId } of requests) {
+      if (taken.has(path)) continue;
+      taken.add(path);
+      try {
+        await store.put(path, keyOf(path, { instanceId, prefix: settings.prefix }));
+        answer(path);
+      } catch (error) {
+        answer(path, errorText(error));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: settings.concurrency }, work));
+}
+
+function keyOf(path: string, { instanceId, prefix }: { instanceId: unknown; prefix: string }): string {
+  if (typeof instanceId !== "string" || !isKeyPart(instanceId)) {
+    const found = instanceId === undefined ? "there is none" : `found ${JSON.stringify(instanceId)}`;
+    throw new Error(`Cannot archive without an instance id that can be a folder: ${found}`);
+  }
+  const name = basename(path);
+  if (!isKeyPart(name)) throw new Error(`Cannot archive "${path}": its name cannot be part of a key`);
+  return [...(prefix === "" ? [] : [prefix]), instanceId, name].join("/");
+}
+
+/** Reads what is to be archived. A line that names no file is complained about and passed over. */
+async function* readRequests(
+  input: ReadableStream<Uint8Array>,
+  complain: (text: string) => void,
+): AsyncGenerator<Request, undefined> {
+  for await (const line of createInterface({ input: Readable.from(input), crlfDelay: Infinity })) {
+    if (line.trim() === "") continue;
+    const request = parseRequest(line);
+    if (request) yield request;
+    else complain(`${program.name}: Cannot read the line "${line.slice(0, 100)}": expected JSON with a path`);
+  }
+  return undefined;
+}
+
+function parseRequest(line: string): Request | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const { path, instance_id: instanceId }: { path?: unknown; instance_id?: unknown } = value;
+  return typeof path === "string" && path !== "" ? { path, instanceId } : undefined;
+}
+
+/** Standard input, which is empty where a person would have to type it. */
+function standardInput(): ReadableStream<Uint8Array> {
+  return Deno.stdin.isTerminal() ? new Blob([]).stream() : Deno.stdin.readable;
+}

@@ -1,0 +1,95 @@
+/**
+ * `vbg audit`: compares a boat's journal with what a cloud holds of it.
+ *
+ * @module
+ */
+import { VERSION } from "@vessel/gateway/version";
+import { audit } from "./compare.ts";
+import { boatDirectory, cloudDirectory } from "./location.ts";
+import { formatJson, formatReport } from "./report.ts";
+import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
+import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
+import { optional, text } from "../../settings/option_types.ts";
+import { EXIT, outputOf, type Program, runOnce, type Surroundings } from "../../program/program.ts";
+import { printable } from "../../program/terminal.ts";
+
+interface AuditSettings extends ProgramSettings, OutputChoice {
+  boat: string;
+  cloud: string;
+  epoch: string | undefined;
+  truth: string | undefined;
+}
+
+const GROUP = "Input";
+const here = { key: [], environment: false } as const;
+
+/** The command's name, words and settings. */
+export const program: Program<AuditSettings> = {
+  name: "vbg audit",
+  version: VERSION,
+  summary: "compares a boat's journal with what a cloud holds of it, frame by frame and byte for byte; both are only " +
+    "read, torn files and tails included. Exit code 1: something is missing, extra or different",
+  options: {
+    boat: text({
+      name: "boat",
+      ...here,
+      placeholder: "DIR",
+      default: "",
+      help: "Journal directory of the boat.",
+      group: GROUP,
+    }),
+    cloud: text({
+      name: "cloud",
+      ...here,
+      placeholder: "DIR",
+      default: "",
+      help: "The boat's directory at the cloud, in its -data-dir; that itself where there is but one boat.",
+      group: GROUP,
+    }),
+    epoch: optional(text({
+      name: "epoch",
+      ...here,
+      placeholder: "HEX",
+      default: "",
+      help: "This run of numbers alone: the first 8 to 32 digits of its epoch.",
+      group: GROUP,
+      validate: (value) =>
+        /^([0-9a-f]{8,32})?$/.test(value) ? undefined : `Cannot read the epoch "${value}": expected 8 to 32 hex digits`,
+    })),
+    truth: optional(text({
+      name: "truth",
+      ...here,
+      placeholder: "FILE",
+      default: "",
+      help: "What was put on the bus: identifier#payload in hexadecimal, a line a frame, each line another one. What " +
+        "the cloud holds is compared with it, too.",
+      group: GROUP,
+    })),
+    ...outputOptions(),
+    ...programOptions(),
+  },
+  checks: [{
+    settings: ["boat", "cloud"],
+    severity: "error",
+    test: ({ boat, cloud }) =>
+      boat === "" || cloud === "" ? "Cannot compare: expected both -boat DIR and -cloud DIR" : undefined,
+  }],
+};
+
+/** Runs the command. Answers the exit code. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnce(program, {
+    around,
+    run: async (settings) => {
+      const output = outputOf(around);
+      const [boat, cloud] = [await boatDirectory(settings.boat), await cloudDirectory(settings.cloud)];
+      const report = await audit({ ...settings, boat, cloud });
+      const lines = wantsJson(settings, output)
+        ? formatJson(report)
+        : formatReport(report).split("\n").map(printable).join("\n");
+      await output.write(`${lines}\n`);
+      await output.flush();
+      return report.isGood ? EXIT.ok : EXIT.failure;
+    },
+  });
+}

@@ -1,0 +1,214 @@
+import { type InstanceState, parseState, STATE_FILE } from "@vessel/gateway/cloud";
+import { Ranges } from "@vessel/gateway/base";
+import { isSame, MergedFrames } from "./frames.ts";
+import { Numbers } from "./numbers.ts";
+import { findParts, type Part } from "./parts.ts";
+import { Truth, type TruthReport } from "./expected.ts";
+
+/** What is compared. */
+export interface AuditOptions {
+  /** Journal directory of the boat. */
+  boat: string;
+  /** The boat's directory at the cloud. */
+  cloud: string;
+  /** Only this run of numbers: 32 hexadecimal digits. */
+  epoch?: string | undefined;
+  /** File of what was put on the bus. */
+  truth?: string | undefined;
+}
+
+/** What one run of numbers shows. */
+export interface EpochReport {
+  /** 32 hexadecimal digits, or the first eight where nothing tells more. */
+  epoch: string;
+  /** Frames that both have, the same byte for byte. */
+  same: number;
+  /** The boat has them, the cloud has not, and nothing says why. */
+  missing: Numbers;
+  /** Those of them that the cloud knows to be missing. */
+  holes: number;
+  /** The cloud has them, and the boat says nothing that explains it. */
+  extra: Numbers;
+  /** Held with another content than the boat's, or twice with different ones. */
+  different: Numbers;
+  /** The cloud has them, and the boat lost them: its journal tells a gap, or ends before. */
+  recovered: Numbers;
+  /** The cloud has them, and the boat's journal begins behind them. */
+  pruned: Numbers;
+  /** The cloud has them not, and its state tells a reason. */
+  lost: Numbers;
+  /** The cloud's state says that they are on its disk, and they are not in its files. */
+  claimed: Numbers;
+}
+
+/** What an audit found. */
+export interface AuditReport {
+  epochs: EpochReport[];
+  /** What could not be read, in words. */
+  damage: { boat: string[]; cloud: string[] };
+  truth: TruthReport | undefined;
+  /** Nothing is missing, extra, different or, where there is a truth, untrue. */
+  isGood: boolean;
+}
+
+/** Compares a boat's journal with what the cloud holds of it, frame by frame. Nothing is changed. */
+export async function audit(options: AuditOptions): Promise<AuditReport> {
+  const [boat, cloud] = await Promise.all([findParts(options.boat), findParts(options.cloud)]);
+  const state = await readState(options.cloud);
+  const truth = options.truth === undefined ? undefined : await Truth.read(options.truth);
+  const report: AuditReport = {
+    epochs: [],
+    damage: { boat: boat.damage, cloud: cloud.damage },
+    truth: undefined,
+    isGood: true,
+  };
+  const wanted = options.epoch === undefined ? undefined : wordOf(options.epoch);
+  for (const word of wordsInOrder([...boat.parts, ...cloud.parts])) {
+    if (wanted !== undefined && word !== wanted) continue;
+    const ofWord = (part: Part) => part.epochWord === word;
+    using ofBoat = new MergedFrames(boat.parts.filter(ofWord));
+    using ofCloud = new MergedFrames(cloud.parts.filter(ofWord));
+    const isCurrent = state?.epochs.current !== undefined && wordOf(state.epochs.current) === word;
+    const comparison = new Comparison({ boat: ofBoat, cloud: ofCloud, state: isCurrent ? state : undefined, truth });
+    await comparison.run();
+    report.epochs.push({ epoch: ofBoat.epoch ?? ofCloud.epoch ?? hexOf(word), ...comparison.report() });
+    report.damage.boat.push(...ofBoat.damage);
+    report.damage.cloud.push(...ofCloud.damage);
+  }
+  report.truth = truth?.report();
+  report.isGood = isGood(report);
+  return report;
+}
+
+function isGood({ epochs, truth }: AuditReport): boolean {
+  const isTrue = truth === undefined || truth.doubled + truth.disordered + truth.strange === 0;
+  return isTrue && epochs.every(({ missing, extra, different }) => missing.count + extra.count + different.count === 0);
+}
+
+/** Two sides of one run of numbers, walked through together. */
+class Comparison {
+  readonly #boat: MergedFrames;
+  readonly #cloud: MergedFrames;
+  readonly #state: InstanceState | undefined;
+  readonly #truth: Truth | undefined;
+  readonly #lost: Ranges;
+  readonly #known: Ranges;
+  readonly #held = new Ranges();
+  readonly #missing = new Numbers();
+  readonly #extra = new Numbers();
+  readonly #different = new Numbers();
+  readonly #recovered = new Numbers();
+  readonly #pruned = new Numbers();
+  #same = 0;
+  #holes = 0;
+  #boatFirst = NaN;
+  /** Where the run of numbers began that is held. */
+  #heldFrom = 0;
+  #heldThrough = -1;
+
+  constructor({ boat, cloud, state, truth }: {
+    boat: MergedFrames;
+    cloud: MergedFrames;
+    state: InstanceState | undefined;
+    truth: Truth | undefined;
+  }) {
+    this.#boat = boat;
+    this.#cloud = cloud;
+    this.#state = state;
+    this.#truth = truth;
+    this.#lost = new Ranges(state?.received.lost);
+    this.#known = new Ranges(state?.received.durable);
+  }
+
+  async run(): Promise<void> {
+    const [boat, cloud] = [this.#boat, this.#cloud];
+    for (;;) {
+      if (boat.needsBlocks) await boat.load();
+      if (cloud.needsBlocks) await cloud.load();
+      const seq = Math.min(boat.seq, cloud.seq);
+      if (seq === Infinity) break;
+      if (boat.seq === seq && Number.isNaN(this.#boatFirst)) this.#boatFirst = seq;
+      if (cloud.seq === seq) this.#hold(seq);
+      this.#judge(seq);
+      if (boat.seq === seq) boat.step();
+      if (cloud.seq === seq) cloud.step();
+    }
+    this.#endHeld();
+  }
+
+  report(): Omit<EpochReport, "epoch"> {
+    const [lost, claimed] = [new Numbers(), new Numbers()];
+    lost.addRanges(this.#lost.subtract(this.#held));
+    claimed.addRanges(this.#known.subtract(this.#held));
+    return {
+      ...{ same: this.#same, missing: this.#missing, holes: this.#holes, extra: this.#extra },
+      ...{ different: this.#different, recovered: this.#recovered, pruned: this.#pruned, lost, claimed },
+    };
+  }
+
+  #judge(seq: number): void {
+    const [boat, cloud] = [this.#boat, this.#cloud];
+    const [ours, theirs] = [boat.seq === seq ? boat.frame : undefined, cloud.seq === seq ? cloud.frame : undefined];
+    if (ours && theirs) {
+      if (cloud.isContradicted || boat.isContradicted || !isSame(ours, theirs)) this.#different.add(seq);
+      else this.#same++;
+    } else if (ours) {
+      if (this.#lost.has(seq)) return;
+      this.#missing.add(seq);
+      if (this.#state && !this.#known.has(seq)) this.#holes++;
+    } else if (cloud.isContradicted) this.#different.add(seq);
+    else this.#explain(seq);
+  }
+
+  /** The cloud alone has it. */
+  #explain(seq: number): void {
+    const hasEnded = this.#boat.seq === Infinity && !Number.isNaN(this.#boatFirst);
+    // Newest first: the block that tells the gap was opened last.
+    const isGap = hasEnded || this.#boat.gaps.findLast(({ start, end }) => start <= seq && seq < end) !== undefined;
+    if (isGap) this.#recovered.add(seq);
+    else if (Number.isNaN(this.#boatFirst) && this.#boat.seq !== Infinity) this.#pruned.add(seq);
+    else this.#extra.add(seq);
+  }
+
+  #hold(seq: number): void {
+    if (this.#truth && this.#cloud.frame) this.#truth.see(this.#cloud.frame);
+    if (seq !== this.#heldThrough + 1) this.#endHeld(seq);
+    this.#heldThrough = seq;
+  }
+
+  #endHeld(next = 0): void {
+    if (this.#heldThrough >= 0) this.#held.add(this.#heldFrom, this.#heldThrough + 1);
+    this.#heldFrom = next;
+  }
+}
+
+/** The runs of numbers, the oldest first. */
+function wordsInOrder(parts: readonly Part[]): number[] {
+  const firstUs = new Map<number, number>();
+  for (const { epochWord, timeUs } of parts) {
+    firstUs.set(epochWord, Math.min(timeUs, firstUs.get(epochWord) ?? Infinity));
+  }
+  return [...firstUs].sort((a, b) => a[1] - b[1]).map(([word]) => word);
+}
+
+async function readState(directory: string): Promise<InstanceState | undefined> {
+  try {
+    const text = await Deno.readTextFile(`${directory}/${STATE_FILE}`);
+    const { id }: { id?: unknown } = JSON.parse(text);
+    return parseState(text, String(id));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** First four bytes of an epoch as files hold them. */
+function wordOf(epoch: string): number {
+  return new DataView(Uint8Array.fromHex(epoch.slice(0, 8)).buffer).getUint32(0, true);
+}
+
+function hexOf(word: number): string {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, word, true);
+  return bytes.toHex();
+}

@@ -1,0 +1,127 @@
+import { errorText } from "@vessel/gateway/base";
+import { newStoredFrame, type StoredFrame } from "@vessel/gateway/frame";
+import { BlockReader, type Gap } from "@vessel/gateway/journal";
+import type { Part } from "./parts.ts";
+
+/** Frames of one part, one after the other. */
+interface Cursor {
+  frame: StoredFrame;
+  /** Reads the next one; false at the end. */
+  next(): boolean;
+}
+
+/**
+ * All frames of one run of numbers in the order of their numbers, whatever the order and the overlaps of the blocks that
+ * hold them. In memory are only the blocks whose numbers include the current one.
+ */
+export class MergedFrames implements Disposable {
+  /** What the blocks say is missing before them. */
+  readonly gaps: { start: number; end: number }[] = [];
+  /** What could not be read, in words. */
+  readonly damage: string[] = [];
+  /** The whole epoch in hexadecimal, once a block told it. */
+  epoch: string | undefined;
+  readonly #parts: readonly Part[];
+  readonly #reader = new BlockReader();
+  #at = 0;
+  #open: Cursor[] = [];
+  #seq = Infinity;
+
+  /** @param parts in the order of their first numbers */
+  constructor(parts: readonly Part[]) {
+    this.#parts = parts;
+  }
+
+  /** The current number; Infinity at the end. Good only when nothing {@linkcode MergedFrames.needsBlocks}. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** Whether {@linkcode MergedFrames.load} has to be called before the current number is known. */
+  get needsBlocks(): boolean {
+    const next = this.#parts[this.#at];
+    return next !== undefined && next.seq <= this.#seq;
+  }
+
+  /** The frame of the current number. */
+  get frame(): StoredFrame | undefined {
+    return this.#open.find(({ frame }) => frame.seq === this.#seq)?.frame;
+  }
+
+  /** Whether two parts have the current number with another frame each. */
+  get isContradicted(): boolean {
+    const [first, ...others] = this.#open.filter(({ frame }) => frame.seq === this.#seq);
+    return first !== undefined && others.some(({ frame }) => !isSame(frame, first.frame));
+  }
+
+  /** Reads the blocks that may hold the current number. */
+  async load(): Promise<void> {
+    while (this.needsBlocks) {
+      const part = this.#parts[this.#at++];
+      if (part === undefined) return;
+      const cursor = await this.#openPart(part);
+      if (!cursor?.next()) continue;
+      this.#open.push(cursor);
+      this.#seq = Math.min(this.#seq, cursor.frame.seq);
+    }
+  }
+
+  /** Goes to the next number of what is in memory. */
+  step(): void {
+    const seq = this.#seq;
+    let next = Infinity;
+    let hasEnded = false;
+    for (const cursor of this.#open) {
+      if (cursor.frame.seq === seq && !cursor.next()) {
+        cursor.frame.seq = Infinity;
+        hasEnded = true;
+      }
+      if (cursor.frame.seq < next) next = cursor.frame.seq;
+    }
+    if (hasEnded) this.#open = this.#open.filter(({ frame }) => frame.seq !== Infinity);
+    this.#seq = next;
+  }
+
+  [Symbol.dispose](): void {
+    this.#reader[Symbol.dispose]();
+  }
+
+  async #openPart(part: Part): Promise<Cursor | undefined> {
+    const where = `${part.path.slice(part.path.lastIndexOf("/") + 1)}, byte ${part.offset}`;
+    try {
+      const block = await this.#reader.read(part.path, part);
+      if (block.baseSeq !== part.seq) throw new TypeError("its header has another number");
+      this.epoch ??= block.notes.epoch?.toHex();
+      this.#noteGap(block.notes.gap, part.seq);
+      const frame = newStoredFrame();
+      const frames = block.frames();
+      const next = () => {
+        try {
+          return frames.next(frame);
+        } catch (error) {
+          this.damage.push(`${where}: ${errorText(error)}`);
+          return false;
+        }
+      };
+      return { frame, next };
+    } catch (error) {
+      this.damage.push(`${where}: ${errorText(error)}`);
+      return undefined;
+    }
+  }
+
+  #noteGap(gap: Gap | undefined, end: number): void {
+    if (gap && gap.firstMissing < end) this.gaps.push({ start: gap.firstMissing, end });
+  }
+}
+
+/** Whether two frames are the same byte for byte, bus and time included. */
+export function isSame(one: StoredFrame, other: StoredFrame): boolean {
+  if (one.timeUs !== other.timeUs || one.id !== other.id || one.bus !== other.bus || one.length !== other.length) {
+    return false;
+  }
+  for (let i = 0; i < one.length; i++) {
+    if (one.data[one.offset + i] !== other.data[other.offset + i]) return false;
+  }
+  return true;
+}

@@ -1,0 +1,156 @@
+/**
+ * `vbg-cloud ca`: the authority that gives boats and cloud their certificates.
+ *
+ * @module
+ */
+import { VERSION } from "@vessel/gateway/version";
+import { Authority, CertificateError, FilesExistError, initAuthority, readIssued } from "@vessel/gateway/cloud";
+import { systemClock } from "@vessel/gateway/base";
+import {
+  caInitOptions,
+  type CaInitSettings,
+  caIssueOptions,
+  type CaIssueSettings,
+  caListOptions,
+  type CaListSettings,
+  caRevokeOptions,
+  type CaRevokeSettings,
+} from "./options.ts";
+import { formatBoat, formatInit, formatList, formatListJson, formatRevoked, formatServer } from "./report.ts";
+import type { CommandFile } from "../../program/dispatch.ts";
+import { formatUsage } from "../../program/help.ts";
+import { EXIT, type Program, runOnce, type Surroundings } from "../../program/program.ts";
+import type { ProgramSettings } from "../../settings/common_options.ts";
+
+const clock = systemClock;
+
+const initProgram: Program<CaInitSettings> = {
+  name: "vbg-cloud ca init",
+  version: VERSION,
+  summary: "makes an authority, whose certificates boats and cloud trust",
+  options: caInitOptions,
+  checks: [],
+};
+
+const issueProgram: Program<CaIssueSettings> = {
+  name: "vbg-cloud ca issue",
+  version: VERSION,
+  summary: "makes a certificate for a boat, named by its instance id, or with -host or -ip for the cloud",
+  options: caIssueOptions,
+  checks: [],
+  positionals: "[BOAT]",
+};
+
+const revokeProgram: Program<CaRevokeSettings> = {
+  name: "vbg-cloud ca revoke",
+  version: VERSION,
+  summary: "has the certificates of a boat, named by its instance id, refused from now on",
+  options: caRevokeOptions,
+  checks: [],
+  positionals: "BOAT",
+};
+
+const listProgram: Program<CaListSettings> = {
+  name: "vbg-cloud ca list",
+  version: VERSION,
+  summary: "shows all certificates that the authority has made",
+  options: caListOptions,
+  checks: [],
+};
+
+/** `vbg-cloud ca init`. */
+export const initCommand: CommandFile = {
+  program: initProgram,
+  run: (around) =>
+    runCommand(initProgram, {
+      around,
+      run: async ({ caDir, name, days }) => {
+        const { notAfterMs } = await initAuthority(caDir, { name, days, clock });
+        return formatInit(caDir, notAfterMs);
+      },
+    }),
+};
+
+/** `vbg-cloud ca issue`. */
+export const issueCommand: CommandFile = {
+  program: issueProgram,
+  run: (around) =>
+    runCommand(issueProgram, {
+      around,
+      run: async ({ caDir, hosts, ips, days, force }, words) => {
+        const isServer = hosts.length + ips.length > 0;
+        const boat = isServer
+          ? noWord(words)
+          : oneBoat(words, { orElse: "; -host or -ip make the cloud's certificate" });
+        using authority = await Authority.open(caDir, { clock });
+        const options = { days, isForced: force };
+        if (boat === undefined) return formatServer(await authority.issueServer({ hosts, ips }, options), caDir);
+        const made = await authority.issueBoat(boat, options);
+        return formatBoat(made, { caDir, servers: authority.issued.filter(({ kind }) => kind === "server") });
+      },
+    }),
+};
+
+/** `vbg-cloud ca revoke`. */
+export const revokeCommand: CommandFile = {
+  program: revokeProgram,
+  run: (around) =>
+    runCommand(revokeProgram, {
+      around,
+      run: async ({ caDir, serial }, words) => {
+        const boat = oneBoat(words);
+        using authority = await Authority.open(caDir, { clock });
+        return formatRevoked(await authority.revoke(boat, { serial }), caDir);
+      },
+    }),
+};
+
+/** `vbg-cloud ca list`. */
+export const listCommand: CommandFile = {
+  program: listProgram,
+  run: (around) =>
+    runCommand(listProgram, {
+      around,
+      run: async ({ caDir, json }) => {
+        const nowMs = clock.wallUs() / 1000;
+        return (json ? formatListJson : formatList)(await readIssued(caDir), nowMs);
+      },
+    }),
+};
+
+/** The words of the command line are wrong. */
+class UsageError extends Error {}
+
+/** Runs a command that answers the text to print, if any; what it was asked wrongly is exit code 2. */
+async function runCommand<S extends ProgramSettings>(
+  program: Program<S>,
+  { around, run }: { around: Surroundings; run: (settings: S, words: readonly string[]) => Promise<string> },
+): Promise<number> {
+  return await runOnce(program, {
+    around,
+    run: async (settings, words) => {
+      try {
+        const text = await run(settings, words);
+        if (text !== "") around.print(text);
+        return EXIT.ok;
+      } catch (error) {
+        if (!(error instanceof UsageError || error instanceof CertificateError)) throw error;
+        const usage = error instanceof UsageError ? `\n\n${formatUsage(program)}` : "";
+        const hint = error instanceof FilesExistError ? "; -force writes over it" : "";
+        around.complain(`${program.name}: ${error.message}${hint}${usage}`);
+        return EXIT.settings;
+      }
+    },
+  });
+}
+
+function oneBoat(words: readonly string[], { orElse = "" } = {}): string {
+  const [boat, ...others] = words;
+  if (boat !== undefined && others.length === 0) return boat;
+  throw new UsageError(`Cannot tell which boat: expected one word, its instance id, found ${words.length}${orElse}`);
+}
+
+function noWord([word]: readonly string[]): undefined {
+  if (word === undefined) return undefined;
+  throw new UsageError(`Unexpected argument "${word}": -host and -ip make the cloud's certificate, not a boat's`);
+}

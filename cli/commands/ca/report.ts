@@ -1,0 +1,206 @@
+import { AUTHORITY_FILES, type CertificateFolder, type IssuedCertificate } from "@vessel/gateway/cloud";
+import { formatAddress } from "@vessel/gateway/base";
+
+/** Port that a cloud takes boats on. */
+const GRPC_PORT = 9443;
+/** Stands in configuration lines where nothing better is known. */
+const EXAMPLE_HOST = "cloud.example.com";
+/** Where configuration lines have the files of a boat and of a cloud. */
+const BOAT_FOLDER = "/etc/vbg/replication";
+const CLOUD_FOLDER = "/etc/vbg/tls";
+const DEFAULT_CA_DIR = "vbg-ca";
+
+/** What `ca init` has made, and what comes next. */
+export function formatInit(caDir: string, notAfterMs: number): string {
+  const command = `vbg-cloud ca issue${caDirFlag(caDir)}`;
+  return [
+    `Made an authority, good until ${dateOf(notAfterMs)}:`,
+    ...columns([
+      [`${caDir}/${AUTHORITY_FILES.cert}`, "its certificate, which boats and cloud trust"],
+      [`${caDir}/${AUTHORITY_FILES.key}`, "its key: whoever reads it can be any boat; keep a copy in a safe place"],
+      [`${caDir}/${AUTHORITY_FILES.record}`, "every certificate that it makes"],
+      [`${caDir}/${AUTHORITY_FILES.revoked}`, "those that are good no more, for the cloud"],
+      [`${caDir}/${AUTHORITY_FILES.crl}`, "the same, signed, for other programs"],
+    ]),
+    "",
+    "Next:",
+    ...columns([
+      [`${command} -host ${EXAMPLE_HOST}`, "the cloud's certificate, for the name that boats reach it by"],
+      [`${command} BOAT`, "a boat's certificate; BOAT is its instance id"],
+    ]),
+  ].join("\n");
+}
+
+/** What `ca issue` has made for the cloud, and the settings that use it. */
+export function formatServer(made: CertificateFolder, caDir: string): string {
+  const revokedPath = `${caDir}/${AUTHORITY_FILES.revoked}`;
+  return [
+    ...madeLines(made, `for the cloud at ${made.certificate.name}`),
+    "",
+    `The cloud's flags, with the files where they are:`,
+    ...flagLines([
+      ["tls-cert", made.certPath],
+      ["tls-key", made.keyPath],
+      ["tls-client-ca", made.caPath],
+      ["tls-revoked", revokedPath],
+    ]),
+    "",
+    ...installLines([made.certPath, made.keyPath, made.caPath, revokedPath], CLOUD_FOLDER),
+    "Add to /etc/vbg/vbg-cloud.conf:",
+    "  grpc {",
+    "    tls {",
+    `      cert = "${CLOUD_FOLDER}/cert.pem"`,
+    `      key = "${CLOUD_FOLDER}/key.pem"`,
+    `      client-ca = "${CLOUD_FOLDER}/ca.pem"`,
+    `      revoked = "${CLOUD_FOLDER}/${AUTHORITY_FILES.revoked}"`,
+    "    }",
+    "  }",
+  ].join("\n");
+}
+
+/** What `ca issue` has made for a boat, and the settings that use it. */
+export function formatBoat(
+  made: CertificateFolder,
+  { caDir, servers }: {
+    caDir: string;
+    /** Certificates of the cloud, oldest first. */
+    servers: readonly IssuedCertificate[];
+  },
+): string {
+  const { name } = made.certificate;
+  const target = targetOf(servers);
+  return [
+    ...madeLines(made, `for the boat "${name}"`),
+    ...made.earlier.flatMap(({ serial, notAfterMs }) => [
+      "",
+      `An earlier certificate of this boat stays good until ${dateOf(notAfterMs)}. When the boat has the new one:`,
+      `  vbg-cloud ca revoke${caDirFlag(caDir)} ${name} -serial ${serial}`,
+    ]),
+    "",
+    "The boat's flags, with the files where they are:",
+    ...flagLines([
+      ["replication-target", target],
+      ["replication-instance-id", name],
+      ["replication-tls-cert", made.certPath],
+      ["replication-tls-key", made.keyPath],
+      ["replication-tls-ca", made.caPath],
+    ]),
+    "",
+    ...installLines([made.certPath, made.keyPath, made.caPath], BOAT_FOLDER),
+    "Add to /etc/vbg/vbg-boat.conf:",
+    "  replication {",
+    `    target = "${target}"`,
+    `    instance-id = "${name}"`,
+    "    tls {",
+    `      cert = "${BOAT_FOLDER}/cert.pem"`,
+    `      key = "${BOAT_FOLDER}/key.pem"`,
+    `      ca = "${BOAT_FOLDER}/ca.pem"`,
+    "    }",
+    "  }",
+    "",
+    "The cloud needs no change: it knows every boat whose certificate this authority made.",
+  ].join("\n");
+}
+
+/** What `ca revoke` has done. */
+export function formatRevoked(revoked: readonly IssuedCertificate[], caDir: string): string {
+  return [
+    `Revoked ${revoked.length === 1 ? "1 certificate" : `${revoked.length} certificates`} of "${revoked[0]?.name}":`,
+    ...columns(revoked.map(({ serial, notAfterMs }) => [serial, `would have been good until ${dateOf(notAfterMs)}`])),
+    "",
+    "The files that tell it:",
+    ...columns([
+      [
+        `${caDir}/${AUTHORITY_FILES.revoked}`,
+        "for the cloud: where that uses a copy, copy it again; no restart is needed",
+      ],
+      [`${caDir}/${AUTHORITY_FILES.crl}`, "for other programs"],
+    ]),
+  ].join("\n");
+}
+
+/** All certificates, for people. */
+export function formatList(certificates: readonly IssuedCertificate[], nowMs: number): string {
+  if (certificates.length === 0) return "No certificate was made yet";
+  const rows = certificates.map((
+    each,
+  ) => [each.serial, dateOf(each.notAfterMs), stateText(each, nowMs), each.kind, each.name]);
+  const table = [["SERIAL", "ENDS", "STATE", "KIND", "NAME"], ...rows];
+  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
+  return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join(
+    "\n",
+  );
+}
+
+/** All certificates, a line of JSON each. */
+export function formatListJson(certificates: readonly IssuedCertificate[], nowMs: number): string {
+  return certificates.map((each) =>
+    JSON.stringify({
+      serial: each.serial,
+      kind: each.kind,
+      name: each.name,
+      state: stateOf(each, nowMs),
+      not_before: new Date(each.notBeforeMs).toISOString(),
+      not_after: new Date(each.notAfterMs).toISOString(),
+      ...each.revokedMs !== undefined && { revoked: new Date(each.revokedMs).toISOString() },
+    })
+  ).join("\n");
+}
+
+function stateOf({ notAfterMs, revokedMs }: IssuedCertificate, nowMs: number): "ended" | "good" | "revoked" {
+  if (revokedMs !== undefined) return "revoked";
+  return nowMs > notAfterMs ? "ended" : "good";
+}
+
+function stateText(certificate: IssuedCertificate, nowMs: number): string {
+  const { revokedMs } = certificate;
+  return revokedMs === undefined ? stateOf(certificate, nowMs) : `revoked ${dateOf(revokedMs)}`;
+}
+
+function madeLines({ certPath, keyPath, caPath, certificate }: CertificateFolder, whose: string): string[] {
+  return [
+    `Made a certificate ${whose}, good until ${dateOf(certificate.notAfterMs)}, serial number ${certificate.serial}:`,
+    ...columns([
+      [certPath, "the certificate"],
+      [keyPath, "its key, which only this machine and that one may know"],
+      [caPath, "the authority's certificate"],
+    ]),
+  ];
+}
+
+/** How a service, which runs as the user `vbg`, gets files that nobody else can read. */
+function installLines(paths: readonly string[], folder: string): string[] {
+  return [
+    "Or, for the packaged service, copy the files to its machine and run there as root:",
+    `  install -D -o root -g vbg -m 640 -t ${folder} ${paths.map(shellWord).join(" ")}`,
+  ];
+}
+
+/** Address of the newest of the clouds; a star is no host. */
+function targetOf(servers: readonly IssuedCertificate[]): string {
+  const hostname = servers.at(-1)?.name.split(" ").find((name) => !name.startsWith("*")) ?? EXAMPLE_HOST;
+  return formatAddress({ hostname, port: GRPC_PORT });
+}
+
+function flagLines(flags: readonly (readonly [name: string, value: string])[]): string[] {
+  return flags.map(([name, value], index) =>
+    `  -${name} ${shellWord(value)}${index === flags.length - 1 ? "" : " \\"}`
+  );
+}
+
+function caDirFlag(caDir: string): string {
+  return caDir === DEFAULT_CA_DIR ? "" : ` -ca-dir ${shellWord(caDir)}`;
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function columns(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([first]) => first.length));
+  return rows.map(([first, second]) => `  ${first.padEnd(width)}  ${second}`);
+}
+
+function dateOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}

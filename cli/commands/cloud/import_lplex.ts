@@ -1,0 +1,110 @@
+/**
+ * `vbg-cloud import-lplex`: takes over the data directory of an lplex cloud.
+ *
+ * @module
+ */
+import { VERSION } from "@vessel/gateway";
+import { importPeer, PeerImportError, type PeerImportReport } from "@vessel/gateway/cloud";
+import { errorText, lockDirectory, silentLogger } from "@vessel/gateway/base";
+import { dataDirOption } from "../../settings/cloud_options.ts";
+import type { CommandFile } from "../../program/dispatch.ts";
+import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
+import { EXIT, type Program, runOnce, SettingsError, type Surroundings } from "../../program/program.ts";
+import { printable } from "../../program/terminal.ts";
+
+interface ImportSettings extends ProgramSettings {
+  dataDir: string;
+}
+
+const program: Program<ImportSettings> = {
+  name: "vbg-cloud import-lplex",
+  version: VERSION,
+  summary: "takes over the data directory of an lplex cloud, DIR, which is only read. The cloud must not run. Run it " +
+    "again after an interruption. Exit code 1: a boat was not taken over",
+  options: { dataDir: dataDirOption, ...programOptions() },
+  checks: [],
+  positionals: "DIR",
+};
+
+/** `vbg-cloud import-lplex`. */
+export const importCommand: CommandFile = {
+  program,
+  run: (around) =>
+    runOnce(program, {
+      around,
+      run: async ({ dataDir }, words) => {
+        const [from, ...others] = words;
+        if (from === undefined || others.length > 0) {
+          throw new SettingsError(`Cannot tell what to import: expected one directory, found ${words.length}`);
+        }
+        const ids = await boatsIn(from);
+        await requireApart(from, dataDir);
+        using _held = await lockDirectory(dataDir, { what: "data directory", mode: 0o750 });
+        let isGood = true;
+        for (const id of ids) {
+          isGood = await importOne({ from: `${from}/instances/${id}`, id, dataDirectory: dataDir }, around) && isGood;
+        }
+        return isGood ? EXIT.ok : EXIT.failure;
+      },
+    }),
+};
+
+/** Takes one boat over, and prints what became of it. */
+async function importOne(
+  source: { from: string; id: string; dataDirectory: string },
+  around: Surroundings,
+): Promise<boolean> {
+  try {
+    const report = await importPeer({ ...source, log: silentLogger });
+    around.print(formatReport(report).split("\n").map(printable).join("\n"));
+    return true;
+  } catch (error) {
+    if (!(error instanceof PeerImportError)) throw error;
+    around.complain(`${program.name}: ${printable(error.message)}`);
+    return false;
+  }
+}
+
+/** @throws {SettingsError} it is no data directory of an lplex cloud, or no boat is in it */
+async function boatsIn(directory: string): Promise<string[]> {
+  const ids: string[] = [];
+  try {
+    for await (const { name, isDirectory } of Deno.readDir(`${directory}/instances`)) if (isDirectory) ids.push(name);
+  } catch (error) {
+    throw new SettingsError(`Cannot read "${directory}" as a data directory of lplex-cloud: ${errorText(error)}`);
+  }
+  if (ids.length === 0) throw new SettingsError(`Cannot import "${directory}": no boat is in it`);
+  return ids.sort();
+}
+
+/** @throws {SettingsError} what would be written lies in what is only read */
+async function requireApart(from: string, dataDir: string): Promise<void> {
+  const [source, target] = [await realPath(from), await realPath(dataDir)];
+  if (target !== source && !target.startsWith(`${source}/`)) return;
+  throw new SettingsError(`Cannot import "${from}" into itself: give another -data-dir`);
+}
+
+/** The real path of a directory that may still have to be made. */
+async function realPath(path: string): Promise<string> {
+  try {
+    return await Deno.realPath(path);
+  } catch (error) {
+    const whole = path.replace(/\/+$/, "");
+    const cut = whole.lastIndexOf("/");
+    if (!(error instanceof Deno.errors.NotFound) || whole === "" || whole === ".") throw error;
+    const parent = cut < 0 ? "." : whole.slice(0, cut) || "/";
+    return `${await realPath(parent)}/${whole.slice(cut + 1)}`;
+  }
+}
+
+function formatReport(
+  { id, kind, frames, liveFrames, unknownFrames, epochs, missing, damage }: PeerImportReport,
+): string {
+  return [
+    `${id}: ${kind === "same" ? "was imported before, " : ""}${frames} frames in ${epochs} epochs`,
+    `  ${frames - liveFrames} from blocks of the boat, ${liveFrames} from files of the live stream`,
+    ...unknownFrames > 0 ? [`  ${unknownFrames} of the live stream not used: their numbers are not certain`] : [],
+    ...missing > 0 ? [`  ${missing} are missing; the boat is asked for them when it connects`] : [],
+    ...damage.map((line) => `  ${line}`),
+  ].join("\n");
+}

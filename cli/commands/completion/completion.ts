@@ -1,0 +1,53 @@
+/**
+ * `vbg completion`: prints what a shell needs to complete the commands and flags of all programs.
+ *
+ * @module
+ */
+import { VERSION } from "@vessel/gateway/version";
+import { boatProgram } from "../../boat.ts";
+import { cloud } from "../../cloud.ts";
+import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
+import { bashCompletion, fishCompletion, zshCompletion } from "./scripts.ts";
+import { completionOfProgram, completionOfSet } from "./table.ts";
+import type { CommandFile, CommandSet } from "../../program/dispatch.ts";
+import { EXIT, type Program, runOnce } from "../../program/program.ts";
+
+const SCRIPTS = new Map([["bash", bashCompletion], ["zsh", zshCompletion], ["fish", fishCompletion]]);
+
+const program: Program<ProgramSettings> = {
+  name: "vbg completion",
+  version: VERSION,
+  summary: "prints the completion of vbg, vbg-boat and vbg-cloud for a shell, for its start-up file: " +
+    'eval "$(vbg completion bash)", eval "$(vbg completion zsh)" behind compinit, or vbg completion fish | source',
+  options: programOptions(),
+  checks: [],
+  positionals: [...SCRIPTS.keys()].join("|"),
+};
+
+/** The command, for a client. The client comes as an argument, since its table has this command in it. */
+export function completionCommand(client: CommandSet): CommandFile {
+  return {
+    program,
+    run: (around) =>
+      runOnce(program, {
+        around,
+        run: async (_settings, [shell = "", ...others]) => {
+          const script = SCRIPTS.get(shell);
+          if (script === undefined || others.length > 0) {
+            const known = [...SCRIPTS.keys()].join(", ");
+            around.complain(
+              `${program.name}: Cannot complete for "${[shell, ...others].join(" ")}": expected one of ${known}`,
+            );
+            return EXIT.settings;
+          }
+          const places = await Promise.all([
+            completionOfSet(client),
+            completionOfProgram(boatProgram),
+            completionOfSet(cloud),
+          ]);
+          around.print(script(places.flat()).trimEnd());
+          return EXIT.ok;
+        },
+      }),
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * `vbg convert`: makes a journal of recordings of other programs.
+ *
+ * @module
+ */
+import { errorText, systemClock } from "@vessel/gateway/base";
+import {
+  ConvertError,
+  type ConvertOptions,
+  convertRecordings,
+  OutputExistsError,
+  type RecordingInput,
+  VERSION,
+} from "@vessel/gateway";
+import { convertChecks, convertOptions, type ConvertSettings } from "./options.ts";
+import { formatJson, formatReport } from "./report.ts";
+import { formatUsage } from "../../program/help.ts";
+import { errorsOf, EXIT, type Program, runOnce, stoppedBy, type Surroundings } from "../../program/program.ts";
+import { Progress } from "../../program/progress.ts";
+import { untilStopped } from "../../program/until_stopped.ts";
+
+/** The command's name, words and settings. */
+export const program: Program<ConvertSettings> = {
+  name: "vbg convert",
+  version: VERSION,
+  summary:
+    "makes a journal (.lpj) of recordings of candump, Yacht Devices, Actisense, canboat or iKonvert, one after " +
+    "the other; - is standard input",
+  options: convertOptions,
+  checks: convertChecks,
+  positionals: "INPUT ...",
+};
+
+/** Standard input among the inputs. */
+const STDIN = "-";
+const JOURNAL_EXTENSION = ".lpj";
+/** Errors of who runs the command, as opposed to those of the machine. */
+const WRONG_USE: readonly ConvertError["reason"][] = ["format", "journal"];
+
+/** Runs the command. Answers the exit code: 2 also for what is no recording, and for an output that is there. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnce(program, {
+    around,
+    interrupted: EXIT.interrupted,
+    run: (settings, names) => convert(settings, { names, around }),
+  });
+}
+
+async function convert(
+  settings: ConvertSettings,
+  { names, around }: { names: readonly string[]; around: Surroundings },
+): Promise<number> {
+  const problem = await findProblem(names);
+  if (problem !== undefined) {
+    around.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
+    return EXIT.settings;
+  }
+  const progress = new Progress({
+    ...{ output: errorsOf(around), unit: "bytes", clock: systemClock },
+    total: await bytesOfAll(names),
+  });
+  const stopping = stoppedBy(around, { hangUp: true });
+  const read = (bytes: number) => progress.add(bytes);
+  try {
+    const inputs = names.map((name) => inputOf(name, { read, stopping }));
+    const summary = await convertRecordings(inputs, await optionsOf(settings)).finally(() => progress.done());
+    if (settings.json) around.print(formatJson(summary));
+    else around.complain(formatReport(summary));
+    return summary.files.length > 0 ? EXIT.ok : EXIT.failure;
+  } catch (error) {
+    stopping.throwIfAborted();
+    if (error instanceof OutputExistsError) {
+      around.complain(`${program.name}: ${error.message}; -force writes over it`);
+      return EXIT.settings;
+    }
+    if (!(error instanceof ConvertError && WRONG_USE.includes(error.reason))) throw error;
+    around.complain(`${program.name}: ${error.message}`);
+    return EXIT.settings;
+  }
+}
+
+/** What is wrong with the inputs; nothing is opened, so that a pipe is not touched. */
+async function findProblem(names: readonly string[]): Promise<string | undefined> {
+  if (names.length === 0) return "Cannot convert nothing: expected at least one INPUT";
+  if (names.filter((name) => name === STDIN).length > 1) return "Cannot read standard input twice";
+  for (const name of names.filter((each) => each !== STDIN)) {
+    try {
+      if ((await Deno.stat(name)).isDirectory) return `Cannot read "${name}": it is a directory`;
+    } catch (error) {
+      return `Cannot read "${name}": ${errorText(error)}`;
+    }
+  }
+  return undefined;
+}
+
+/** Bytes of all inputs together; 0 where one has no size, such as a pipe. */
+async function bytesOfAll(names: readonly string[]): Promise<number> {
+  let sum = 0;
+  for (const name of names) {
+    const size = name === STDIN ? 0 : (await Deno.stat(name)).size;
+    if (size === 0) return 0;
+    sum += size;
+  }
+  return sum;
+}
+
+/** How an input is read. */
+interface Reading {
+  /** Called with the number of bytes of each chunk. */
+  read: (bytes: number) => void;
+  /** Ends it. */
+  stopping: AbortSignal;
+}
+
+function inputOf(name: string, reading: Reading): RecordingInput {
+  if (name === STDIN) return { name: "standard input", chunks: counted(Deno.stdin.readable, reading) };
+  return { name, chunks: counted(bytesOf(name), reading) };
+}
+
+async function* counted(
+  chunks: AsyncIterable<Uint8Array>,
+  { read, stopping }: Reading,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of untilStopped(chunks, stopping)) {
+    read(chunk.length);
+    yield chunk;
+  }
+}
+
+async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
+  const file = await Deno.open(path);
+  yield* file.readable;
+}
+
+async function optionsOf({ out, format, force, ...settings }: ConvertSettings): Promise<ConvertOptions> {
+  const isFile = out.endsWith(JOURNAL_EXTENSION) && !await isDirectory(out);
+  const to = { kind: isFile ? "file" : "directory", path: out } as const;
+  return { ...settings, to, format: format === "auto" ? undefined : format, overwrite: force };
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isDirectory;
+  } catch {
+    // Not there yet, or to be told when it is written.
+    return false;
+  }
+}

@@ -1,0 +1,108 @@
+import { RECORDING_FORMATS, type RecordingFormat } from "@vessel/gateway";
+import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
+import { journalOptions } from "../../settings/journal_options.ts";
+import { boolean, oneOf, readTimestamp, structured, text } from "../../settings/option_types.ts";
+import type { Check, Option, Options } from "../../settings/options.ts";
+
+/** Settings of `vbg convert`. */
+export interface ConvertSettings extends ProgramSettings {
+  out: string;
+  force: boolean;
+  format: RecordingFormat | "auto";
+  startTime: Date | undefined;
+  prefix: string;
+  rotateDurationMs: number;
+  rotateBytes: number;
+  compression: "none" | "zstd";
+  blockBytes: number;
+  json: boolean;
+}
+
+const INPUT = "Input";
+const OUTPUT = "Output";
+const DIRECTORY = "Output into a directory";
+/** What the command line alone gives: a setting of one run. */
+const here = { key: [], environment: false } as const;
+
+/** Everything that can be set. */
+export const convertOptions: Options<ConvertSettings> = {
+  format: oneOf({
+    name: "format",
+    ...here,
+    default: "auto",
+    choices: ["auto", ...RECORDING_FORMATS],
+    help:
+      "Format of all inputs; auto: each one's beginning shows it. candump: log, screen and old form. ydwg: RAW of " +
+      "Yacht Devices' gateways. csv: Actisense's and canboat's. ebl: Actisense's binary log. ikonvert: Digital Yacht's. " +
+      "n2k-ascii: Actisense's lines. actisense: what its serial line carries.",
+    group: INPUT,
+  }),
+  startTime: structured<Date | undefined>({
+    name: "start-time",
+    ...here,
+    placeholder: "TIME",
+    default: undefined,
+    help: "When the first input began, where it has no dates: its day for times of day, else the time of its first " +
+      "message. RFC 3339, such as 2024-06-01T12:00:00Z. Without it: 1970-01-01, with a note. Further inputs without " +
+      "dates go on where the one before ends.",
+    group: INPUT,
+    parse: (value) => readTime(String(value)),
+    parseText: readTime,
+    format: (value) => value?.toISOString(),
+  }),
+  out: text({
+    name: "out",
+    ...here,
+    placeholder: "FILE.lpj|DIR",
+    default: "",
+    help: "Where the journal is written: all in one file, or in a directory (made when missing), in files that are " +
+      "rotated and named as a boat server's. Nothing is there before everything is whole.",
+    group: OUTPUT,
+  }),
+  force: boolean({
+    name: "force",
+    ...here,
+    default: false,
+    help: "Write over files that are there.",
+    group: OUTPUT,
+  }),
+  compression: oneOf({
+    name: "compression",
+    ...here,
+    default: "zstd",
+    choices: ["zstd", "none"],
+    help: "How blocks are compressed.",
+    group: OUTPUT,
+  }),
+  blockBytes: asHere(journalOptions.journalBlockBytes, { name: "block-size", group: OUTPUT }),
+  json: boolean({
+    name: "json",
+    ...here,
+    default: false,
+    help: "Print the summary as JSON on standard output, not as text on standard error.",
+    group: OUTPUT,
+  }),
+  prefix: asHere(journalOptions.journalPrefix, { name: "prefix", group: DIRECTORY }),
+  rotateDurationMs: asHere(journalOptions.journalRotateDurationMs, { name: "rotate-duration", group: DIRECTORY }),
+  rotateBytes: asHere(journalOptions.journalRotateBytes, { name: "rotate-size", group: DIRECTORY }),
+  ...programOptions(),
+};
+
+/** Rules that look at several settings. */
+export const convertChecks: readonly Check<ConvertSettings>[] = [
+  {
+    settings: ["out"],
+    severity: "error",
+    test: ({ out }) =>
+      out === "" ? "Cannot convert without a place for the journal: expected FILE.lpj or DIR" : undefined,
+  },
+];
+
+/** A boat server's setting of the journal, as one of this command. */
+function asHere<T>(option: Option<T>, words: { name: string; group: string }): Option<T> {
+  return { ...option, aliases: [], keys: [], inEnvironment: false, reloadable: false, ...words };
+}
+
+function readTime(value: string): Date {
+  return new Date(readTimestamp(value) / 1000);
+}

@@ -1,0 +1,75 @@
+import type { BoatHealth } from "@vessel/gateway";
+import type { InstanceStatus } from "@vessel/gateway/client";
+import { errorText } from "@vessel/gateway/base";
+import type { ChosenServer } from "../../client/boat_choice.ts";
+import type { Finding, FindingState } from "./finding.ts";
+import { advised } from "../../client/server_advice.ts";
+
+const STATES: Readonly<Record<string, FindingState>> = { ok: "ok", degraded: "warn", unhealthy: "fail" };
+
+/** How the server was asked for. */
+export interface ServerQuestion {
+  choose: () => Promise<ChosenServer>;
+  timeoutMs: number;
+}
+
+/** Looks whether the server answers, and how it says that its parts are. */
+export async function checkServer({ choose, timeoutMs }: ServerQuestion): Promise<Finding[]> {
+  const name = "server";
+  try {
+    const server = await choose();
+    const signal = AbortSignal.timeout(timeoutMs);
+    const { url, root } = server.address();
+    const findings = url === root
+      ? judgeHealth(await server.client.health({ signal }))
+      : await checkBoatInCloud(server, signal);
+    return [{ name, state: "ok", text: `${server.place()} answers` }, ...findings];
+  } catch (error) {
+    const isLate = error instanceof DOMException && error.name === "TimeoutError";
+    const text = isLate ? `no answer within ${timeoutMs / 1000} s` : errorText(advised(error));
+    return [{ name, state: "fail", text }];
+  }
+}
+
+/** A cloud does not report a boat's own health: its own counts, and what it knows of the boat's replication. */
+async function checkBoatInCloud({ cloud }: ChosenServer, signal: AbortSignal): Promise<Finding[]> {
+  const { client, id } = cloud();
+  const status = await client.status(id, { signal });
+  return [...judgeHealth(await client.health({ signal })), ...judgeBoat(status)];
+}
+
+/** How a cloud does with a boat. */
+export function judgeBoat(boat: InstanceStatus): Finding[] {
+  const { id, connected, last_seen, lag_seqs, recording, storage } = boat;
+  const name = `boat ${id}`;
+  const lag = lag_seqs === 0 ? "all frames are here" : `${lag_seqs} frames behind the boat`;
+  const findings: Finding[] = [{
+    name,
+    state: connected ? "ok" : "warn",
+    text: `${connected ? "connected" : `not connected, last seen ${last_seen ?? "never"}`}; ${lag}`,
+  }];
+  // Clouds of others do not tell these.
+  if (recording?.state === "failing") {
+    findings.push({ name: `${name}: recording`, state: "fail", text: recording.reason ?? "failing" });
+  }
+  if (storage?.state === "damaged") {
+    const spans = storage.missing.length;
+    const text = `${spans} ${spans === 1 ? "range" : "ranges"} of frames are missing on the cloud's disk`;
+    findings.push({ name: `${name}: storage`, state: "fail", text });
+  }
+  return findings;
+}
+
+/** What a server says of its parts. A cloud says less. */
+export function judgeHealth(health: Pick<BoatHealth, "status"> & Partial<BoatHealth>): Finding[] {
+  const { status, components = {}, last_frame_at, broker } = health;
+  const parts = Object.entries(components).map(([part, { status, message }]): Finding => ({
+    name: `server: ${part}`,
+    state: STATES[status] ?? "warn",
+    text: message ?? status,
+  }));
+  const frames = broker === undefined
+    ? []
+    : [`${broker.device_count} devices, newest frame ${last_frame_at ?? "never"}`];
+  return [{ name: "server's health", state: STATES[status] ?? "warn", text: [status, ...frames].join("; ") }, ...parts];
+}

@@ -1,0 +1,175 @@
+/**
+ * `vbg dump`: shows frames of a boat as they come, or of recordings.
+ *
+ * @module
+ */
+import type { FrameRecorder } from "@vessel/gateway";
+import { Logger, systemClock } from "@vessel/gateway/base";
+import { VERSION } from "@vessel/gateway/version";
+import { chooseServer, discoverOnNetwork } from "../../client/boat_choice.ts";
+import { loadClientConfig } from "../../client/client_config.ts";
+import { filterOf, wantsJson } from "../../client/client_options.ts";
+import { LiveView } from "./live.ts";
+import { dumpChecks, dumpOptions, type DumpSettings, retryOf } from "./options.ts";
+import { dumpSession } from "./session.ts";
+import { DumpView } from "./view.ts";
+import { formatUsage } from "../../program/help.ts";
+import {
+  errorsOf,
+  EXIT,
+  outputOf,
+  type Program,
+  runOnce,
+  stoppedBy,
+  type Surroundings,
+} from "../../program/program.ts";
+import { advised } from "../../client/server_advice.ts";
+import { type Output, printLine } from "../../program/terminal.ts";
+import { unitsOf } from "../../client/units_options.ts";
+
+/** The command's name, words and settings. */
+export const program: Program<DumpSettings> = {
+  name: "vbg dump",
+  version: VERSION,
+  summary: "shows frames of a boat as they come, or those of journals, directories of them and recordings of other " +
+    "programs; - is standard input",
+  options: dumpOptions,
+  checks: dumpChecks,
+  positionals: "[FILE|DIR ...]",
+};
+
+/** Runs the command. Answers the exit code. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnce(program, {
+    around,
+    // Recordings have an end, what comes live has none.
+    interrupted: (settings, words) => pathsOf(settings, words).length > 0 ? EXIT.interrupted : EXIT.ok,
+    run: (settings, words) => dump(settings, { words, around }),
+  });
+}
+
+/** Everything that a run has. */
+interface Parts {
+  around: Surroundings;
+  output: Output;
+  errors: Output;
+  view: DumpView;
+  signal: AbortSignal;
+  note: (text: string) => void;
+}
+
+/** The recordings that are shown; none: frames are live. */
+function pathsOf({ file }: DumpSettings, words: readonly string[]): readonly string[] {
+  return file === undefined ? words : [file];
+}
+
+async function dump(
+  settings: DumpSettings,
+  { words, around }: { words: readonly string[]; around: Surroundings },
+): Promise<number> {
+  const problem = findProblem(settings, words);
+  if (problem !== undefined) {
+    around.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
+    return EXIT.settings;
+  }
+  const paths = pathsOf(settings, words);
+  if (settings.inspect) {
+    const { json } = settings;
+    const args = [...paths, ...json === undefined ? [] : [`-json=${json}`]];
+    return await (await import("../inspect/inspect.ts")).run({ ...around, args });
+  }
+  const [output, errors] = [outputOf(around), errorsOf(around)];
+  const json = wantsJson(settings, output);
+  const units = unitsOf(settings, output);
+  const view = new DumpView({ ...settings, where: settings.where?.where, output, json, units });
+  const signal = stoppedBy(around, { hangUp: settings.journal !== undefined });
+  const note = (text: string) => around.complain(`${program.name}: ${text}`);
+  const parts = { around, output, errors, view, signal, note };
+  try {
+    if (paths.length > 0) await showRecordings(settings, { ...parts, paths });
+    else await showLive(settings, parts);
+  } catch (error) {
+    throw advised(error);
+  } finally {
+    await output.flush();
+  }
+  return EXIT.ok;
+}
+
+function findProblem(settings: DumpSettings, words: readonly string[]): string | undefined {
+  const { server, boat, cloud, bufferTimeout, reconnectDelayMs, journal, file, inspect, speed, start } = settings;
+  if (file !== undefined && words.length > 0) return "Cannot use -file with files: name them all as words";
+  if (pathsOf(settings, words).length === 0) {
+    const recorded = { "-inspect": inspect || undefined, "-speed": speed || undefined, "-start": start };
+    const [flag] = Object.entries(recorded).find(([, value]) => value !== undefined) ?? [];
+    return flag === undefined ? undefined : `Cannot use ${flag} without a recording: expected FILE or DIR`;
+  }
+  const live = {
+    "-server": server,
+    "-boat": boat,
+    "-cloud": cloud || undefined,
+    "-buffer-timeout": bufferTimeout,
+    "-reconnect-delay": reconnectDelayMs,
+  };
+  const [flag] = Object.entries(live).find(([, value]) => value !== undefined) ?? [];
+  if (flag !== undefined) return `Cannot use ${flag} with files: they are read without a server`;
+  return journal === undefined ? undefined : "Cannot use -journal with files: vbg convert makes journals of recordings";
+}
+
+async function showRecordings(
+  settings: DumpSettings,
+  { paths, around, output, errors, view, signal, note }: Parts & { paths: readonly string[] },
+): Promise<void> {
+  const config = await loadClientConfig({ path: settings.config, environment: around.environment });
+  const exclusions = { exclude_pgn: [...config.exclude.pgns], exclude_name: [...config.exclude.names] };
+  const { quiet, speed, start } = settings;
+  const progressOutput = errors.isTerminal && !output.isTerminal && !quiet ? errors : undefined;
+  const filter = filterOf(settings, exclusions);
+  const { dumpOffline } = await import("./offline.ts");
+  const pace = { speed, startUs: start, isQuiet: quiet };
+  await dumpOffline({ paths, filter, view, note, signal, clock: systemClock, progressOutput, ...pace });
+}
+
+async function showLive(settings: DumpSettings, { around, output, view, signal, note }: Parts): Promise<void> {
+  const { environment } = around;
+  const config = await loadClientConfig({ path: settings.config, environment });
+  // What ends the reading must not end the last acknowledgement.
+  const options = {
+    retry: settings.reconnect ? retryOf(settings) : { retries: 0 },
+    signal: new AbortController().signal,
+  };
+  const parts = { config, discover: discoverOnNetwork, environment, signal, options, note };
+  const chosen = await chooseServer(settings, parts);
+  const { client, place } = chosen;
+  const filter = filterOf(settings, chosen.exclusions);
+  const recorder = await openRecorder(settings);
+  try {
+    const live = new LiveView({ client, view, note, isQuiet: settings.quiet, place, filter, recorder });
+    const { bufferTimeout, ackIntervalMs } = settings;
+    if (bufferTimeout === undefined) await live.run(client.subscribe(filter, { devices: true }).events(), signal);
+    else {
+      const id = settings.clientId ?? defaultClientId();
+      const settle = async () => {
+        await output.flush();
+        await recorder?.sync();
+      };
+      await dumpSession({ client, id, bufferTimeout, ackIntervalMs, filter, live, settle, signal });
+    }
+  } finally {
+    await recorder?.close();
+  }
+}
+
+async function openRecorder({ journal }: DumpSettings): Promise<FrameRecorder | undefined> {
+  if (journal === undefined) return undefined;
+  const { FrameRecorder } = await import("@vessel/gateway");
+  return await FrameRecorder.open({
+    directory: journal,
+    log: new Logger({ level: "warn", format: "text", write: (line) => printLine(line, "errors") }),
+  });
+}
+
+/** The name of this machine, as far as ids may have it. */
+function defaultClientId(): string {
+  return `vbg-${Deno.hostname()}`.replace(/[^\w-]/g, "-").slice(0, 64);
+}

@@ -1,0 +1,133 @@
+import { newStoredFrame } from "@vessel/gateway/frame";
+import {
+  type Clock,
+  type Filter,
+  findRecorded,
+  Logger,
+  readRecorded,
+  RecordedFilter,
+  type RecordedInput,
+  RecordedMonotonic,
+} from "@vessel/gateway/recordings";
+import { pause } from "@vessel/gateway/base";
+import { StoredDump } from "./frame.ts";
+import type { DumpView } from "./view.ts";
+import { Progress } from "../../program/progress.ts";
+import type { Output } from "../../program/terminal.ts";
+import { untilStopped } from "../../program/until_stopped.ts";
+
+/** What is read, and how. */
+export interface OfflineDump {
+  paths: readonly string[];
+  filter: Filter;
+  view: DumpView;
+  /** Where progress is shown; undefined: nowhere. */
+  progressOutput: Output | undefined;
+  note: (text: string) => void;
+  /** Pauses are not told. */
+  isQuiet?: boolean;
+  /** Times as fast as it was recorded; 0, the default: as fast as can be. */
+  speed?: number;
+  /** Frames before it are left out, microseconds since 1970. */
+  startUs?: number | undefined;
+  signal: AbortSignal;
+  clock: Clock;
+}
+
+/** A pause longer than this is told. */
+const TOLD_PAUSE_MS = 60_000;
+/** Timers are not made for longer. */
+const MAX_TIMER_MS = 3_600_000;
+/** Frames between two looks at who has fallen silent. */
+const FRAMES_A_TICK = 256;
+
+/** Shows recordings, one after the other. @throws {OfflineError} one cannot be read */
+export async function dumpOffline(dump: OfflineDump): Promise<void> {
+  const inputs: RecordedInput[] = [];
+  for (const path of dump.paths) inputs.push(await findRecorded(path));
+  const progress = progressOf(inputs, dump);
+  try {
+    await showParts(inputs, { ...dump, progress });
+  } finally {
+    progress?.bar.done();
+  }
+}
+
+async function showParts(
+  inputs: readonly RecordedInput[],
+  { filter, view, signal, note, progress, speed = 0, startUs = -Infinity, ...shown }: OfflineDump & {
+    progress: ReturnType<typeof progressOf>;
+  },
+): Promise<void> {
+  const pace = speed > 0 ? new Pace({ ...shown, speed, note, signal }) : undefined;
+  const onSummary = (path: string, { bad }: { bad: number }) => {
+    if (bad > 0) note(`"${path}": ${bad} damaged ${bad === 1 ? "line" : "lines"} passed over`);
+  };
+  const log = new Logger({ level: "warn", format: "text", write: (line) => note(line.trimEnd()) });
+  const frames = new RecordedFilter(filter, {
+    learn: ({ bus, src, device }, names) => view.devices.learn(names[bus], src, device),
+  });
+  const stored = newStoredFrame();
+  let total = 0;
+  for await (const part of untilStopped(readRecorded(inputs, { log, onSummary }), signal)) {
+    // A new one where buses may have other names: what has no bus must not have that of the part before.
+    const frame = new StoredDump();
+    const names = frames.enter(part.buses);
+    const before = total;
+    while (part.next(stored, frames.learn)) {
+      total++;
+      if (stored.timeUs < startUs) continue;
+      const waiting = pace?.untilDue(stored.timeUs);
+      if (waiting) await waiting;
+      if (frames.accepts(stored)) {
+        const full = view.show(frame.load(stored, names[stored.bus]));
+        if (full) await full;
+      }
+      if (total % FRAMES_A_TICK === 0) await view.tick(Math.floor(stored.timeUs / 1000));
+    }
+    progress?.bar.add(progress.isOfBytes ? part.bytes : total - before);
+  }
+  if (total > 0) await view.tick(Math.floor(stored.timeUs / 1000));
+  if (total === 0) note("there are no frames in it");
+}
+
+type PaceOptions = Pick<OfflineDump, "clock" | "note" | "signal" | "isQuiet"> & { speed: number };
+
+/** Says when recorded frames are due. */
+class Pace {
+  readonly #options: PaceOptions;
+  readonly #timeline = new RecordedMonotonic();
+  #startMs: number | undefined;
+
+  constructor(options: PaceOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when a frame is due; undefined: it is. @throws the signal's reason */
+  untilDue(timeUs: number): Promise<void> | undefined {
+    const { clock, speed } = this.#options;
+    const afterMs = this.#timeline.at(timeUs) / speed;
+    const nowMs = clock.monoMs();
+    this.#startMs ??= nowMs;
+    const waitMs = this.#startMs + afterMs - nowMs;
+    return waitMs > 0 ? this.#wait(waitMs) : undefined;
+  }
+
+  async #wait(ms: number): Promise<void> {
+    const { note, signal, isQuiet } = this.#options;
+    if (ms >= TOLD_PAUSE_MS && !isQuiet) note(`the next frame is due in ${Math.round(ms / 1000)} s`);
+    for (let rest = ms; rest > 0; rest -= MAX_TIMER_MS) await pause(Math.min(rest, MAX_TIMER_MS), signal);
+  }
+}
+
+/** A bar: of bytes where all are files whose size is known. */
+function progressOf(
+  inputs: readonly RecordedInput[],
+  { progressOutput: output, clock }: Pick<OfflineDump, "progressOutput" | "clock">,
+): { bar: Progress; isOfBytes: boolean } | undefined {
+  if (output === undefined) return undefined;
+  const isOfBytes = inputs.every(({ kind }) => kind === "journal");
+  const total = inputs.reduce((sum, { bytes = 0 }) => sum + bytes, 0);
+  const bar = new Progress({ output, clock, ...(isOfBytes ? { total, unit: "bytes" } : { unit: "frames" }) });
+  return { bar, isOfBytes };
+}

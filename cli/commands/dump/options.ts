@@ -1,0 +1,256 @@
+import type { RetryOptions } from "@vessel/gateway/client";
+import { formatDuration } from "@vessel/gateway/base";
+import {
+  type ClientSettings,
+  filterChecks,
+  type FilterChoice,
+  filterOptions,
+  outputOptions,
+  serverChecks,
+  serverOptions,
+} from "../../client/client_options.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { boolean, duration, number, optional, readTimestamp, structured, text } from "../../settings/option_types.ts";
+import type { Check, Option, Options } from "../../settings/options.ts";
+import { type LabelsChoice, labelsOptions, type UnitsChoice, unitsOptions } from "../../client/units_options.ts";
+import { doubtWhere, parseWhere, type Where } from "../../where/mod.ts";
+
+/** What is shown of frames. */
+export interface ViewSettings extends UnitsChoice, LabelsChoice {
+  decode: boolean;
+  changes: boolean;
+  where: WhereChoice | undefined;
+}
+
+/** An expression as it was written and as it is used. */
+export interface WhereChoice {
+  source: string;
+  where: Where;
+}
+
+/** Settings of `vbg dump`. */
+export interface DumpSettings extends ClientSettings, FilterChoice, ViewSettings {
+  /** How long the server keeps our place, ISO 8601; undefined: there is none. */
+  bufferTimeout: string | undefined;
+  /** Name of that place; undefined: made of the host's name. */
+  clientId: string | undefined;
+  ackIntervalMs: number;
+  reconnect: boolean;
+  /** Time between two tries; undefined: the client's own. */
+  reconnectDelayMs: number | undefined;
+  /** A recording; undefined: given as a word, or none. */
+  file: string | undefined;
+  /** Show what is in a journal file in place of its frames. */
+  inspect: boolean;
+  /** Times as fast as it was recorded; 0: as fast as can be. */
+  speed: number;
+  /** Of a recording the frames from this time on, microseconds since 1970. */
+  start: number | undefined;
+  /** Directory that frames are recorded to. */
+  journal: string | undefined;
+}
+
+const VIEW = "Output";
+const SESSION = "Place on the server";
+const RECORDING = "Recording";
+const RECORDED = "Recordings";
+const MAX_RECONNECT_DELAY_MS = 3_600_000;
+const MIN_BUFFER_MS = 1000;
+const MIN_ACK_MS = 100;
+const CLIENT_ID = /^[\w-]{1,64}$/;
+/** What the command line alone gives. */
+const here = { key: [], environment: false } as const;
+
+/** Rows of ViewSettings. */
+export function viewOptions(): Options<ViewSettings> {
+  const group = VIEW;
+  return {
+    decode: boolean({
+      name: "decode",
+      ...here,
+      default: false,
+      help: "Show the fields of payloads that are known; for people in place of the payload.",
+      group,
+    }),
+    changes: boolean({
+      name: "changes",
+      ...here,
+      default: false,
+      help: "Show only what changes more than the tolerance of its field, and who falls silent.",
+      group,
+    }),
+    where: structured<WhereChoice | undefined>({
+      name: "where",
+      ...here,
+      placeholder: "EXPRESSION",
+      default: undefined,
+      help:
+        "Show only frames that match, such as 'wind_speed > 15 kn and src.manufacturer == \"Garmin\"'. A number without " +
+        "a unit is in the unit of the JSON. " +
+        "Evaluated after all other filters; what it hides is recorded and acknowledged nevertheless.",
+      group,
+      parse: (value) => readWhere(String(value)),
+      parseText: readWhere,
+      format: (value) => value?.source,
+    }),
+    ...unitsOptions(),
+    ...labelsOptions(),
+  };
+}
+
+/** Row of the time between tries. */
+export function reconnectOptions(): Options<Pick<DumpSettings, "reconnectDelayMs">> {
+  return {
+    reconnectDelayMs: optional(duration({
+      name: "reconnect-delay",
+      ...here,
+      default: 2000,
+      minMs: 1,
+      maxMs: MAX_RECONNECT_DELAY_MS,
+      help:
+        "Time between two tries to reach the server again. Without it: 1 s at first, twice as long each time up to 30 s.",
+      group: "Server",
+    })),
+  };
+}
+
+/** How a connection that was lost is tried again. */
+export function retryOf({ reconnectDelayMs: ms }: Pick<DumpSettings, "reconnectDelayMs">): RetryOptions {
+  return ms === undefined ? {} : { firstMs: ms, capMs: ms, jitter: 0 };
+}
+
+/** Rows of what is done with recordings. */
+function recordedOptions(): Options<Pick<DumpSettings, "file" | "inspect" | "speed" | "start">> {
+  const group = RECORDED;
+  return {
+    file: optional(text({
+      name: "file",
+      ...here,
+      placeholder: "FILE",
+      default: "",
+      help: "Recording to show: the same as FILE as a word.",
+      group,
+    })),
+    inspect: boolean({
+      name: "inspect",
+      ...here,
+      default: false,
+      help: "Show what is in journal files, block by block, and no frames: the same as vbg inspect FILE.",
+      group,
+    }),
+    speed: number({
+      name: "speed",
+      ...here,
+      default: 0,
+      max: 1e6,
+      help:
+        "1: show frames as fast as they were recorded, pauses included. 10: ten times faster. 0: as fast as can be.",
+      group,
+    }),
+    start: structured<number | undefined>({
+      name: "start",
+      ...here,
+      placeholder: "TIME",
+      default: undefined,
+      help: "Leave out the frames before this time, of every recording. RFC 3339, such as 2024-06-01T12:00:00Z.",
+      group,
+      parse: (value) => readTimestamp(String(value)),
+      parseText: readTimestamp,
+      format: (value) => value === undefined ? undefined : new Date(value / 1000).toISOString(),
+    }),
+  };
+}
+
+/** Everything that can be set. */
+export const dumpOptions: Options<DumpSettings> = {
+  ...serverOptions(),
+  reconnect: boolean({
+    name: "reconnect",
+    ...here,
+    default: true,
+    help: "Go on after a lost connection; the boat is looked for again. Off: it ends the command with exit code 1.",
+    group: "Server",
+  }),
+  ...reconnectOptions(),
+  ...recordedOptions(),
+  ...filterOptions(),
+  bufferTimeout: isoDuration({
+    name: "buffer-timeout",
+    ...here,
+    default: MIN_BUFFER_MS,
+    minMs: MIN_BUFFER_MS,
+    help:
+      "Keep a place on the server for so long while this command is away: no frame is left out, and none comes twice " +
+      "when it comes back. Ctrl-C leaves the place there.",
+    group: SESSION,
+  }),
+  clientId: optional(text({
+    name: "client-id",
+    ...here,
+    placeholder: "ID",
+    default: "",
+    help: "Name of the place: 1 to 64 letters, digits, hyphens or underscores. Without it: the name of this machine.",
+    group: SESSION,
+    validate: (id) =>
+      CLIENT_ID.test(id)
+        ? undefined
+        : `Cannot use the client id "${id}": expected 1 to 64 letters, digits, hyphens or underscores`,
+  })),
+  ackIntervalMs: duration({
+    name: "ack-interval",
+    ...here,
+    default: 5000,
+    minMs: MIN_ACK_MS,
+    help: "Time between two acknowledgements of what was written out.",
+    group: SESSION,
+  }),
+  journal: optional(text({
+    name: "journal",
+    ...here,
+    placeholder: "DIR",
+    default: "",
+    help: "Record every frame that comes to this directory, whatever -where and -changes show. Numbers are its own.",
+    group: RECORDING,
+  })),
+  ...viewOptions(),
+  ...outputOptions(),
+  ...programOptions(),
+};
+
+/** Rules of ViewSettings. */
+export const viewChecks: readonly Check<ViewSettings>[] = [
+  { settings: ["where"], severity: "warning", test: ({ where }) => where && doubtWhere(where.source) },
+];
+
+/** Rules that look at several settings. */
+export const dumpChecks: readonly Check<DumpSettings>[] = [
+  ...serverChecks,
+  ...filterChecks,
+  ...viewChecks,
+  {
+    settings: ["clientId", "bufferTimeout"],
+    severity: "error",
+    test: ({ clientId, bufferTimeout }) =>
+      clientId !== undefined && bufferTimeout === undefined
+        ? "Cannot use a client id without -buffer-timeout: it names the place that this keeps"
+        : undefined,
+  },
+];
+
+function readWhere(source: string): WhereChoice {
+  return { source, where: parseWhere(source) };
+}
+
+/** A time span that is kept as the text that servers are sent; nothing unless it is given. */
+function isoDuration(words: Parameters<typeof duration>[0]): Option<string | undefined> {
+  const option = optional(duration(words));
+  const write = (ms: number | undefined) => ms === undefined ? undefined : formatDuration(ms);
+  return {
+    ...option,
+    default: () => undefined,
+    fromFlags: (values) => write(option.fromFlags(values)),
+    fromEnvironment: (value) => write(option.fromEnvironment(value)),
+    fromConfig: (value) => write(option.fromConfig(value)),
+    format: (value) => value,
+  };
+}

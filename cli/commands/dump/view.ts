@@ -1,0 +1,71 @@
+import type { UnitSystem } from "@vessel/gateway/units";
+import { type Change, ChangeTracker, type Silence } from "./changes.ts";
+import { KnownDevices } from "./devices.ts";
+import type { DumpFrame } from "./frame.ts";
+import { jsonLine, jsonSilence, terminalLine, terminalSilence } from "./lines.ts";
+import type { Output } from "../../program/terminal.ts";
+import type { DeviceAt, Where } from "../../where/mod.ts";
+
+/** What of the frames is shown, and how. */
+export interface DumpViewOptions {
+  output: Output;
+  json: boolean;
+  decode: boolean;
+  /** In JSON: the labels of codes, too. Default false. */
+  labels?: boolean;
+  /** Of lines for people. Default SI. */
+  units?: UnitSystem;
+  /** Only what matches. */
+  where: Where | undefined;
+  /** Only what changes something, and who falls silent. */
+  changes: boolean;
+}
+
+/** Shows frames: what changes, what matches, as lines. */
+export class DumpView {
+  /** Who sends. */
+  readonly devices = new KnownDevices();
+  readonly #options: DumpViewOptions;
+  readonly #tracker: ChangeTracker | undefined;
+  readonly #deviceAt: DeviceAt = (bus, src) => this.devices.get(bus, src)?.device;
+  /** Streams of which something was shown, while not everything is: of others no silence is told. */
+  readonly #shown: Set<string> | undefined;
+
+  constructor(options: DumpViewOptions) {
+    this.#options = options;
+    this.#tracker = options.changes ? new ChangeTracker() : undefined;
+    this.#shown = options.changes && options.where ? new Set() : undefined;
+  }
+
+  /** Shows a frame, if it is to be shown. The promise, where there is one, is to be waited for. */
+  show(frame: DumpFrame): Promise<void> | void {
+    const { where, output, json, decode, labels = false, units = "si" } = this.#options;
+    let change: Change | undefined;
+    if (this.#tracker) {
+      change = this.#tracker.see(frame, frame.timeMs);
+      if (!change) return;
+    }
+    if (where && !where.test(frame, this.#deviceAt)) return;
+    this.#shown?.add(keyOf(frame));
+    const parts = { sender: this.devices.get(frame.bus, frame.src), change, decode, labels };
+    return output.write(json ? jsonLine(frame, parts) : terminalLine(frame, { ...parts, output, units }));
+  }
+
+  /** Shows who has fallen silent by now. */
+  async tick(nowMs: number): Promise<void> {
+    if (!this.#tracker) return;
+    for (const silence of this.#tracker.silences(nowMs)) {
+      if (this.#shown?.has(keyOf(silence)) !== false) await this.#showSilence(silence);
+    }
+  }
+
+  #showSilence(silence: Silence): Promise<void> | void {
+    const { output, json } = this.#options;
+    const sender = this.devices.get(silence.bus, silence.src);
+    return output.write(json ? jsonSilence(silence) : terminalSilence(silence, { sender, output }));
+  }
+}
+
+function keyOf({ bus = "", src, pgn }: { bus?: string; src: number; pgn: number }): string {
+  return `${bus}/${src}/${pgn}`;
+}

@@ -1,0 +1,206 @@
+import { formatTimeUs } from "@vessel/gateway/frame";
+import { type BlockFile, type BlockNotes, storedBytes } from "@vessel/gateway/journal";
+import { blocksOf, count, epochText, type ExaminedBlock, rangeText, spanOf } from "./file.ts";
+import { type Column, formatTable } from "../../program/table.ts";
+import { type Output, paint, printable } from "../../program/terminal.ts";
+
+/** One block as it is told. */
+export interface BlockRow {
+  offset: number;
+  /** Bytes in the file. */
+  bytes: number;
+  /** As the block's header says; undefined in version 1. */
+  firstSeq: number | undefined;
+  timeUs: number;
+  /** Of blocks that cannot be read there is no more than that. */
+  content:
+    | {
+      kind: "read";
+      frames: number;
+      latestTimeUs: number;
+      devices: number;
+      notes: BlockNotes;
+      damage: string | undefined;
+    }
+    | { kind: "damaged"; why: string };
+}
+
+/** A file with its blocks. */
+export interface FileRows {
+  file: BlockFile;
+  rows: BlockRow[];
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: "OFFSET", align: "right" },
+  { title: "FIRST SEQ", align: "right" },
+  { title: "FRAMES", align: "right" },
+  { title: "TIME" },
+  { title: "BYTES", align: "right" },
+  { title: "RATIO", align: "right" },
+  { title: "DEVICES", align: "right" },
+  { title: "NOTES" },
+];
+
+/** Reads all blocks of a file. @param onBytes is told of bytes that are done; what it throws ends the reading */
+export async function readRows(file: BlockFile, onBytes: (bytes: number) => void): Promise<FileRows> {
+  const rows: BlockRow[] = [];
+  let done = 0;
+  for await (const block of blocksOf(file)) {
+    rows.push(rowOf(block));
+    onBytes(block.place.offset - done);
+    done = block.place.offset;
+  }
+  onBytes(file.bytes - done);
+  return { file, rows };
+}
+
+/** A file for people: what its header says, a table of its blocks, and totals. */
+export function formatFile(
+  { file, rows }: FileRows,
+  { columns, hasColor }: Pick<Output, "columns" | "hasColor">,
+): string {
+  const { path, bytes, index: { header, state, damaged, end }, sealsInto } = file;
+  const { version, compression, blockBytes, epochWord } = header;
+  const { frames, epoch, buses, firstSeq, lastSeq, firstTimeUs, latestTimeUs } = totalsOf(rows);
+  const epochWords = epoch ?? epochText(epochWord);
+  const style = { hasColor };
+  const facts = [
+    `version ${version}`,
+    sealsInto !== undefined ? "write-ahead log" : compression === "none" ? "not compressed" : compression,
+    `blocks of ${blockBytes} bytes`,
+    epochWords === undefined ? "no epoch" : `epoch ${epochWords}`,
+    count(bytes, "byte"),
+  ];
+  const table = formatTable(rows.map((row, index) => cellsOf(row, { blockBytes, before: notesBefore(rows, index) })), {
+    columns: COLUMNS,
+    width: columns,
+    color: hasColor,
+  });
+  const numbers = firstSeq === undefined || lastSeq === undefined ? "" : ` ${rangeText(firstSeq, lastSeq)}`;
+  const times = firstTimeUs === undefined || latestTimeUs === undefined
+    ? ""
+    : `, ${formatTimeUs(firstTimeUs)} to ${formatTimeUs(latestTimeUs)}`;
+  const perFrame = frames === 0 ? "" : `, ${(bytes / frames).toFixed(1)} bytes a frame`;
+  return [
+    `${paint(style, "bold", printable(path))}: ${facts.join(", ")}`,
+    ...rows.length > 0 ? [table] : [],
+    `${count(rows.length, "block")}, ${count(frames, "frame")}${numbers}${times}${perFrame}`,
+    `buses: ${buses === undefined ? "not named" : printable(buses.join(", "))}; index: ${
+      sealsInto === undefined ? indexText(compression, state) : "not needed"
+    }`,
+    ...damaged > 0 ? [paint(style, "red", `damaged: ${count(damaged, "place")} where no block begins`)] : [],
+    ...state === "torn" ? [paint(style, "red", `torn: ${bytes - end} bytes behind byte ${end} are no block`)] : [],
+  ].join("\n");
+}
+
+/** A file for programs: one object. */
+export function formatJson({ file: { path, bytes, index }, rows }: FileRows): string {
+  const { header, state, damaged, end } = index;
+  const { frames, epoch, buses, firstSeq, lastSeq, firstTimeUs, latestTimeUs } = totalsOf(rows);
+  return JSON.stringify({
+    path,
+    bytes,
+    version: header.version,
+    compression: header.compression,
+    block_bytes: header.blockBytes,
+    epoch: epoch ?? epochText(header.epochWord) ?? null,
+    buses: buses ?? null,
+    index: state === "closed",
+    torn_at: state === "torn" ? end : null,
+    damaged_places: damaged,
+    frames,
+    first_seq: firstSeq ?? null,
+    last_seq: lastSeq ?? null,
+    first_ts: firstTimeUs === undefined ? null : formatTimeUs(firstTimeUs),
+    last_ts: latestTimeUs === undefined ? null : formatTimeUs(latestTimeUs),
+    blocks: rows.map(jsonOf),
+  });
+}
+
+function rowOf(block: ExaminedBlock): BlockRow {
+  const { place: { offset, header } } = block;
+  const place = { offset, bytes: storedBytes(header), firstSeq: header.baseSeq, timeUs: header.baseTimeUs };
+  if (block.kind === "damaged") return { ...place, content: { kind: "damaged", why: block.why } };
+  const { devices, notes } = block.stored.block;
+  const { frames, latestTimeUs, damage } = spanOf(block.stored.block);
+  return { ...place, content: { kind: "read", frames, latestTimeUs, devices: devices.length, notes, damage } };
+}
+
+function totalsOf(rows: readonly BlockRow[]) {
+  const read = rows.flatMap(({ content, ...row }) => content.kind === "read" ? [{ ...row, ...content }] : []);
+  const numbered = read.flatMap(({ firstSeq, frames }) => firstSeq === undefined ? [] : [{ firstSeq, frames }]);
+  return {
+    frames: read.reduce((sum, { frames }) => sum + frames, 0),
+    epoch: read.find(({ notes }) => notes.epoch)?.notes.epoch?.toHex(),
+    buses: read.findLast(({ notes }) => notes.buses)?.notes.buses,
+    firstSeq: numbered[0]?.firstSeq,
+    lastSeq: numbered.length === 0 ? undefined : Math.max(...numbered.map((row) => row.firstSeq + row.frames - 1)),
+    firstTimeUs: read[0]?.timeUs,
+    latestTimeUs: read.at(-1)?.latestTimeUs,
+  };
+}
+
+function cellsOf(
+  { offset, bytes, firstSeq, timeUs, content }: BlockRow,
+  { blockBytes, before }: { blockBytes: number; before: BlockNotes | undefined },
+): string[] {
+  const [seq, ratio] = [firstSeq === undefined ? "" : `${firstSeq}`, (blockBytes / bytes).toFixed(2)];
+  if (content.kind === "damaged") {
+    return [`${offset}`, seq, "", timeText(timeUs), `${bytes}`, "", "", `DAMAGED: ${content.why}`];
+  }
+  const { frames, devices, notes, damage } = content;
+  const told = [damage === undefined ? "" : `DAMAGED: ${damage}`, notesText(notes, before)];
+  const words = told.filter((text) => text !== "").join("; ");
+  return [`${offset}`, seq, `${frames}`, timeText(timeUs), `${bytes}`, ratio, `${devices}`, words];
+}
+
+/** Notes of the nearest block before that can be read. */
+function notesBefore(rows: readonly BlockRow[], index: number): BlockNotes | undefined {
+  for (let at = index - 1; at >= 0; at--) {
+    const content = rows[at]?.content;
+    if (content?.kind === "read") return content.notes;
+  }
+  return undefined;
+}
+
+/** What a block says that the one before did not; what the first one says of all is in the totals. */
+function notesText({ gap, epoch, buses, boot }: BlockNotes, before: BlockNotes | undefined): string {
+  const isNews = (one: unknown, other: unknown) => one !== undefined && String(one) !== String(other);
+  return [
+    gap ? `gap from ${gap.firstMissing} (${gap.reason})` : "",
+    before && epoch && isNews(epoch, before.epoch) ? `epoch ${epoch.toHex().slice(0, 8)}` : "",
+    before && buses && isNews(buses, before.buses) ? `buses ${buses.join(",")}` : "",
+    boot && isNews(boot.bootId, before?.boot?.bootId) ? `start, clock ${boot.clock}` : "",
+  ].filter((text) => text !== "").join("; ");
+}
+
+function jsonOf({ offset, bytes, firstSeq, timeUs, content }: BlockRow) {
+  const place = { offset, bytes, first_seq: firstSeq ?? null, first_ts: timeText(timeUs) };
+  if (content.kind === "damaged") return { ...place, damage: content.why };
+  const { frames, latestTimeUs, devices, notes, damage } = content;
+  const { epoch, boot, ...others } = notes;
+  return {
+    ...place,
+    last_ts: formatTimeUs(latestTimeUs),
+    frames,
+    devices,
+    notes: {
+      ...others,
+      ...(epoch && { epoch: epoch.toHex() }),
+      ...(boot &&
+        { boot: { id: boot.bootId.toHex(), mono_ms: boot.monoMs, ts: timeText(boot.timeUs), clock: boot.clock } }),
+    },
+    ...(damage !== undefined && { damage }),
+  };
+}
+
+/** Headers are under no checksum: they may say any time. */
+function timeText(timeUs: number): string {
+  return Number.isSafeInteger(timeUs) ? formatTimeUs(timeUs) : String(timeUs);
+}
+
+function indexText(compression: string, state: "closed" | "open" | "torn"): string {
+  if (compression === "none") return "not needed";
+  return state === "closed" ? "there" : "missing: not ended in order, or being written";
+}

@@ -1,0 +1,165 @@
+/**
+ * `vbg loadtest`: how much a boat server takes on this machine.
+ *
+ * @module
+ */
+import { type RecordingOptions, VERSION } from "@vessel/gateway";
+import { JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
+import { systemClock } from "@vessel/gateway/base";
+import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
+import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
+import { count } from "../inspect/file.ts";
+import { type LoadReport, runLoad } from "./run.ts";
+import { duration, integer, optional, powerOfTwo, text } from "../../settings/option_types.ts";
+import {
+  errorsOf,
+  EXIT,
+  outputOf,
+  type Program,
+  runOnce,
+  SettingsError,
+  stoppedBy,
+  type Surroundings,
+} from "../../program/program.ts";
+import { Progress } from "../../program/progress.ts";
+
+interface LoadtestSettings extends ProgramSettings, OutputChoice {
+  sources: number;
+  rate: number;
+  durationMs: number;
+  consumers: number;
+  ringFrames: number;
+  journalDir: string | undefined;
+}
+
+const GROUP = "Load";
+const here = { key: [], environment: false } as const;
+const MAX_SOURCES = 252;
+const MAX_RATE = 1_000_000;
+const MAX_CONSUMERS = 900;
+
+/** The command's name, words and settings. */
+export const program: Program<LoadtestSettings> = {
+  name: "vbg loadtest",
+  version: VERSION,
+  summary:
+    "starts a boat server on a bus in memory, lets devices speak and clients read, all in one process, and tells " +
+    "rates, drops, latency and memory",
+  options: {
+    rate: integer({
+      name: "rate",
+      ...here,
+      default: 1000,
+      min: 1,
+      max: MAX_RATE,
+      help: "Frames a second, all devices together.",
+      group: GROUP,
+    }),
+    durationMs: duration({
+      name: "duration",
+      ...here,
+      default: 30_000,
+      minMs: 1,
+      help: "How long they are sent. Ctrl-C ends it sooner.",
+      group: GROUP,
+    }),
+    sources: integer({
+      name: "sources",
+      ...here,
+      default: 10,
+      min: 1,
+      max: MAX_SOURCES,
+      help: "Devices that speak.",
+      group: GROUP,
+    }),
+    consumers: integer({
+      name: "consumers",
+      ...here,
+      default: 1,
+      max: MAX_CONSUMERS,
+      help: "Clients that read all frames as they come.",
+      group: GROUP,
+    }),
+    ringFrames: powerOfTwo({
+      name: "ring-size",
+      ...here,
+      default: 65_536,
+      min: 16,
+      max: 2 ** 24,
+      help: "Frames that are kept in memory.",
+      group: GROUP,
+    }),
+    journalDir: optional(text({
+      name: "journal-dir",
+      ...here,
+      placeholder: "DIR",
+      default: "",
+      help: "Record the frames in this directory, which must be empty or missing. Without it nothing is recorded.",
+      group: GROUP,
+    })),
+    ...outputOptions(),
+    ...programOptions(),
+  },
+  checks: [],
+};
+
+/** Runs the command. Answers the exit code. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnce(program, { around, run: async (settings) => await loadtest(settings, around) });
+}
+
+async function loadtest(settings: LoadtestSettings, around: Surroundings): Promise<number> {
+  const output = outputOf(around);
+  const journal = await recordingOf(settings.journalDir);
+  const total = Math.floor(settings.rate * settings.durationMs / 1000);
+  const progress = new Progress({ output: errorsOf(around), total, unit: "frames", clock: systemClock });
+  try {
+    const onSent = (frames: number) => progress.add(frames);
+    const signal = stoppedBy(around, { hangUp: journal !== undefined });
+    const report = await runLoad({ ...settings, journal, signal, clock: systemClock, onSent });
+    progress.done();
+    const text = wantsJson(settings, output) ? formatJson(report) : formatText(report);
+    await output.write(`${text}\n`);
+    await output.flush();
+    return EXIT.ok;
+  } finally {
+    progress.done();
+    if (journal) await Deno.remove(journal.stateDirectory, { recursive: true });
+  }
+}
+
+async function recordingOf(directory: string | undefined): Promise<RecordingOptions | undefined> {
+  if (directory === undefined) return undefined;
+  await Deno.mkdir(directory, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
+  for await (const { name } of Deno.readDir(directory)) {
+    throw new SettingsError(`Cannot record in "${directory}": it has "${name}" in it, and the frames are no boat's`);
+  }
+  return { directory, stateDirectory: await Deno.makeTempDir({ prefix: "vbg_loadtest_" }) };
+}
+
+function formatText({ sent, seconds, consumers, latencies, memory }: LoadReport): string {
+  const ms = (part: number) => `${(latencies.quantileMs(part) ?? 0).toFixed(2)} ms`;
+  const mega = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
+  return [
+    `sent: ${count(sent, "frame")} in ${seconds.toFixed(1)} s, ${Math.round(sent / seconds)}/s`,
+    ...consumers.map(({ received, dropped }, index) =>
+      `client ${index + 1}: ${count(received, "frame")}, ${dropped} dropped, ${sent - received - dropped} missing`
+    ),
+    ...latencies.count > 0
+      ? [`latency: p50 ${ms(0.5)}, p99 ${ms(0.99)}, p99.9 ${ms(0.999)}, most ${latencies.maxMs.toFixed(2)} ms`]
+      : [],
+    `memory: ${mega(memory.beforeBytes)} before, at most ${mega(memory.maxBytes)}`,
+  ].join("\n");
+}
+
+function formatJson({ sent, seconds, consumers, latencies, memory }: LoadReport): string {
+  const ms = (part: number) => latencies.quantileMs(part) ?? null;
+  return JSON.stringify({
+    sent,
+    seconds,
+    rate: sent / seconds,
+    consumers,
+    latency_ms: { p50: ms(0.5), p99: ms(0.99), p999: ms(0.999), max: latencies.count > 0 ? latencies.maxMs : null },
+    memory_bytes: { before: memory.beforeBytes, max: memory.maxBytes },
+  });
+}

@@ -1,0 +1,74 @@
+/**
+ * `vbg devices`: who is on the buses.
+ *
+ * @module
+ */
+import { VERSION } from "@vessel/gateway/version";
+import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { deviceTable } from "../../client/devices_table.ts";
+import { boolean } from "../../settings/option_types.ts";
+import { EXIT, type Program, type Surroundings } from "../../program/program.ts";
+import { type Asking, runOnServer, writeJson, writeJsonLine } from "../../client/server_command.ts";
+import { type LabelsChoice, labelsOptions } from "../../client/units_options.ts";
+import { watch } from "../../client/server_watch.ts";
+
+/** Settings of `vbg devices`. */
+export interface DevicesSettings extends ClientSettings, LabelsChoice {
+  watch: boolean;
+}
+
+/** No frame has it: a stream with this filter tells of devices alone. */
+const NO_PGN = 0x3ffff;
+
+/** The command's name, words and settings. */
+export const program: Program<DevicesSettings> = {
+  name: "vbg devices",
+  version: VERSION,
+  summary: "lists the devices that were heard on the buses; times are UTC",
+  options: {
+    ...serverOptions(),
+    ...outputOptions(),
+    watch: boolean({
+      name: "watch",
+      key: [],
+      environment: false,
+      default: false,
+      help: "Go on: on a terminal the list is shown anew each second. As JSON: a line for each device, then one for " +
+        "each change, {event, device}; event is present, added, updated or removed.",
+      group: "Output",
+    }),
+    ...labelsOptions(),
+    ...programOptions(),
+  },
+  checks: serverChecks,
+};
+
+/** Runs the command. Answers the exit code. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnServer(program, {
+    around,
+    interrupted: ({ watch }) => watch ? EXIT.ok : EXIT.interrupted,
+    run: async (settings, asking) => {
+      const { client, output, json, signal } = asking;
+      if (settings.watch) return json ? await tellChanges(asking) : await watch(asking, () => table(asking));
+      if (!json) return await output.write(await table(asking) + "\n");
+      await writeJson(output, await client.devices({ signal, labels: settings.labels }));
+    },
+  });
+}
+
+async function table({ client, output, signal }: Asking): Promise<string> {
+  return deviceTable(await client.devices({ signal }), { width: output.columns, color: output.hasColor });
+}
+
+/** The list comes again with every new connection: what has changed meanwhile nobody tells. */
+async function tellChanges({ client, output, status, signal }: Asking): Promise<void> {
+  for await (const told of client.subscribe({ pgn: [NO_PGN] }, { devices: true, signal }).events()) {
+    if (told.type === "connected") {
+      for (const device of await client.devices({ signal })) await writeJsonLine(output, { event: "present", device });
+    } else if (told.type === "device") {
+      await writeJsonLine(output, { event: told.event, device: told.device });
+    } else if (told.type === "disconnected") await status.write(`${told.error.message}\n`);
+  }
+}

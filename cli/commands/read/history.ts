@@ -1,0 +1,79 @@
+/**
+ * `vbg history`: what was recorded.
+ *
+ * @module
+ */
+import type { ClientFrame, HistoryQuery } from "@vessel/gateway/client";
+import { VERSION } from "@vessel/gateway/version";
+import { LiveDump } from "../dump/frame.ts";
+import { DumpView } from "../dump/view.ts";
+import { historyChecks, historyOptions, type HistorySettings, timeOf } from "./history_options.ts";
+import { filterOf } from "../../client/client_options.ts";
+import type { Program, Surroundings } from "../../program/program.ts";
+import { type Asking, runOnServer } from "../../client/server_command.ts";
+import { type Output, paint } from "../../program/terminal.ts";
+import { unitsOf } from "../../client/units_options.ts";
+
+/** The command's name, words and settings. */
+export const program: Program<HistorySettings> = {
+  name: "vbg history",
+  version: VERSION,
+  summary: "prints recorded messages of a boat, oldest first: a line each",
+  options: historyOptions,
+  checks: historyChecks,
+};
+
+/** Characters of the date in a time. */
+const DATE_LENGTH = 10;
+
+/** Runs the command. Answers the exit code. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnServer(program, { around, run: printHistory });
+}
+
+async function printHistory(settings: HistorySettings, asking: Asking): Promise<void> {
+  const { client, output, errors, status, json, signal } = asking;
+  const show = json ? (frame: ClientFrame) => output.write(JSON.stringify(frame) + "\n") : linesOf(settings, output);
+  const query = queryOf(settings, asking);
+  await asking.doubtFilter(query);
+  let count = 0;
+  for await (const frame of client.history(query, { signal })) {
+    count++;
+    // Awaited only when much has come together: thus printing keeps pace with reading.
+    const full = show(frame);
+    if (full) await full;
+  }
+  if (count === settings.limit) await errors.write(`These were the first ${count}: -limit asks for more\n`);
+  else if (count === 0 && output.isTerminal) await status.write("Nothing was recorded then, or nothing that fits\n");
+  await errors.flush();
+}
+
+/** Prints frames as `vbg dump` does, below the date of each day: times of its lines have none. */
+function linesOf(settings: HistorySettings, output: Output): (frame: ClientFrame) => Promise<void> | void {
+  const units = unitsOf(settings, output);
+  const decode = settings.decode || settings.labels;
+  const view = new DumpView({ output, units, decode, json: false, where: undefined, changes: false });
+  let date = "";
+  const beginDay = async (frame: ClientFrame) => {
+    date = frame.ts.slice(0, DATE_LENGTH);
+    await output.write(`${paint(output, "bold", date)}\n`);
+    await view.show(new LiveDump(frame));
+  };
+  return (frame) => frame.ts.slice(0, DATE_LENGTH) === date ? view.show(new LiveDump(frame)) : beginDay(frame);
+}
+
+function queryOf(settings: HistorySettings, { clock, exclusions, json }: Asking): HistoryQuery {
+  const { from, to, interval, limit, decode, labels, src } = settings;
+  const nowMs = clock.wallUs() / 1000;
+  return {
+    ...filterOf(settings, exclusions),
+    from: timeOf(from, nowMs),
+    ...(to !== undefined && { to: timeOf(to, nowMs) }),
+    ...(interval !== undefined && { interval: `${interval}ms` }),
+    ...(src.length > 0 && { src: src.map(Number) }),
+    limit,
+    // Lines for people are decoded here.
+    decode: json && (decode || labels),
+    ...(json && labels && { labels }),
+  };
+}

@@ -1,0 +1,76 @@
+import type { KnownPgn, PgnDetails, PgnField, PgnGroup, PgnLayout } from "@vessel/gateway/client";
+import { NOTHING } from "../../client/frame_text.ts";
+import { formatTable } from "../../program/table.ts";
+import { paint, printable } from "../../program/terminal.ts";
+
+/** How a text is printed. */
+interface Form {
+  width: number;
+  color: boolean;
+}
+
+const FRAMINGS: Readonly<Record<KnownPgn["framing"], string>> = {
+  single: "single frame",
+  fast: "fast packet",
+  either: "single or fast",
+};
+
+/** The list for people. */
+export function pgnListText(pgns: readonly KnownPgn[], { width, color }: Form): string {
+  const rows = pgns.map(({ pgn, description, framing, interval_ms, layouts }) => [
+    String(pgn),
+    description,
+    framing,
+    interval_ms === undefined ? "" : `${interval_ms} ms`,
+    layouts === 1 ? "" : String(layouts),
+  ]);
+  const columns = [
+    { title: "PGN", align: "right" },
+    { title: "DESCRIPTION" },
+    { title: "FRAMES" },
+    { title: "INTERVAL", align: "right" },
+    { title: "LAYOUTS", align: "right" },
+  ] as const;
+  return formatTable(rows, { columns, width, color });
+}
+
+/** All that is known about a PGN, for people. */
+export function pgnDetailsText(details: PgnDetails, form: Form): string {
+  const { pgn, description, framing, interval_ms, layouts } = details;
+  const facts = [FRAMINGS[framing], ...(interval_ms === undefined ? [] : [`every ${interval_ms} ms`])].join(", ");
+  const title = paint({ hasColor: form.color }, "bold", `PGN ${pgn}: ${printable(description)}`);
+  const many = layouts.length > 1;
+  return [`${title} (${facts})`, ...layouts.map((layout) => layoutText(layout, { ...form, many }))].join("\n\n");
+}
+
+function layoutText(layout: PgnLayout, { many, width, color }: Form & { many: boolean }): string {
+  const { description, complete, fields, matches = [] } = layout;
+  const when = matches.map(({ name = "bits", value, label }) => `${name} ${label ?? value}`).join(", ");
+  const title = `${printable(description)}${when === "" ? "" : printable(` (where ${when})`)}`;
+  const columns = [
+    { title: "FIELD" },
+    { title: "TYPE" },
+    { title: "UNIT" },
+    { title: "BITS", align: "right" },
+    { title: "VALUES" },
+  ] as const;
+  const table = formatTable(fields.flatMap((field) => fieldRows(field)), { columns, width, color });
+  const rest = complete ? [] : ["The rest of this message is not known."];
+  return [...(many ? [paint({ hasColor: color }, "bold", title)] : []), table, ...rest].join("\n");
+}
+
+function fieldRows(field: PgnField | PgnGroup, indent = ""): string[][] {
+  if ("fields" in field) {
+    const head = [indent + field.name, field.count === undefined ? "list" : `list of ${field.count}`];
+    return [head, ...field.fields.flatMap((each) => fieldRows(each, `${indent}  `))];
+  }
+  const { name, type, unit = "", bits, repeat } = field;
+  const kind = repeat === undefined ? type : `${type} × ${repeat}`;
+  return [[indent + name, kind, unit, bits === undefined ? NOTHING : String(bits), valuesText(field)]];
+}
+
+function valuesText({ min, max, labels, by }: PgnField): string {
+  if (labels) return Object.entries(labels).map(([value, label]) => `${value} ${label}`).join(", ");
+  if (by !== undefined) return `as ${by} says`;
+  return min === undefined || max === undefined ? "" : `${min} to ${max}`;
+}

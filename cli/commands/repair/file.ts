@@ -1,0 +1,195 @@
+import { newStoredFrame } from "@vessel/gateway/frame";
+import {
+  type Block,
+  BlockBuilder,
+  type BlockDevice,
+  type BlockFile,
+  type BlockNotes,
+  compress,
+  type Gap,
+  isTornBlockKept,
+  type StoredBlock,
+} from "@vessel/gateway/journal";
+import { blocksOf, spanOf } from "../inspect/file.ts";
+import { type OutputBlock, OutputFile, type OutputHeader } from "./output.ts";
+import type { Fault } from "../verify/file.ts";
+
+/** What became of a file. */
+export interface RepairedFile {
+  path: string;
+  /** Where it was written; undefined: nothing of it can be read. */
+  out: string | undefined;
+  blocks: number;
+  frames: number;
+  /** What could not be read. */
+  lost: Fault[];
+  /** Numbers of lost frames, as far as what follows tells them; ends included. */
+  missing: { first: number; last: number }[];
+}
+
+/** What one file passes on to the next. */
+export class RepairState {
+  readonly #lastSeqs = new Map<number, number>();
+  #losses = 0;
+  readonly #toldLosses = new Map<number, number>();
+
+  /** Something was lost here. */
+  lose(): void {
+    this.#losses++;
+  }
+
+  /** A block of a run of numbers comes: what is lost between it and what was written before. */
+  gapBefore(epochWord: number, firstSeq: number): Gap | undefined {
+    const last = this.#lastSeqs.get(epochWord);
+    const isNews = (this.#toldLosses.get(epochWord) ?? 0) < this.#losses;
+    this.#toldLosses.set(epochWord, this.#losses);
+    if (!isNews || last === undefined || firstSeq <= last + 1) return undefined;
+    return { firstMissing: last + 1, reason: "disk" };
+  }
+
+  /** Numbers up to this one were written. */
+  wrote(epochWord: number, lastSeq: number): void {
+    this.#lastSeqs.set(epochWord, Math.max(lastSeq, this.#lastSeqs.get(epochWord) ?? 0));
+  }
+}
+
+/** Where a file is written, and what goes along. */
+export interface RepairOptions {
+  directory: string;
+  name: string;
+  state: RepairState;
+  /** Told of bytes that are done; what it throws ends the work. */
+  onBytes: (bytes: number) => void;
+}
+
+/** Writes what can be read of a file into one of the same name elsewhere, whole, with an index. */
+export async function repairFile(file: BlockFile, options: RepairOptions): Promise<RepairedFile> {
+  const { directory, name, state } = options;
+  const { path, bytes, index: { header, damaged, state: ending, end }, sealsInto } = file;
+  const result: RepairedFile = { path, out: undefined, blocks: 0, frames: 0, lost: [], missing: [] };
+  const isLog = sealsInto !== undefined;
+  let lastSeq = 0;
+  const compression = header.compression === "none" ? "none" : "zstd";
+  const output = await OutputFile.create(directory, { name, header: { ...header, compression } });
+  try {
+    let done = 0;
+    if (damaged > 0) state.lose();
+    for await (const found of blocksOf(file)) {
+      const { offset } = found.place;
+      options.onBytes(offset - done);
+      done = offset;
+      const lose = (what: string) => {
+        result.lost.push({ offset, what });
+        state.lose();
+      };
+      if (found.kind === "damaged") {
+        lose(found.why);
+        continue;
+      }
+      const { baseSeq = 0, frameCount } = found.stored.block;
+      lastSeq = baseSeq + frameCount - 1;
+      await new BlockRepair(found.stored, { header: { ...header, compression }, state, result, lose }).write(output);
+    }
+    if (damaged > 0) result.lost.push({ what: `Blocks at ${damaged} places where none begins` });
+    if (ending === "torn" && !await isTornBlockKept(path, { epochWord: header.epochWord, lastSeq })) {
+      result.lost.push({ offset: end, what: `${bytes - end} bytes that are no ${isLog ? "whole record" : "block"}` });
+      state.lose();
+    }
+    options.onBytes(bytes - done);
+    if (result.blocks === 0) await output.abandon();
+    else {
+      await output.end();
+      result.out = output.path;
+    }
+    return result;
+  } catch (error) {
+    await output.abandon();
+    throw error;
+  }
+}
+
+interface BlockRepairOptions {
+  header: OutputHeader;
+  state: RepairState;
+  result: RepairedFile;
+  lose: (what: string) => void;
+}
+
+/** What becomes of one block. */
+class BlockRepair {
+  readonly #stored: StoredBlock;
+  readonly #options: BlockRepairOptions;
+
+  constructor(stored: StoredBlock, options: BlockRepairOptions) {
+    this.#stored = stored;
+    this.#options = options;
+  }
+
+  async write(output: OutputFile): Promise<void> {
+    const { header: { epochWord, version }, state, result, lose } = this.#options;
+    const { block } = this.#stored;
+    const { frames, damage } = spanOf(block);
+    const { baseSeq } = block;
+    const gap = baseSeq === undefined ? undefined : this.#gap(block.notes.gap, state.gapBefore(epochWord, baseSeq));
+    if (gap && baseSeq !== undefined) result.missing.push({ first: gap.firstMissing, last: baseSeq - 1 });
+    if (damage !== undefined) lose(damage);
+    // Frames of version 1 are not taken out of their block: what is written new has numbers.
+    if (version === 1 && damage !== undefined) return;
+    const blocks = damage === undefined && gap === undefined ? [this.#asItIs()] : this.#anew(block, { frames, gap });
+    for (const each of blocks) await output.append(each);
+    result.blocks += blocks.length;
+    result.frames += blocks.length > 0 ? frames : 0;
+    if (baseSeq !== undefined) state.wrote(epochWord, baseSeq + frames - 1);
+  }
+
+  /** The gap that the block has to tell beyond what it tells itself. */
+  #gap(told: Gap | undefined, found: Gap | undefined): Gap | undefined {
+    return found && told && told.firstMissing <= found.firstMissing ? undefined : found;
+  }
+
+  #asItIs(): OutputBlock {
+    const { block, bytes, packed } = this.#stored;
+    return { timeUs: block.baseTimeUs, firstSeq: block.baseSeq, data: packed ?? this.#pack(bytes.slice()) };
+  }
+
+  /** The block put together again, with a gap told or without frames that cannot be read; two where it was full. */
+  #anew(block: Block, { frames, gap }: { frames: number; gap: Gap | undefined }): OutputBlock[] {
+    const builder = new BlockBuilder({
+      blockBytes: this.#options.header.blockBytes,
+      productOf: (bus, src) => block.devices.findLast((device) => device.bus === bus && device.src === src),
+    });
+    const done: OutputBlock[] = [];
+    const begin = (notes: BlockNotes, index: number) => builder.begin({ devices: devicesAt(block, index), notes });
+    const finish = () => {
+      const place = { timeUs: builder.firstTimeUs, firstSeq: builder.firstSeq };
+      done.push({ ...place, data: this.#pack(builder.finish()) });
+    };
+    const { gap: _, ...notes } = block.notes;
+    begin(gap ? { ...notes, gap } : block.notes, 0);
+    const frame = newStoredFrame();
+    for (const cursor = block.frames(); cursor.index < frames && cursor.next(frame);) {
+      if (builder.append(frame.seq, frame) === "added") continue;
+      finish();
+      begin(notes, cursor.index - 1);
+      builder.append(frame.seq, frame);
+    }
+    if (builder.frames > 0) finish();
+    return done;
+  }
+
+  #pack(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+    return compress(bytes, this.#options.header.compression);
+  }
+}
+
+/** Who has which address when a frame of a block comes, by its index. */
+function devicesAt({ devices }: Block, index: number): BlockDevice[] {
+  const current = new Map<string, BlockDevice>();
+  for (const device of devices) {
+    const key = `${device.bus} ${device.src}`;
+    const before = current.get(key);
+    if (device.activeFrom > index || (before && before.activeFrom >= device.activeFrom)) continue;
+    current.set(key, device);
+  }
+  return [...current.values()].map((device) => ({ ...device, activeFrom: 0 }));
+}

@@ -1,0 +1,65 @@
+/**
+ * `vbg request`: asks a device for a message.
+ *
+ * @module
+ */
+import { VERSION } from "@vessel/gateway/version";
+import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { frameText } from "../../client/frame_text.ts";
+import { boolean, duration } from "../../settings/option_types.ts";
+import type { Program, Surroundings } from "../../program/program.ts";
+import { addressChecks, addressOptions, type AddressSettings } from "./options.ts";
+import { runOnServer, writeJson } from "../../client/server_command.ts";
+import { type UnitsChoice, unitsOf, unitsOptions } from "../../client/units_options.ts";
+
+/** Settings of `vbg request`. */
+export interface RequestSettings extends ClientSettings, AddressSettings, UnitsChoice {
+  timeoutMs: number;
+  decode: boolean;
+}
+
+/** What the command line alone gives. */
+const here = { key: [], environment: false } as const;
+
+/** The command's name, words and settings. */
+export const program: Program<RequestSettings> = {
+  name: "vbg request",
+  version: VERSION,
+  summary: "asks the devices of a boat for a message (ISO request) and prints the first answer",
+  options: {
+    ...serverOptions(),
+    ...addressOptions(),
+    timeoutMs: duration({
+      name: "timeout",
+      ...here,
+      default: 2000,
+      minMs: 1,
+      help: "Longest wait for the answer; the server has a limit of its own (-query-max-timeout).",
+      group: "Message",
+    }),
+    ...outputOptions(),
+    decode: boolean({
+      name: "decode",
+      ...here,
+      default: true,
+      help: "Show the fields of the answer, in JSON beside the payload.",
+      group: "Output",
+    }),
+    ...unitsOptions(),
+    ...programOptions(),
+  },
+  checks: [...serverChecks, ...addressChecks],
+};
+
+/** Runs the command. Answers the exit code: 1 when nobody has answered. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnServer(program, {
+    around,
+    run: async ({ pgn = 0, dst, bus, timeoutMs, decode, units }, { client, output, json, signal }) => {
+      const query = { pgn, dst, timeoutMs, decode, ...(bus !== undefined && { bus }) };
+      const answer = await client.query(query, { signal });
+      await (json ? writeJson(output, answer) : output.write(frameText(answer, unitsOf({ units }, output)) + "\n"));
+    },
+  });
+}

@@ -1,0 +1,49 @@
+/**
+ * `vbg send`: says something on a bus.
+ *
+ * @module
+ */
+import type { MessageToSend } from "@vessel/gateway/client";
+import { VERSION } from "@vessel/gateway/version";
+import { nameOf } from "../../client/frame_text.ts";
+import { digitsOf, sendCommandChecks, sendCommandOptions, type SendSettings } from "./options.ts";
+import type { Program, Surroundings } from "../../program/program.ts";
+import { runOnServer, writeJson } from "../../client/server_command.ts";
+
+/** The command's name, words and settings. */
+export const program: Program<SendSettings> = {
+  name: "vbg send",
+  version: VERSION,
+  summary: "sends a message on a bus of the boat, where its server allows that",
+  options: sendCommandOptions,
+  checks: sendCommandChecks,
+};
+
+const BROADCAST = 255;
+
+/** Runs the command. Answers the exit code: 0 when the server has queued the message. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnServer(program, {
+    around,
+    run: async (settings, { client, output, json, signal, place }) => {
+      const message = messageOf(settings);
+      await client.send(message, { signal });
+      const { pgn, dst = BROADCAST } = message;
+      if (json) return await writeJson(output, { queued: message });
+      const name = nameOf(pgn);
+      const to = dst === BROADCAST ? "everybody" : `address ${dst}`;
+      await output.write(`Queued at ${place()}: PGN ${pgn}${name === undefined ? "" : ` ${name}`} to ${to}\n`);
+    },
+  });
+}
+
+function messageOf({ pgn = 0, data, fields, dst, src, prio, bus }: SendSettings): MessageToSend {
+  const head = {
+    pgn,
+    dst,
+    ...(src !== undefined && { src }),
+    ...(prio !== undefined && { prio }),
+    ...(bus !== undefined && { bus }),
+  };
+  return fields === undefined ? { ...head, data: digitsOf(data ?? "") } : { ...head, fields };
+}

@@ -1,0 +1,188 @@
+import { BOAT_DEFAULTS, SIMULATION_PORT, type Slot } from "@vessel/gateway";
+import { errorText, formatAddress, MAX_PORT } from "@vessel/gateway/base";
+import { authOptions, type AuthSettings } from "../../settings/auth_options.ts";
+import { boatOptions, type BoatSettings } from "../../settings/boat_options.ts";
+import { connectionOptions, type ConnectionSettings } from "../../settings/connection_options.ts";
+import { programOptions, type ProgramSettings, runOptions, type RunSettings } from "../../settings/common_options.ts";
+import { journalOptions, type JournalSettings } from "../../settings/journal_options.ts";
+import { boolean, integer, number, optional, readTimestamp, structured, text } from "../../settings/option_types.ts";
+import type { Check, Options } from "../../settings/options.ts";
+import { sessionOptions, type SessionSettings } from "../../settings/session_options.ts";
+import { doubtSlots, readSlots } from "../../settings/slots.ts";
+
+/** Settings that a simulation has in common with a boat server. */
+type CommonSettings =
+  & Pick<
+    BoatSettings,
+    "listen" | "maxStreams" | "streamBufferBytes" | "ringFrames" | "maxValues" | "deviceIdleTimeoutMs"
+  >
+  & ConnectionSettings
+  & Pick<
+    SessionSettings,
+    | "maxSessions"
+    | "maxSessionsPerOwner"
+    | "maxBufferDurationMs"
+    | "maxBodyBytes"
+    | "bodyTimeoutMs"
+    | "streamMemoryBytes"
+    | "maxHistoryRequests"
+  >
+  & Pick<AuthSettings, "allowOrigins">
+  & Pick<JournalSettings, "maxHistory">;
+
+/** Settings of `vbg simulate`. */
+export interface SimulateSettings extends ProgramSettings, RunSettings, CommonSettings {
+  /** One of the two. */
+  file: string | undefined;
+  dir: string | undefined;
+  speed: number;
+  /** Microseconds since 1970. */
+  start: number | undefined;
+  loop: boolean;
+  exitWhenDone: boolean;
+  port: number;
+  slots: readonly Slot[];
+}
+
+const REPLAY = "Replay";
+const NETWORK = "Network";
+/** How JSON has them, as everywhere in the API. */
+const SLOTS = { path: "slots", joint: "_" } as const;
+/** What the command line alone gives: a setting of one run. */
+const here = { key: [], environment: false } as const;
+
+/** Everything that can be set. */
+export const simulateOptions: Options<SimulateSettings> = {
+  file: optional(text({
+    name: "file",
+    ...here,
+    placeholder: "FILE",
+    default: "",
+    help: "Recording to play: a journal (.lpj), or what vbg convert reads.",
+    group: REPLAY,
+  })),
+  dir: optional(text({
+    name: "dir",
+    ...here,
+    placeholder: "DIR",
+    default: "",
+    help: "Directory whose .lpj files are played in the order of their names.",
+    group: REPLAY,
+  })),
+  speed: number({
+    name: "speed",
+    ...here,
+    default: 1,
+    max: 1e6,
+    help: "1: as fast as it was recorded, pauses included. 10: ten times faster. 0: as fast as clients read.",
+    group: REPLAY,
+  }),
+  start: structured<number | undefined>({
+    name: "start",
+    ...here,
+    placeholder: "TIME",
+    default: undefined,
+    help: "Begin with the first frame of this time or later. RFC 3339, such as 2024-06-01T12:00:00Z.",
+    group: REPLAY,
+    parse: (value) => readTimestamp(String(value)),
+    parseText: readTimestamp,
+    format: (value) => value === undefined ? undefined : new Date(value / 1000).toISOString(),
+  }),
+  loop: boolean({
+    name: "loop",
+    ...here,
+    default: false,
+    help: "Begin again at the end. Sequence numbers go on.",
+    group: REPLAY,
+  }),
+  exitWhenDone: boolean({
+    name: "exit-when-done",
+    ...here,
+    default: false,
+    help:
+      "Exit after the replay, as soon as clients have read all of it: 0 when all was played, 1 when not. A session " +
+      "whose client is away is waited for as long as it is kept.",
+    group: REPLAY,
+  }),
+  slots: structured<readonly Slot[]>({
+    name: "slots",
+    ...here,
+    placeholder: "JSON",
+    default: [],
+    help: 'Sessions that begin with the first frame played: [{"id": "x", "buffer_timeout": "PT1M", "filter": ' +
+      '{"pgn": [127250]}}]. Filters have pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus.',
+    group: REPLAY,
+    parse: (value) => readSlots(value, SLOTS),
+    parseText: (value) => readSlots(readJson(value), SLOTS),
+    format: (slots) => slots.length === 0 ? undefined : slots.map(({ id }) => id).join(","),
+  }),
+  deviceIdleTimeoutMs: {
+    ...boatOptions.deviceIdleTimeoutMs,
+    help: "A device silent for longer, in the time of the recording, is forgotten. 0: never.",
+    group: REPLAY,
+  },
+  listen: {
+    ...boatOptions.listen,
+    help: "Address of the HTTP server: 127.0.0.1:8090, [::1]:8090, or :8090 for all addresses. Overrides -port.",
+  },
+  port: integer({
+    name: "port",
+    ...here,
+    default: SIMULATION_PORT,
+    max: MAX_PORT,
+    help: "Port of the HTTP server on all addresses. 0: any free port; the log says which.",
+    group: NETWORK,
+  }),
+  allowOrigins: {
+    ...authOptions.allowOrigins,
+    help: "Other origins whose web pages may use sessions, such as http://localhost:3000; *: all. Any page may read " +
+      "everything else.",
+  },
+  ...connectionOptions({ most: BOAT_DEFAULTS.mostConnections }),
+  maxStreams: boatOptions.maxStreams,
+  streamBufferBytes: boatOptions.streamBufferBytes,
+  streamMemoryBytes: sessionOptions.streamMemoryBytes,
+  maxBodyBytes: sessionOptions.maxBodyBytes,
+  bodyTimeoutMs: sessionOptions.bodyTimeoutMs,
+  maxHistory: journalOptions.maxHistory,
+  maxHistoryRequests: sessionOptions.maxHistoryRequests,
+  maxSessions: sessionOptions.maxSessions,
+  maxSessionsPerOwner: sessionOptions.maxSessionsPerOwner,
+  maxBufferDurationMs: sessionOptions.maxBufferDurationMs,
+  ringFrames: boatOptions.ringFrames,
+  maxValues: boatOptions.maxValues,
+  ...runOptions(),
+  ...programOptions(),
+};
+
+/** Rules that look at several settings. */
+export const simulateChecks: readonly Check<SimulateSettings>[] = [
+  { settings: ["slots"], severity: "warning", test: ({ slots }) => doubtSlots(slots) },
+  {
+    settings: ["file", "dir"],
+    severity: "error",
+    test: ({ file, dir }) => {
+      if (file !== undefined && dir !== undefined) return "Cannot play -file and -dir: expected one of them";
+      return file === undefined && dir === undefined ? "Cannot play nothing: expected -file or -dir" : undefined;
+    },
+  },
+  {
+    settings: ["exitWhenDone", "loop"],
+    severity: "warning",
+    test: ({ exitWhenDone, loop }) => exitWhenDone && loop ? "Not used: with -loop it is never done" : undefined,
+  },
+  {
+    settings: ["port", "listen"],
+    severity: "warning",
+    test: ({ listen }, isGiven) =>
+      listen !== undefined && isGiven("port") ? `Not used: -listen ${formatAddress(listen)} overrides it` : undefined,
+  },
+];
+
+function readJson(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch (error) {
+    throw new RangeError(`Cannot read the slots: ${errorText(error)}`);
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * `vbg switches`: banks of switches and their states.
+ *
+ * @module
+ */
+import type { Device } from "@vessel/gateway/client";
+import { pause } from "@vessel/gateway/base";
+import { VERSION } from "@vessel/gateway/version";
+import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { timeOfDay } from "../../client/frame_text.ts";
+import { boolean, duration, integer, optional } from "../../settings/option_types.ts";
+import { EXIT, type Program, type Surroundings } from "../../program/program.ts";
+import { type Asking, runOnServer, writeJson, writeJsonLine } from "../../client/server_command.ts";
+import { watch } from "../../client/server_watch.ts";
+import { BANK_STATUS, deviceText, MAX_BANK, type SwitchBank, SwitchBanks, switchesText } from "./banks.ts";
+import { type Column, formatTable } from "../../program/table.ts";
+
+/** Settings of `vbg switches`. */
+export interface SwitchesSettings extends ClientSettings {
+  instance: number | undefined;
+  watch: boolean;
+  waitMs: number;
+}
+
+const here = { key: [], environment: false } as const;
+const MAX_WAIT_MS = 600_000;
+
+/** The command's name, words and settings. */
+export const program: Program<SwitchesSettings> = {
+  name: "vbg switches",
+  version: VERSION,
+  summary: "shows the banks of switches (PGN 127501) and their states; those not available are left out; times are UTC",
+  options: {
+    ...serverOptions(),
+    instance: optional(integer({
+      name: "instance",
+      ...here,
+      default: 0,
+      max: MAX_BANK,
+      help: "Banks with this instance alone.",
+      group: "Switches",
+    })),
+    waitMs: duration({
+      name: "wait",
+      ...here,
+      default: 2000,
+      minMs: 1,
+      maxMs: MAX_WAIT_MS,
+      help: "Where nothing is recorded: listen for so long, as a server keeps one bank of each device. Banks report " +
+        "every 15 s, or when a switch changes.",
+      group: "Switches",
+    }),
+    ...outputOptions(),
+    watch: boolean({
+      name: "watch",
+      ...here,
+      default: false,
+      help: "Go on: on a terminal the table is shown again each second. As JSON: a line for each bank that changes.",
+      group: "Output",
+    }),
+    ...programOptions(),
+  },
+  checks: serverChecks,
+};
+
+/** Runs the command. Answers the exit code. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnServer(program, {
+    around,
+    interrupted: ({ watch }) => watch ? EXIT.ok : EXIT.interrupted,
+    run: async (settings, asking) => {
+      const banks = new SwitchBanks(settings.instance);
+      const { client, signal, output, json } = asking;
+      if (settings.watch) return await watchBanks(banks, asking);
+      const isRecorded = await banks.load(client, { signal });
+      if (!isRecorded) await listen(banks, { asking, waitMs: settings.waitMs });
+      const devices = await client.devices({ signal });
+      if (!json) return await output.write(bankTable(banks.list(), { devices, asking }) + "\n");
+      await writeJson(output, banks.list().map((bank) => bankJson(bank, devices)));
+    },
+  });
+}
+
+/** Takes what comes for a while. */
+async function listen(banks: SwitchBanks, { asking, waitMs }: { asking: Asking; waitMs: number }): Promise<void> {
+  const { client, signal } = asking;
+  const events = client.subscribe({ pgn: [BANK_STATUS] }).events();
+  const take = async () => {
+    for await (const event of events) if (event.type === "frame") banks.take(event.frame);
+  };
+  const taking = take();
+  try {
+    await Promise.race([taking, pause(waitMs, signal)]);
+  } finally {
+    await events.return();
+  }
+}
+
+async function watchBanks(banks: SwitchBanks, asking: Asking): Promise<void> {
+  const { client, output, status, json, signal } = asking;
+  await banks.load(client, { signal });
+  let devices = await client.devices({ signal });
+  if (json) { for (const bank of banks.list()) await writeJsonLine(output, bankJson(bank, devices)); }
+  const follow = async () => {
+    for await (const event of client.subscribe({ pgn: [BANK_STATUS] }, { signal }).events()) {
+      if (event.type === "disconnected") await status.write(`${event.error.message}\n`);
+      if (event.type !== "frame") continue;
+      const changed = banks.take(event.frame);
+      if (changed && json) await writeJsonLine(output, bankJson(changed, devices));
+    }
+  };
+  if (json) return await follow();
+  const tell = async () => {
+    devices = await client.devices({ signal });
+    return bankTable(banks.list(), { devices, asking });
+  };
+  await Promise.race([follow(), watch(asking, tell)]);
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: "BANK", align: "right" },
+  { title: "SRC", align: "right" },
+  { title: "DEVICE", max: 40 },
+  { title: "LAST" },
+  { title: "SWITCHES" },
+];
+const BUS: Column = { title: "BUS", max: 12 };
+
+function bankTable(
+  banks: readonly SwitchBank[],
+  { devices, asking: { output } }: { devices: readonly Device[]; asking: Asking },
+): string {
+  if (banks.length === 0) return "No switch bank was heard";
+  const hasBuses = banks.some(({ bus }) => bus !== undefined);
+  const rows = banks.map(({ bus = "", src, instance, ts, switches }) => [
+    ...(hasBuses ? [bus] : []),
+    String(instance),
+    String(src),
+    deviceText(deviceOf({ src, ...(bus !== "" && { bus }) }, devices)),
+    timeOfDay(ts),
+    switchesText(switches),
+  ]);
+  const columns = [...(hasBuses ? [BUS] : []), ...COLUMNS];
+  return formatTable(rows, { columns, width: output.columns, color: output.hasColor });
+}
+
+function bankJson({ instance, src, bus, ts, switches }: SwitchBank, devices: readonly Device[]) {
+  const where = { src, ...(bus !== undefined && { bus }) };
+  const { name, manufacturer, model_id } = deviceOf(where, devices) ?? {};
+  return {
+    instance,
+    ...where,
+    ...(name !== undefined && { name }),
+    ...(manufacturer !== undefined && { manufacturer }),
+    ...(model_id !== undefined && { model_id }),
+    ts,
+    switches: Object.fromEntries(switches),
+  };
+}
+
+function deviceOf({ src, bus }: Pick<SwitchBank, "src" | "bus">, devices: readonly Device[]): Device | undefined {
+  return devices.find((each) => each.src === src && each.bus === bus);
+}

@@ -1,0 +1,138 @@
+/**
+ * `vbg tail`: follows the frames of a boat, and shows the last ones before.
+ *
+ * @module
+ */
+import {
+  ApiError,
+  type Client,
+  type ClientFrame,
+  type Filter,
+  type Reading,
+  type StreamEvent,
+} from "@vessel/gateway/client";
+import { errorText } from "@vessel/gateway/base";
+import { VERSION } from "@vessel/gateway/version";
+import { chooseServer, discoverOnNetwork } from "../../client/boat_choice.ts";
+import { loadClientConfig } from "../../client/client_config.ts";
+import { filterOf, wantsJson } from "../../client/client_options.ts";
+import { LiveView } from "../dump/live.ts";
+import { retryOf } from "../dump/options.ts";
+import { DumpView } from "../dump/view.ts";
+import { EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "../../program/program.ts";
+import { advised } from "../../client/server_advice.ts";
+import { lastFrames } from "./history.ts";
+import { unitsOf } from "../../client/units_options.ts";
+import { tailChecks, tailOptions, type TailSettings } from "./options.ts";
+
+/** The command's name, words and settings. */
+export const program: Program<TailSettings> = {
+  name: "vbg tail",
+  version: VERSION,
+  summary: "follows the frames of a boat for ever, from the last ones on",
+  options: tailOptions,
+  checks: tailChecks,
+};
+
+/** Runs the command. Answers the exit code. */
+export async function run(around: Surroundings): Promise<number> {
+  return await runOnce(program, { around, run: (settings) => tail(settings, around) });
+}
+
+async function tail(settings: TailSettings, around: Surroundings): Promise<number> {
+  const { environment } = around;
+  const output = outputOf(around);
+  const json = wantsJson(settings, output);
+  const units = unitsOf(settings, output);
+  const view = new DumpView({ ...settings, where: settings.where?.where, output, json, units });
+  const signal = stoppedBy(around);
+  const note = (text: string) => around.complain(`${program.name}: ${text}`);
+  const config = await loadClientConfig({ path: settings.config, environment });
+  const { client, place, exclusions } = await chooseServer(settings, {
+    config,
+    discover: discoverOnNetwork,
+    environment,
+    signal,
+    note,
+    options: { retry: retryOf(settings) },
+  });
+  const filter = filterOf(settings, exclusions);
+  const live = new LiveView({ client, view, note, isQuiet: settings.quiet, place, filter });
+  const events = client.subscribe(filter, { devices: true }).events();
+  const following = settings.last === 0
+    ? events
+    : withLast(events, { client, filter, count: settings.last, signal, note });
+  try {
+    await live.run(following, signal);
+  } catch (error) {
+    throw advised(error);
+  } finally {
+    await output.flush();
+  }
+  return EXIT.ok;
+}
+
+interface Last {
+  client: Client;
+  filter: Filter;
+  count: number;
+  signal: AbortSignal;
+  note: (text: string) => void;
+}
+
+/**
+ * The same events, with recorded frames behind the first connection: what comes live meanwhile waits there, and so
+ * nothing is missing between the two, nor twice.
+ */
+function withLast(events: Reading<StreamEvent>, last: Last): Reading<StreamEvent> {
+  const joined = join(events, last);
+  const reading: Reading<StreamEvent> = {
+    next: () => joined.next(),
+    return: async () => {
+      await events.return();
+      return await joined.return();
+    },
+    [Symbol.asyncIterator]: () => reading,
+  };
+  return reading;
+}
+
+async function* join(events: Reading<StreamEvent>, last: Last): AsyncGenerator<StreamEvent, void, undefined> {
+  let shown: ClientFrame | undefined;
+  let isJoined = false;
+  for await (const event of events) {
+    if (event.type === "frame" && shown && event.frame.seq <= shown.seq) continue;
+    // From the first one that is newer on, smaller numbers are those of another run.
+    if (event.type === "frame" || event.type === "new_epoch") shown = undefined;
+    yield event;
+    if (event.type !== "connected" || isJoined) continue;
+    isJoined = true;
+    for (const frame of await recorded(last)) {
+      shown = frame;
+      yield { type: "frame", frame };
+    }
+  }
+}
+
+async function recorded({ client, filter, count, signal, note }: Last): Promise<ClientFrame[]> {
+  try {
+    const frames = await lastFrames(client, { count, filter, nowMs: await newestMs(client, signal), signal });
+    if (frames === undefined) note("nothing is recorded there: only new frames are shown");
+    return frames ?? [];
+  } catch (error) {
+    signal.throwIfAborted();
+    note(`the last frames cannot be had: ${errorText(error)}`);
+    return [];
+  }
+}
+
+/** Time of the newest frame by the server's clock, or ours where it does not tell: a cloud, or before the first frame. */
+async function newestMs(client: Client, signal: AbortSignal): Promise<number> {
+  try {
+    const { last_frame_at: last } = await client.health({ signal });
+    return last === null ? Date.now() : Date.parse(last);
+  } catch (error) {
+    if (error instanceof ApiError) return Date.now();
+    throw error;
+  }
+}

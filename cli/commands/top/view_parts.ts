@@ -1,0 +1,184 @@
+import type { BoatReplication, DecodedLastValue, Device, LastValues } from "@vessel/gateway/client";
+import type { UnitSystem } from "@vessel/gateway/units";
+import { equipmentRows, navigationRows, type PanelRow } from "./boat_panel.ts";
+import { inOrder } from "../../client/devices_table.ts";
+import { NOTHING, payloadText, timeOfDay } from "../../client/frame_text.ts";
+import { type Column, cut, formatTable, lengthOf, padded } from "../../program/table.ts";
+import { paint, printable } from "../../program/terminal.ts";
+import type { Frame, Picture } from "./picture.ts";
+import { rateTexts, sumOf } from "./rates.ts";
+
+const RIGHT = { align: "right" } as const;
+const BUS: Column = { title: "BUS", max: 12 };
+/** Devices in the overview. */
+const BUSIEST = 5;
+/** Titles of what the boat measures. */
+const NAVIGATION_TITLE = 9;
+const EQUIPMENT_TITLE = 13;
+/** So wide is navigation: what stands beside it keeps its place. */
+const LEFT_WIDTH = 36;
+const GAP = 2;
+/** Lines with fewer characters have one column. */
+const TWO_COLUMNS = 76;
+
+/** Everything in short: what the boat measures, health, replication, buses and the busiest devices. */
+export function overview(picture: Picture, frame: Frame): string[] {
+  return [
+    ...boatPanel(picture, frame),
+    "",
+    ...healthLines(picture, frame),
+    "",
+    ...busesTable(picture, frame),
+    ...devicesTable({ ...picture, sample: { ...picture.sample, devices: busiest(picture) } }, frame),
+  ];
+}
+
+/** Navigation on the left; engines, batteries and tanks beside it, or below where a line is short. */
+function boatPanel({ boat, units }: Picture, frame: Frame): string[] {
+  const [left, right] = [navigationRows(boat, units), equipmentRows(boat, units)];
+  const isWide = right.length > 0 && frame.columns >= TWO_COLUMNS;
+  const leftWidth = isWide ? LEFT_WIDTH : frame.columns;
+  const navigation = left.flatMap((row) => rowLines(row, { title: NAVIGATION_TITLE, width: leftWidth }));
+  const rightWidth = isWide ? frame.columns - LEFT_WIDTH - GAP : frame.columns;
+  const equipment = right.flatMap((row) => rowLines(row, { title: EQUIPMENT_TITLE, width: rightWidth }));
+  if (!isWide) return [...navigation, ...equipment];
+  return Array.from(
+    { length: Math.max(navigation.length, equipment.length) },
+    (_, index) => (padded(navigation[index] ?? "", { width: LEFT_WIDTH + GAP }) + (equipment[index] ?? "")).trimEnd(),
+  );
+}
+
+/** What does not fit stands in further lines, under the first. */
+function rowLines({ title, texts }: PanelRow, widths: { title: number; width: number }): string[] {
+  const room = widths.width - widths.title - 1;
+  const lines: string[] = [];
+  for (const text of texts) {
+    const joined = lines.length === 0 ? text : `${lines.at(-1)}  ${text}`;
+    if (lines.length === 0 || lengthOf(joined) > room) lines.push(text);
+    else lines[lines.length - 1] = joined;
+  }
+  return lines.map((line, index) =>
+    cut(`${padded(index === 0 ? title : "", { width: widths.title })} ${line}`, widths.width)
+  );
+}
+
+/** All devices with what they send. */
+export function devicesTable(
+  { sample: { devices }, rates }: Picture,
+  frame: Frame,
+): string[] {
+  const hasBuses = devices.some(({ bus }) => bus !== undefined);
+  const columns: Column[] = [
+    ...(hasBuses ? [BUS] : []),
+    { title: "SRC", ...RIGHT },
+    { title: "MANUFACTURER", max: 20 },
+    { title: "MODEL", max: 24 },
+    { title: "FRAMES/S", ...RIGHT },
+    { title: "BYTES/S", ...RIGHT },
+    { title: "FRAMES", ...RIGHT },
+    { title: "LAST" },
+  ];
+  const rows = devices.map((device) => [
+    ...(hasBuses ? [device.bus ?? ""] : []),
+    String(device.src),
+    device.manufacturer ?? "",
+    device.model_id ?? "",
+    ...rateTexts(rates.of(device)),
+    String(device.packet_count),
+    timeOfDay(device.last_seen),
+  ]);
+  return tableLines(rows, { columns, frame });
+}
+
+/** The newest message of each kind from each device. */
+export function valuesTable({ sample: { values }, units }: Picture, frame: Frame): string[] {
+  const all = inOrder(values).flatMap((device) => device.values.map((value) => ({ device, value })));
+  return tableOfValues(all, { ...frame, units });
+}
+
+interface DeviceValue {
+  device: LastValues<DecodedLastValue>;
+  value: DecodedLastValue;
+}
+
+function tableOfValues(values: readonly DeviceValue[], frame: Frame & { units: UnitSystem }): string[] {
+  const hasBuses = values.some(({ device }) => device.bus !== undefined);
+  const columns: Column[] = [
+    { title: "TIME" },
+    ...(hasBuses ? [BUS] : []),
+    { title: "SRC", ...RIGHT },
+    { title: "PGN", ...RIGHT },
+    { title: "MESSAGE", max: 24 },
+    { title: "VALUES" },
+  ];
+  const rows = values.map(({ device: { bus, src }, value }) => [
+    timeOfDay(value.ts),
+    ...(hasBuses ? [bus ?? ""] : []),
+    String(src),
+    String(value.pgn),
+    value.description ?? "",
+    // Beyond the width it is cut in any case; a table of long ones would cost much.
+    payloadText(value, frame.units).slice(0, frame.columns),
+  ]);
+  return tableLines(rows, { columns, frame });
+}
+
+/** Nothing where there is one bus: the server leaves out its name, and its figures are those of the first line. */
+function busesTable({ sample: { devices }, rates }: Picture, frame: Frame): string[] {
+  if (!devices.some(({ bus }) => bus !== undefined)) return [];
+  const columns: Column[] = [
+    { title: "BUS" },
+    { title: "DEVICES", ...RIGHT },
+    { title: "FRAMES/S", ...RIGHT },
+    { title: "BYTES/S", ...RIGHT },
+  ];
+  const rows = Array.from(Map.groupBy(inOrder(devices), ({ bus = "" }) => bus), ([bus, members]) => [
+    bus,
+    String(members.length),
+    ...rateTexts(sumOf(members.map((device) => rates.of(device)))),
+  ]);
+  return [...tableLines(rows, { columns, frame }), ""];
+}
+
+function healthLines({ sample: { health, replication } }: Picture, { columns, hasColor }: Frame): string[] {
+  const form = { hasColor };
+  const components = Object.entries(health?.components ?? {});
+  const good = components.filter(([, { status }]) => status === "ok").map(([name]) => name).join(", ");
+  const lines = [
+    ...(health === undefined ? ["The health of this boat is not told here"] : []),
+    ...(good === "" ? [] : [printable(`Healthy: ${good}`)]),
+    ...(replication ? [printable(`Replication: ${replicationText(replication)}`)] : []),
+  ].map((line) => cut(line, columns));
+  const bad = components.filter(([, { status }]) => status !== "ok").map(([name, { status, message = "" }]) =>
+    paint(form, status === "degraded" ? "yellow" : "red", cut(printable(`${name}: ${status}: ${message}`), columns))
+  );
+  return [...bad, ...lines];
+}
+
+function replicationText(replication: BoatReplication): string {
+  const { state, live_lag, backfill_remaining_seqs, holes, last_ack, reason } = replication;
+  const ack = last_ack === null ? NOTHING : timeOfDay(last_ack);
+  const isComplete = backfill_remaining_seqs === 0 && holes.length === 0;
+  const missing = isComplete
+    ? "nothing missing"
+    : `${backfill_remaining_seqs} to be sent in ${holes.length} hole${holes.length === 1 ? "" : "s"}`;
+  const why = reason === undefined ? "" : ` (${reason})`;
+  return `${state}${why}, live lag ${live_lag}, ${missing}, acknowledged ${ack}`;
+}
+
+function busiest({ sample: { devices }, rates }: Picture): Device[] {
+  const framesOf = (device: Device) => rates.of(device)?.frames ?? 0;
+  return devices.toSorted((a, b) => framesOf(b) - framesOf(a) || b.packet_count - a.packet_count).slice(0, BUSIEST);
+}
+
+/** A table as lines, cut where not even its narrowest form fits. */
+function tableLines(
+  rows: readonly (readonly string[])[],
+  { columns, frame }: { columns: readonly Column[]; frame: Frame },
+): string[] {
+  const table = formatTable(rows, { columns, width: frame.columns, color: false });
+  return table.split("\n").map((line, index) => {
+    const text = cut(line, frame.columns);
+    return index === 0 ? paint(frame, "bold", text) : text;
+  });
+}

@@ -1,0 +1,149 @@
+import { configPlaces } from "../settings/config_file.ts";
+import { environmentName, type Option, type Options, settingNames } from "../settings/options.ts";
+
+/** What help must know about a program. */
+export interface HelpSubject<S> {
+  /** Name of the program, such as `vbg-boat`. */
+  name: string;
+  /** One sentence, without a full stop. */
+  summary: string;
+  options: Options<S>;
+  /** Name of its configuration file; left out: it reads none. */
+  configName?: string;
+  /** What other words of the command line are, such as `[FILE ...]`. Default: none allowed. */
+  positionals?: string;
+}
+
+/** Width that help texts are wrapped to, characters. */
+const HELP_COLUMNS = 100;
+const INDENT = " ".repeat(8);
+/** Columns of the reference page; the optional ones say how else a setting is given. */
+const HEAD = ["Flag", "Default", "Environment", "Configuration key", "Meaning"];
+const OPTIONAL_COLUMNS = ["Environment", "Configuration key"];
+
+/** Text of `--help`: every option under its group. */
+export function formatHelp<S>(subject: HelpSubject<S>): string {
+  const sections = groupsOf(subject).map(([group, options]) =>
+    [`${group}:`, ...options.filter(({ onCommandLine }) => onCommandLine).map(formatOption)].join("\n")
+  );
+  return [
+    wrap(`${subject.name}: ${subject.summary}`, ""),
+    usageLine(subject),
+    ...sections,
+    wrap(
+      "A flag is written -name value, -name=value or with two dashes; a switch needs no value, -name=false turns it off. " +
+        `A flag wins over its environment variable (in brackets), that over ${fromFile(subject)}the default. ` +
+        "Durations: 5m, 1h30m, 250ms or PT5M. Sizes: 4096, 10GB or 512KiB.",
+      "",
+    ),
+  ].join("\n\n");
+}
+
+function fromFile<S>({ configName }: HelpSubject<S>): string {
+  if (configName === undefined) return "";
+  return `its key of the configuration file (${configPlaces(configName).join(", ")}), that over `;
+}
+
+/** What follows the message about a wrong command line. */
+export function formatUsage<S>(subject: HelpSubject<S>): string {
+  return `${usageLine(subject)}\nRun "${subject.name} -help" for the flags`;
+}
+
+/** The reference page (Markdown), printed from the same table as `--help`. */
+export function formatReference<S>(subject: HelpSubject<S>): string {
+  return `${referenceIntro(subject)}\n\n${formatFlags(subject, { heading: "##" })}\n`;
+}
+
+/** Tables of all settings (Markdown), one under a heading for each group. Ways to give them that none has are left out. */
+export function formatFlags<S>(subject: HelpSubject<S>, { heading }: { heading: string }): string {
+  const groups = groupsOf(subject).map(([group, rows]): [string, string[][]] => [group, rows.map(row)]);
+  const isUsed = HEAD.map((title, column) =>
+    !OPTIONAL_COLUMNS.includes(title) || groups.some(([, rows]) => rows.some((cells) => cells[column] !== ""))
+  );
+  const used = (cells: string[]) => cells.filter((_, column) => isUsed[column]);
+  return groups.map(([group, rows]) => `${heading} ${group}\n\n${formatTable(used(HEAD), rows.map(used))}`).join(
+    "\n\n",
+  );
+}
+
+function referenceIntro<S>(subject: HelpSubject<S>): string {
+  const { name, summary, configName } = subject;
+  const head = `<!-- Printed by scripts/docs.ts from the program's own table. Do not edit. -->
+
+# ${name}
+
+${summary}.`;
+  if (configName === undefined) return head;
+  const [local, system] = configPlaces(configName);
+  return `${head}
+
+A setting is given by a flag, an environment variable or a key of the configuration file; a flag wins over the environment, the environment over the file, the file over the default. An environment variable that is empty counts as not set.
+
+- Flags: \`-name value\`, \`-name=value\`, or with two dashes. A switch needs no value; \`-name=false\` turns it off. A flag given twice: the last one counts. Lists: repeat the flag.
+- Configuration file: HOCON, at the path of \`-config\`, else \`${local}\`, else \`${system}\`. A key that no setting has is an error. Values with \`:\` or other punctuation are written in quotes. A number may be written as text, a list of one as a single value.
+- Durations: \`5m\`, \`1h30m\`, \`250ms\`, or ISO 8601 such as \`PT5M\`. Sizes: bytes, \`10GB\`, or \`512KiB\`.
+- \`${name} -validate-config\` checks everything and says where each value comes from.
+- SIGHUP reads the file again and applies the settings marked "reloads"; a file with an error in it is refused as a whole. SIGTERM and SIGINT stop the program.
+- Exit code: 0 after a stop, 2 for wrong settings, 1 for any other failure to start.`;
+}
+
+function row(option: Option<unknown>): string[] {
+  const flags = option.onCommandLine ? [option.name, ...option.aliases].map((name) => code(`-${name}`)) : [];
+  const meaning = option.reloadable ? `${option.help} Reloads.` : option.help;
+  return [
+    flags.join(", "),
+    option.defaultText === "" ? "" : code(option.defaultText),
+    option.inEnvironment ? code(environmentName(option.name)) : "",
+    option.keys.map(code).join(", "),
+    option.placeholder.includes("|") ? `${option.placeholder.replaceAll("|", ", ")}. ${meaning}` : meaning,
+  ];
+}
+
+function formatOption(option: Option<unknown>): string {
+  const flags = [option.name, ...option.aliases].map((name) => `-${name}`).join(", ");
+  const value = option.placeholder === "" ? "" : ` ${option.placeholder}`;
+  const repeats = option.kind === "list" ? " ..." : "";
+  const known = option.defaultText === "" ? "" : ` (default ${option.defaultText})`;
+  const names = [...option.inEnvironment ? [environmentName(option.name)] : [], ...option.keys.slice(0, 1)];
+  const elsewhere = names.length === 0 ? "" : ` [${names.join(", ")}]`;
+  return `  ${flags}${value}${repeats}\n${wrap(`${option.help}${known}${elsewhere}`, INDENT)}`;
+}
+
+/** `Usage: NAME [flags] ...` */
+export function usageLine<S>({ name, positionals }: HelpSubject<S>): string {
+  return ["Usage:", name, "[flags]", ...positionals === undefined ? [] : [positionals]].join(" ");
+}
+
+/** Options by group, in the order in which the table first names each group. Without a file none has keys or reloads. */
+export function groupsOf<S>({ options, configName }: HelpSubject<S>): [string, Option<unknown>[]][] {
+  const unfiled = configName === undefined ? { keys: [], reloadable: false } : {};
+  const rows = settingNames(options).map((name): Option<unknown> => ({ ...options[name], ...unfiled }));
+  return [...Map.groupBy(rows, ({ group }) => group)];
+}
+
+function wrap(text: string, indent: string): string {
+  const lines: string[] = [];
+  let line = indent;
+  for (const word of text.split(" ")) {
+    if (line.trim() !== "" && line.length + 1 + word.length > HELP_COLUMNS) {
+      lines.push(line);
+      line = indent;
+    }
+    line += line.trim() === "" ? word : ` ${word}`;
+  }
+  return [...lines, line].join("\n");
+}
+
+/** A table as `deno fmt` would write it. */
+function formatTable(head: string[], rows: string[][]): string {
+  const escaped = rows.map((cells) => cells.map((cell) => cell.replaceAll("|", "\\|")));
+  const widths = head.map((title, column) =>
+    Math.max(...[head, ...escaped].map((cells) => (cells[column] ?? title).length))
+  );
+  const line = (cells: string[]) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...escaped.map(line)].join("\n");
+}
+
+function code(value: string): string {
+  return `\`${value}\``;
+}

@@ -1,0 +1,100 @@
+import type { Environment } from "../settings/options.ts";
+import { type Output, visible } from "./terminal.ts";
+
+const DEFAULT_ROWS = 24;
+const ALTERNATE_SCREEN = "\u001b[?1049h\u001b[?25l";
+const NORMAL_SCREEN = "\u001b[?25h\u001b[?1049l";
+const HOME = "\u001b[H";
+const ERASE_LINE_END = "\u001b[K";
+const ERASE_BELOW = "\u001b[J";
+
+/** What somebody has pressed. */
+export type Key = "quit" | "next" | "previous" | "up" | "down" | "page-up" | "page-down" | { tab: number };
+
+const KEYS: Readonly<Record<string, Key>> = {
+  q: "quit",
+  Q: "quit",
+  "\u0003": "quit",
+  "\t": "next",
+  "\u001b[C": "next",
+  "\u001b[Z": "previous",
+  "\u001b[D": "previous",
+  k: "up",
+  "\u001b[A": "up",
+  j: "down",
+  "\u001b[B": "down",
+  "\u001b[5~": "page-up",
+  "\u001b[6~": "page-down",
+  " ": "page-down",
+  "1": { tab: 0 },
+  "2": { tab: 1 },
+  "3": { tab: 2 },
+};
+
+/** Lines of the terminal: `LINES`, else what it says itself, else 24. */
+export function rowsOf({ LINES }: Environment): number {
+  const told = Number(LINES);
+  if (Number.isInteger(told) && told > 0) return told;
+  try {
+    return Deno.consoleSize().rows || DEFAULT_ROWS;
+  } catch {
+    // No terminal that tells its size.
+    return DEFAULT_ROWS;
+  }
+}
+
+/** The keys of a text that came from a terminal; what means nothing here is left out. */
+export function keysOf(text: string): Key[] {
+  // deno-lint-ignore no-control-regex -- keys without a character begin with one
+  const presses = text.match(/\u001b\[[\d;]*[A-Za-z~]|[^]/g) ?? [];
+  return presses.flatMap((press) => Object.hasOwn(KEYS, press) ? [KEYS[press] ?? []].flat() : []);
+}
+
+/** A terminal as a picture that is drawn anew. Whatever ends the process leaves it as it was. */
+export class Screen {
+  readonly #output: Output;
+  /** Whether the input gives each key at once, unseen. */
+  readonly #isRaw: boolean;
+  readonly #onExit = () => this.#restore((text) => void Deno.stdout.writeSync(new TextEncoder().encode(text)));
+  #isOpen = true;
+
+  private constructor(output: Output, isRaw: boolean) {
+    this.#output = output;
+    this.#isRaw = isRaw;
+  }
+
+  /** @param isRaw take single keys from standard input, which is a terminal */
+  static open(output: Output, { isRaw }: { isRaw: boolean }): Screen {
+    const screen = new Screen(output, isRaw);
+    globalThis.addEventListener("unload", screen.#onExit);
+    if (isRaw) Deno.stdin.setRaw(true);
+    void output.control(ALTERNATE_SCREEN);
+    return screen;
+  }
+
+  /** Shows these lines, and nothing else. */
+  async draw(lines: readonly string[]): Promise<void> {
+    if (!this.#isOpen) return;
+    const text = lines.map((line) => visible(line) + ERASE_LINE_END).join("\r\n");
+    await this.#output.control(HOME + text + ERASE_BELOW);
+    await this.#output.flush();
+  }
+
+  /** Gives the terminal back. */
+  async close(): Promise<void> {
+    globalThis.removeEventListener("unload", this.#onExit);
+    this.#restore((text) => void this.#output.control(text));
+    await this.#output.flush();
+  }
+
+  #restore(write: (text: string) => void): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    try {
+      if (this.#isRaw) Deno.stdin.setRaw(false);
+    } catch {
+      // The terminal has gone, and with it what was to be restored.
+    }
+    write(NORMAL_SCREEN);
+  }
+}

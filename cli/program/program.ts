@@ -1,0 +1,302 @@
+import type { SystemdNotifier } from "@vessel/gateway";
+import { errorText, Logger } from "@vessel/gateway/base";
+import type { FileSettings, ProgramSettings, RunSettings } from "../settings/common_options.ts";
+import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
+import { Interrupted, INTERRUPTED_EXIT_CODE, interruption, type InterruptionOptions } from "./interrupt.ts";
+import { describeProblem, type Environment, parseCommandLine } from "../settings/options.ts";
+import { runInstead, tracedCommand } from "./otel.ts";
+import { type Reload, reloadSettings } from "./reload.ts";
+import { loadSettings, type SettingsSubject } from "../settings/settings.ts";
+import { flushProcessOutputs, type Output, OutputClosed, printLine, processErrors, processOutput } from "./terminal.ts";
+import { formatReport } from "../settings/validate.ts";
+
+/** A program: its name, words for help, table and rules. */
+export interface Program<S extends AnySettings> extends SettingsSubject<S>, HelpSubject<S> {
+  version: string;
+}
+
+/** A program that runs until it is told to stop. */
+export interface ServerProgram<S extends RunningSettings> extends Program<S> {
+  /** Deno's permission flags that it runs with; see permissions.ts. */
+  permissions: readonly string[];
+}
+
+type AnySettings = ProgramSettings & Partial<FileSettings>;
+/** Settings of a program that runs until it is told to stop. */
+type RunningSettings = AnySettings & RunSettings;
+
+/** What a program is started with. */
+export interface Surroundings {
+  args: readonly string[];
+  environment: Environment;
+  /** Prints a line on standard output. */
+  print(text: string): void;
+  /** Prints a line on standard error. */
+  complain(text: string): void;
+  /** Where much is written; default standard output. Get it by {@linkcode outputOf}. */
+  output?: Output;
+  /** For what is not the answer; default standard error. Get it by {@linkcode errorsOf}. */
+  errors?: Output;
+  /** What is read; default standard input. */
+  input?: ReadableStream<Uint8Array>;
+  /** Ends what runs until it is stopped; default Ctrl-C and SIGTERM. Get it by {@linkcode stoppedBy}. */
+  stopping?: AbortSignal;
+}
+
+/** A program with its settings read, or one that is done already (help, version, wrong settings). */
+export type Prepared<S> =
+  | { kind: "exit"; code: number }
+  | {
+    kind: "ready";
+    settings: S;
+    /** Words of the command line that are no flags. */
+    positionals: readonly string[];
+    /** Reads the settings again and compares with those that run. */
+    reload(current: S): Promise<Reload<S>>;
+  };
+
+/** A started program. */
+export interface Running<S> {
+  /** Applies new values of reloadable settings. May return the names of settings whose files have new contents. */
+  reload(changed: Partial<S>): readonly string[] | void | Promise<readonly string[] | void>;
+  /** Resolves with the exit code of a program that has done what it was for; left out: it runs until it is stopped. */
+  done?: Promise<number>;
+  /** Something that grows as long as the program works; left out: it works while it runs. */
+  beats?: () => number;
+  /** Ends everything in order. */
+  stop(): Promise<void>;
+}
+
+/** What a program has while it starts. */
+export interface Starting {
+  log: Logger;
+  /** Aborted when it is to stop. Whoever takes long ends then, with its reason. */
+  stopping: AbortSignal;
+}
+
+/** What only shows when a program starts: what a setting names cannot be used. Exit code 2. */
+export class SettingsError extends Error {
+  override readonly name = "SettingsError";
+}
+
+/** Exit codes of all programs. */
+export const EXIT = { ok: 0, failure: 1, settings: 2, interrupted: INTERRUPTED_EXIT_CODE } as const;
+
+/** From SIGTERM to the end of the process, whatever hangs; systemd and people were promised 5 seconds. */
+const STOP_DEADLINE_MS = 4500;
+const STOP_SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGTERM", "SIGINT"];
+
+/** Reads the settings of a program from this process's arguments, environment and files. */
+export async function prepare<S extends AnySettings>(
+  program: Program<S>,
+  around: Surroundings = processSurroundings(),
+): Promise<Prepared<S>> {
+  const { environment, print, complain } = around;
+  const { flags, positionals, error } = parseCommandLine(around.args, program.options);
+  const reject = (lines: readonly string[]): Prepared<S> => {
+    complain([...lines.map((line) => `${program.name}: ${line}`), "", formatUsage(program)].join("\n"));
+    return { kind: "exit", code: EXIT.settings };
+  };
+  if (error !== undefined) return reject([error]);
+  if (positionals.length > 0 && program.positionals === undefined) {
+    return reject([`Unexpected argument "${positionals[0]}"`]);
+  }
+  const given = { flags, environment };
+  const { file, resolution, problems, settings } = await loadSettings(program, given);
+  const asked = (name: "help" | "version" | "validateConfig") => {
+    const outcome = name in program.options ? resolution.outcomes[name] : undefined;
+    return outcome?.ok && outcome.value;
+  };
+  const exit = (text: string, code: number = EXIT.ok): Prepared<S> => {
+    print(text);
+    return { kind: "exit", code };
+  };
+  if (asked("help")) return exit(formatHelp(program));
+  if (asked("version")) return exit(`${program.name} ${program.version}`);
+  if (asked("validateConfig")) {
+    const report = formatReport(program.options, { resolution, file });
+    return exit(report.text, report.exitCode);
+  }
+  const errors = problems.filter(({ severity }) => severity === "error");
+  if (settings === undefined) return reject(errors.map((problem) => inFile(describeProblem(problem), file.path)));
+  for (const warning of problems) complain(`${program.name}: warning: ${describeProblem(warning)}`);
+  const reload = (current: S) => reloadSettings(program, { ...given, current, configPath: file.path });
+  return { kind: "ready", settings, positionals, reload };
+}
+
+/** Exit code at Ctrl-C; of a command that is work in one case and endless in another, what tells it. */
+export type InterruptedCode<S> = number | ((settings: S, positionals: readonly string[]) => number);
+
+/** A program that does something and ends. */
+export async function runOnce<S extends ProgramSettings>(
+  program: Program<S>,
+  { around, run, interrupted = EXIT.ok }: {
+    around: Surroundings;
+    /**
+     * Answers the exit code. What it throws is one line on standard error and exit code 1, or 2 of a SettingsError; a
+     * reader of its output that has gone is exit code 0.
+     */
+    run: (settings: S, positionals: readonly string[]) => Promise<number>;
+    /** Exit code at Ctrl-C; default 0. Work that is not done then has another: a script must not go on behind it. */
+    interrupted?: InterruptedCode<S>;
+  },
+): Promise<number> {
+  const prepared = await prepare(program, around);
+  if (prepared.kind === "exit") return prepared.code;
+  const { settings, positionals } = prepared;
+  try {
+    return await run(settings, positionals);
+  } catch (error) {
+    if (error instanceof OutputClosed) return EXIT.ok;
+    if (error instanceof Interrupted) {
+      return typeof interrupted === "number" ? interrupted : interrupted(settings, positionals);
+    }
+    around.complain(`${program.name}: ${errorText(error)}`);
+    return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
+  } finally {
+    // The process ends with what is answered here.
+    await flushProcessOutputs();
+  }
+}
+
+/** Where a command writes its answer. */
+export function outputOf({ output, environment }: Surroundings): Output {
+  return output ?? processOutput(environment);
+}
+
+/** Where a command writes what is not the answer. */
+export function errorsOf({ errors, environment }: Surroundings): Output {
+  return errors ?? processErrors(environment);
+}
+
+/** Ends a command: aborted with {@linkcode Interrupted}, for which `runOnce` has an exit code of its own. */
+export function stoppedBy({ stopping }: Surroundings, options: InterruptionOptions = {}): AbortSignal {
+  return stopping ?? interruption(options);
+}
+
+/**
+ * Runs a program until SIGTERM or SIGINT, or until it is done; SIGHUP reloads its settings. Answers the exit code.
+ *
+ * @param start starts everything; what it throws is one line on standard error and exit code 1
+ */
+export async function serve<S extends RunningSettings>(
+  program: ServerProgram<S>,
+  start: (settings: S, parts: Starting) => Promise<Running<S>>,
+  around: Surroundings = processSurroundings(),
+): Promise<number> {
+  const prepared = await prepare(program, around);
+  if (prepared.kind === "exit") return prepared.code;
+  const { settings } = prepared;
+  const { otelEndpoint: endpoint, otelSampleRatio: sampleRatio } = settings;
+  if (endpoint !== undefined) {
+    const { name: serviceName, permissions } = program;
+    const { environment } = around;
+    const again = tracedCommand({ endpoint, sampleRatio, serviceName, permissions, environment });
+    if (again !== undefined) return await runInstead(again);
+  }
+  const { logLevel: level, logFormat: format } = settings;
+  const log = new Logger({ level, format, write: (line) => printLine(line, "errors") });
+  const stopping = whenStopped(log);
+  const stopAsked = new Promise<void>((resolve) => stopping.addEventListener("abort", () => resolve()));
+  const started = Promise.withResolvers<() => Promise<void>>();
+  listenForReload(started.promise, log);
+  try {
+    const running = await start(settings, { log, stopping });
+    const manager = await managerOf(running, { environment: around.environment, log });
+    started.resolve(reloaderOf({ running, prepared, manager, log }));
+    await manager?.ready("running");
+    const code = await Promise.race([stopAsked, ...(running.done ? [running.done] : [])]);
+    await Promise.all([manager?.stopping(), running.stop()]);
+    return code ?? EXIT.ok;
+  } catch (error) {
+    if (stopping.aborted && error === stopping.reason) return EXIT.ok;
+    around.complain(`${program.name}: ${errorText(error)}`);
+    log.debug("program failed", { stack: error instanceof Error ? error.stack : undefined });
+    return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
+  }
+}
+
+/** systemd, where it has started us. */
+async function managerOf<S>(
+  { beats }: Running<S>,
+  { environment, log }: { environment: Environment; log: Logger },
+): Promise<SystemdNotifier | undefined> {
+  if (environment["NOTIFY_SOCKET"] === undefined) return undefined;
+  // Loaded late: this file is also the commands', which ought to start at once.
+  const { growing, readNotifySettings, SystemdNotifier } = await import("@vessel/gateway");
+  const settings = readNotifySettings(environment, [Deno.pid, Deno.ppid]);
+  return settings && new SystemdNotifier({ settings, probe: beats ? growing(beats) : () => true, log });
+}
+
+/** Aborted at the first stop signal. From then on the process ends in time, even if starting or stopping hangs. */
+function whenStopped(log: Logger): AbortSignal {
+  const stopping = new AbortController();
+  const ask = (signal: Deno.Signal) => {
+    if (stopping.signal.aborted) return;
+    log.info("stopping", { signal });
+    setTimeout(() => {
+      log.warn("stopped at the deadline, something did not end in time", { deadlineMs: STOP_DEADLINE_MS });
+      Deno.exit(EXIT.ok);
+    }, STOP_DEADLINE_MS);
+    stopping.abort();
+  };
+  for (const signal of STOP_SIGNALS) Deno.addSignalListener(signal, () => ask(signal));
+  return stopping.signal;
+}
+
+/** What reads the settings of a running program again. */
+function reloaderOf<S extends RunningSettings>(
+  { running, prepared, manager, log }: {
+    running: Running<S>;
+    prepared: Extract<Prepared<S>, { kind: "ready" }>;
+    manager: SystemdNotifier | undefined;
+    log: Logger;
+  },
+): () => Promise<void> {
+  let current = prepared.settings;
+  const reloadSettings = async () => {
+    const result = await prepared.reload(current);
+    if (result.kind === "refused") {
+      for (const error of result.errors) log.error("settings refused, the old ones stay", { error });
+      return;
+    }
+    current = { ...current, ...result.changed };
+    log.level = current.logLevel;
+    const files = await running.reload(result.changed) ?? [];
+    const needRestart = result.needRestart.join(",");
+    for (const warning of result.warnings) log.warn("doubtful setting", { warning });
+    if (needRestart !== "") log.warn("some changed settings need a restart", { settings: needRestart });
+    const changed = [...new Set([...result.changedNames, ...files])];
+    log.info("settings reloaded", { changed: changed.join(",") || "nothing" });
+  };
+  return async () => {
+    await manager?.reloading();
+    await reloadSettings();
+    await manager?.ready("running");
+  };
+}
+
+/** Reloads at SIGHUP. One that comes while the program starts ends nothing: it counts when the program has started. */
+function listenForReload(reloader: Promise<() => Promise<void>>, log: Logger): void {
+  // One after the other: two quick signals must not finish in the wrong order.
+  let last = Promise.resolve();
+  const onSignal = () => {
+    last = last.then(async () => await (await reloader)())
+      .catch((error: unknown) => log.error("reload failed", { error: String(error) }));
+  };
+  if (Deno.build.os !== "windows") Deno.addSignalListener("SIGHUP", onSignal);
+}
+
+function inFile(problem: string, path: string | undefined): string {
+  return path !== undefined && problem.startsWith("config key") ? `${path}: ${problem}` : problem;
+}
+
+/** This process's own arguments, environment and output. */
+export function processSurroundings(): Surroundings {
+  return {
+    args: Deno.args,
+    environment: Deno.env.toObject(),
+    print: (text) => printLine(text, "output"),
+    complain: (text) => printLine(text, "errors"),
+  };
+}

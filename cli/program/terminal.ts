@@ -1,0 +1,207 @@
+import type { Environment } from "../settings/options.ts";
+import { processStatusLine, type StatusLine } from "./status_line.ts";
+
+/** Where a command writes what it has to say. */
+export interface Output {
+  /** Whether a person reads it. */
+  readonly isTerminal: boolean;
+  /** Characters of a line; 80 where nobody knows. */
+  readonly columns: number;
+  /** Whether it shows colours: a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`. */
+  readonly hasColor: boolean;
+  /**
+   * Takes text. A terminal gets it without control characters but ends of lines and colours: see
+   * {@linkcode visible}. It goes out soon, or at once when much has come together: then there is a promise to wait for, so that
+   * no more than twice as much is kept.
+   *
+   * @throws {OutputClosed} whoever read it has gone, also as a rejection
+   */
+  write(text: string): Promise<void> | void;
+  /** Takes text that steers the terminal, and holds nothing that others have said. Otherwise as `write`. */
+  control(text: string): Promise<void> | void;
+  /** Draws a line that the next output replaces, such as a progress bar; "" removes it. Only a terminal shows it. */
+  status(text: string): void;
+  /** Everything that was written is out. Rejects as `write` throws. */
+  flush(): Promise<void>;
+}
+
+/** Whoever read the output has gone, as `head` does: the command is done. */
+export class OutputClosed extends Error {
+  override readonly name = "OutputClosed";
+}
+
+/** Bytes go here: standard output, standard error. */
+export interface ByteSink {
+  write(bytes: Uint8Array): Promise<number>;
+}
+
+/** What an output knows of itself. */
+export type OutputForm = Pick<Output, "isTerminal" | "hasColor"> & {
+  /** Characters of a line, asked for each time: windows change. */
+  columns: () => number;
+  /** Default: status lines are not shown. */
+  status?: StatusLine;
+};
+
+const DEFAULT_COLUMNS = 80;
+/** So many characters go out at once: what a pipe takes … */
+const FULL_CHARACTERS = 65_536;
+/** … and fewer after so long. */
+const DELAY_MS = 15;
+const ESCAPE = "\u001b[";
+const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
+const encoder = new TextEncoder();
+
+/** Styles of text. */
+export type Style = keyof typeof CODES;
+
+/** An output that gathers what is written. */
+export class BufferedOutput implements Output {
+  readonly isTerminal: boolean;
+  readonly hasColor: boolean;
+  readonly #columns: () => number;
+  readonly #status: StatusLine | undefined;
+  readonly #sink: ByteSink;
+  #text = "";
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failure: unknown;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(sink: ByteSink, { isTerminal, hasColor, columns, status }: OutputForm) {
+    this.#sink = sink;
+    this.isTerminal = isTerminal;
+    this.hasColor = hasColor;
+    this.#columns = columns;
+    this.#status = isTerminal ? status : undefined;
+  }
+
+  get columns(): number {
+    return this.#columns();
+  }
+
+  write(text: string): Promise<void> | void {
+    return this.control(this.isTerminal ? visible(text) : text);
+  }
+
+  control(text: string): Promise<void> | void {
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#text += text;
+    if (this.#text.length >= FULL_CHARACTERS) return this.#sendFull();
+    // What fails here is told by the next call.
+    this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), DELAY_MS);
+  }
+
+  status(text: string): void {
+    this.#status?.show(text);
+  }
+
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    return this.#sendAll();
+  }
+
+  /** More text can be made while this goes out: whoever writes waits for what went before it only. */
+  #sendFull(): Promise<void> {
+    const before = this.#writing;
+    // What fails here is told by the next call.
+    this.#sendAll().catch(() => {});
+    return before;
+  }
+
+  #sendAll(): Promise<void> {
+    const text = this.#text;
+    this.#text = "";
+    return this.#writing = this.#send(text, this.#writing);
+  }
+
+  async #send(text: string, before: Promise<void>): Promise<void> {
+    await before;
+    if (text === "") return;
+    this.#status?.clear();
+    try {
+      let bytes = encoder.encode(text);
+      while (bytes.length > 0) bytes = bytes.subarray(await this.#sink.write(bytes));
+    } catch (error) {
+      const isGone = error instanceof Deno.errors.BrokenPipe || error instanceof Deno.errors.ConnectionReset;
+      this.#failure = isGone ? new OutputClosed("Nobody reads the output any more", { cause: error }) : error;
+      throw this.#failure;
+    }
+  }
+}
+
+/** Standard output and standard error of this process, once they were asked for. */
+const ofProcess: { output?: Output; errors?: Output } = {};
+
+/** This process's standard output: the same object for all callers, so that whoever flushes it flushes everything. */
+export function processOutput(environment: Environment): Output {
+  return ofProcess.output ??= outputOf(Deno.stdout, environment);
+}
+
+/** This process's standard error, for what is not the answer: tables of devices, progress, notes. One object, too. */
+export function processErrors(environment: Environment): Output {
+  return ofProcess.errors ??= outputOf(Deno.stderr, environment);
+}
+
+/** Writes out what this process's outputs still hold. Never rejects: whoever read them may be gone. */
+export async function flushProcessOutputs(): Promise<void> {
+  await Promise.allSettled([ofProcess.output?.flush(), ofProcess.errors?.flush()]);
+}
+
+/** The text in a style where the output shows colours; as it is where not. */
+export function paint({ hasColor }: Pick<Output, "hasColor">, style: Style, text: string): string {
+  return hasColor ? `${ESCAPE}${CODES[style]}m${text}${ESCAPE}0m` : text;
+}
+
+/** What `write` lets through to a terminal: ends of lines, tabs, and the colours of {@linkcode paint}. */
+// deno-lint-ignore no-control-regex -- those are the ones
+const STEERING = /\u001b\[(?:[0-2]|3[1-5])m|\r?\n|\t|[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+const HARMLESS = ["\n", "\r\n", "\t"];
+
+/**
+ * A text of ours, with texts of others in it, for a terminal: all that would steer it is escaped as `\u009b`, which in
+ * JSON means the same.
+ */
+export function visible(text: string): string {
+  return text.replace(STEERING, (found) => found.length > 2 || HARMLESS.includes(found) ? found : escaped(found));
+}
+
+/** Prints a line on standard output or standard error, visible where that is a terminal. */
+export function printLine(text: string, to: "output" | "errors"): void {
+  const [file, print] = to === "output"
+    // deno-lint-ignore no-console -- what a program answers goes to standard output
+    ? [Deno.stdout, console.log]
+    // deno-lint-ignore no-console -- what a program complains about goes to standard error
+    : [Deno.stderr, console.error];
+  if (file.isTerminal()) processStatusLine().clear();
+  print(file.isTerminal() ? visible(text) : text);
+}
+
+/** Text of others for a terminal, which would obey its control characters: they are shown as `\u001b`. */
+export function printable(text: string): string {
+  // deno-lint-ignore no-control-regex -- those are the ones
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
+}
+
+function outputOf(file: typeof Deno.stdout, environment: Environment): Output {
+  const isTerminal = file.isTerminal();
+  const hasColor = isTerminal && !environment.NO_COLOR && environment.TERM !== "dumb";
+  const columns = () => columnsOf(isTerminal, environment);
+  return new BufferedOutput(file, { isTerminal, hasColor, columns, status: processStatusLine() });
+}
+
+function columnsOf(isTerminal: boolean, { COLUMNS }: Environment): number {
+  const told = Number(COLUMNS);
+  if (Number.isInteger(told) && told > 0) return told;
+  if (!isTerminal) return DEFAULT_COLUMNS;
+  try {
+    return Deno.consoleSize().columns || DEFAULT_COLUMNS;
+  } catch {
+    // Neither input nor output is a terminal that tells its size.
+    return DEFAULT_COLUMNS;
+  }
+}

@@ -1,0 +1,307 @@
+import { BOAT_DEFAULTS, type BusDriver, isBusSource, parseBusSource } from "@vessel/gateway";
+import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress, MAX_PORT } from "@vessel/gateway/base";
+import {
+  fileOptions,
+  type FileSettings,
+  programOptions,
+  type ProgramSettings,
+  serverOptions,
+  type ServerSettings,
+} from "./common_options.ts";
+import { address, boolean, duration, integer, list, offAtZero, oneOf, powerOfTwo, size } from "./option_types.ts";
+import { connectionOptions, type ConnectionSettings } from "./connection_options.ts";
+import { journalChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
+import type { Check, Options } from "./options.ts";
+import { alertChecks, alertOptions, type AlertOptionSettings } from "./alert_options.ts";
+import { authChecks, authOptions, type AuthSettings } from "./auth_options.ts";
+import { mdnsChecks, mdnsOptions, type MdnsSettings } from "./mdns_options.ts";
+import { mqttChecks, mqttOptions, type MqttOptionSettings } from "./mqtt_options.ts";
+import { replicationChecks, replicationOptions, type ReplicationSettings } from "./replication_options.ts";
+import { requestChecks, requestOptions, type RequestSettings } from "./request_rules.ts";
+import { sendChecks, sendOptions, type SendOptionSettings } from "./send_options.ts";
+import { sessionOptions, type SessionSettings } from "./session_options.ts";
+import { doubtSlots } from "./slots.ts";
+import {
+  virtualDeviceChecks,
+  virtualDeviceOptions,
+  type VirtualDeviceOptionSettings,
+} from "./virtual_device_options.ts";
+
+/** How frames of a CAN interface are read: through libc, or through the npm package `socketcan`. */
+export type CanDriver = Exclude<BusDriver, "loopback">;
+
+/** Settings of the boat server. */
+export interface BoatSettings
+  extends
+    ProgramSettings,
+    FileSettings,
+    ServerSettings,
+    ConnectionSettings,
+    JournalSettings,
+    SessionSettings,
+    AuthSettings,
+    SendOptionSettings,
+    VirtualDeviceOptionSettings,
+    RequestSettings,
+    MqttOptionSettings,
+    MdnsSettings,
+    AlertOptionSettings,
+    ReplicationSettings {
+  /** Buses, by the name of their network interface. */
+  interfaces: readonly string[];
+  canDriver: CanDriver;
+  /** Buses in memory instead of the interfaces. */
+  loopback: boolean;
+  /** A simulated boat on a bus in memory. */
+  demo: boolean;
+  /** Whether devices are asked who they are. */
+  discovery: boolean;
+  /** 0: devices never go. */
+  deviceIdleTimeoutMs: number;
+  maxAssemblies: number;
+  /** Use `listenAddress(settings)`, which knows about `port`. */
+  listen: ListenAddress | undefined;
+  port: number;
+  maxStreams: number;
+  streamBufferBytes: number;
+  /** Nothing: silence is no fault. Never 0. */
+  busSilenceThresholdMs: number | undefined;
+  ringFrames: number;
+  maxValues: number;
+}
+
+/** Name of the file that is looked for without `-config`. */
+export const BOAT_CONFIG_NAME = "vbg-boat.conf";
+
+const MAX_INTERFACES = 8;
+const MIN_RING_FRAMES = 16;
+const MAX_RING_FRAMES = 2 ** 22;
+/** The largest single event must fit. */
+const MIN_STREAM_BUFFER_BYTES = 16 * 1024;
+/** What Linux allows (IFNAMSIZ less the closing zero). */
+const INTERFACE_NAME = /^[^\s/]{1,15}$/;
+
+const BUS = "Bus";
+const NETWORK = "Network";
+const MEMORY = "Memory";
+const HEALTH = "Health";
+
+const busOptions: Options<
+  Pick<
+    BoatSettings,
+    "interfaces" | "canDriver" | "loopback" | "demo" | "discovery" | "deviceIdleTimeoutMs" | "maxAssemblies"
+  >
+> = {
+  interfaces: list({
+    name: "interface",
+    aliases: ["interfaces"],
+    key: ["interface", "interfaces"],
+    commas: true,
+    default: ["can0"],
+    help:
+      "CAN interface to read, such as can0, or a gateway: tcp://192.168.4.1:1457, udp://:2000, serial:///dev/ttyUSB0, or " +
+      "the file of a recording. Several by repeating or with commas. -interfaces overrides -interface.",
+    group: BUS,
+    validate: checkInterface,
+  }),
+  canDriver: oneOf({
+    name: "can-driver",
+    default: "ffi",
+    choices: ["ffi", "socketcan"],
+    help: "ffi: through libc, nothing to install. socketcan: through the npm package of that name, installed apart.",
+    group: BUS,
+  }),
+  loopback: boolean({
+    name: "loopback",
+    default: false,
+    help: "Buses in memory instead of CAN interfaces: what is sent on one comes back on it.",
+    group: BUS,
+  }),
+  demo: boolean({
+    name: "demo",
+    default: false,
+    help: "A simulated boat under way, on a bus in memory. Needs no CAN interface.",
+    group: BUS,
+  }),
+  discovery: boolean({
+    name: "discovery",
+    default: true,
+    help: "Ask devices who they are. -discovery=false only listens.",
+    group: BUS,
+  }),
+  deviceIdleTimeoutMs: duration({
+    name: "device-idle-timeout",
+    beyond: "The device and its values leave the tables until it is received again.",
+    key: "device.idle-timeout",
+    default: BOAT_DEFAULTS.deviceIdleTimeoutMs,
+    help: "A device silent for longer is forgotten. 0: never.",
+    group: BUS,
+    reloadable: true,
+  }),
+  maxAssemblies: integer({
+    name: "max-assemblies",
+    beyond:
+      "The oldest unfinished message is given up and counted in vbg_assembler_dropped_total with the reason overflow.",
+    default: BOAT_DEFAULTS.maxAssemblies,
+    min: 1,
+    max: 1_000_000,
+    help: "Most unfinished multi-frame messages kept for each bus.",
+    group: BUS,
+  }),
+};
+
+const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams" | "streamBufferBytes">> = {
+  listen: address({
+    name: "listen",
+    help: "Address of the HTTP server: 127.0.0.1:8089, [::1]:8089, or :8089 for all addresses. Overrides -port.",
+    group: NETWORK,
+  }),
+  port: integer({
+    name: "port",
+    default: BOAT_DEFAULTS.port,
+    max: MAX_PORT,
+    help: "Port of the HTTP server on all addresses. 0: any free port; the log says which.",
+    group: NETWORK,
+  }),
+  maxStreams: integer({
+    name: "max-streams",
+    beyond: "503 with Retry-After.",
+    default: BOAT_DEFAULTS.maxStreams,
+    min: 1,
+    max: 1_000_000,
+    help: "Most streams (/events, /ws and those of sessions together) open at once.",
+    group: NETWORK,
+    reloadable: true,
+  }),
+  streamBufferBytes: size({
+    name: "stream-buffer-bytes",
+    beyond: "The client is skipped, counted, and gets a dropped event with the range.",
+    default: BOAT_DEFAULTS.streamBufferBytes,
+    minBytes: MIN_STREAM_BUFFER_BYTES,
+    maxBytes: 2 ** 30,
+    help: "Most bytes that wait for one slow client.",
+    group: NETWORK,
+  }),
+};
+
+const memoryOptions: Options<Pick<BoatSettings, "ringFrames" | "maxValues" | "busSilenceThresholdMs">> = {
+  ringFrames: powerOfTwo({
+    name: "ring-size",
+    beyond: "The oldest frames leave memory; a client that needs them reads the journal or is told fallen_behind.",
+    default: BOAT_DEFAULTS.ringFrames,
+    min: MIN_RING_FRAMES,
+    max: MAX_RING_FRAMES,
+    help: "Frames kept in memory for clients that catch up. A power of two.",
+    group: MEMORY,
+  }),
+  maxValues: integer({
+    name: "max-values",
+    beyond: "Values of further devices and PGNs are not kept; they are counted in vbg_values_refused_total.",
+    default: BOAT_DEFAULTS.maxValues,
+    min: 1,
+    max: 2 ** 24,
+    help: "Most last values kept, one for each device and PGN.",
+    group: MEMORY,
+  }),
+  busSilenceThresholdMs: offAtZero(duration({
+    name: "bus-silence-threshold",
+    key: "health.bus-silence-threshold",
+    default: 0,
+    help: "/healthz reports a bus without frames for longer. Not set or 0: silence is no fault.",
+    group: HEALTH,
+    reloadable: true,
+  })),
+};
+
+/** Every setting of the boat server. */
+export const boatOptions: Options<BoatSettings> = {
+  ...busOptions,
+  ...networkOptions,
+  ...connectionOptions({ most: BOAT_DEFAULTS.mostConnections }),
+  ...memoryOptions,
+  ...authOptions,
+  ...sendOptions,
+  ...virtualDeviceOptions,
+  ...requestOptions,
+  ...mqttOptions,
+  ...mdnsOptions,
+  ...alertOptions,
+  ...sessionOptions,
+  ...journalOptions,
+  ...replicationOptions,
+  ...serverOptions(),
+  ...fileOptions(BOAT_CONFIG_NAME),
+  ...programOptions(),
+};
+
+/** What settings of the boat server must satisfy together. */
+export const boatChecks: readonly Check<BoatSettings>[] = [
+  ...journalChecks,
+  ...authChecks,
+  ...sendChecks,
+  ...virtualDeviceChecks,
+  ...requestChecks,
+  ...mqttChecks,
+  ...mdnsChecks,
+  ...alertChecks,
+  ...replicationChecks,
+  { settings: ["slots"], severity: "warning", test: ({ slots }) => doubtSlots(slots) },
+  {
+    settings: ["interfaces"],
+    severity: "error",
+    test: ({ interfaces }) => interfaces.length === 0 ? "Cannot start without an interface" : undefined,
+  },
+  {
+    settings: ["interfaces"],
+    severity: "error",
+    test: ({ interfaces }) =>
+      interfaces.length > MAX_INTERFACES
+        ? `Cannot read ${interfaces.length} interfaces: expected at most ${MAX_INTERFACES}`
+        : undefined,
+  },
+  {
+    settings: ["interfaces"],
+    severity: "error",
+    test: ({ interfaces }) => {
+      const twice = interfaces.find((name, index) => interfaces.indexOf(name) !== index);
+      return twice === undefined ? undefined : `Cannot read the interface "${twice}" twice`;
+    },
+  },
+  ...(["interfaces", "canDriver", "loopback"] as const).map((name): Check<BoatSettings> => ({
+    settings: [name],
+    severity: "warning",
+    test: ({ demo }, isGiven) => demo && isGiven(name) ? "Not used: -demo brings a bus of its own" : undefined,
+  })),
+  {
+    settings: ["canDriver"],
+    severity: "warning",
+    test: ({ loopback, demo }, isGiven) =>
+      loopback && !demo && isGiven("canDriver") ? "Not used: -loopback needs no driver" : undefined,
+  },
+  {
+    settings: ["port", "listen"],
+    severity: "warning",
+    test: ({ listen }, isGiven) =>
+      listen !== undefined && isGiven("port") ? `Not used: -listen ${formatAddress(listen)} overrides it` : undefined,
+  },
+];
+
+/** Where the boat server listens: `listen`, else `port` on all addresses. */
+export function listenAddress({ listen, port }: Pick<BoatSettings, "listen" | "port">): ListenAddress {
+  return listen ?? { hostname: ALL_ADDRESSES, port };
+}
+
+/** The name of a network interface, or a source such as `tcp://192.168.4.1:1457`. */
+function checkInterface(name: string): string | undefined {
+  if (isBusSource(name)) {
+    try {
+      parseBusSource(name);
+      return undefined;
+    } catch (error) {
+      return errorText(error);
+    }
+  }
+  if (INTERFACE_NAME.test(name)) return undefined;
+  return `Cannot use the interface "${name}": expected the name of a network interface, at most 15 characters, or a ` +
+    "gateway such as tcp://192.168.4.1:1457";
+}

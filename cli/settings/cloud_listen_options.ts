@@ -1,0 +1,251 @@
+import { isOwnMachine } from "@vessel/gateway";
+import { readClientAuthorities, readRevoked } from "@vessel/gateway/cloud";
+import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress } from "@vessel/gateway/base";
+import { address, boolean, oneOf, text } from "./option_types.ts";
+import type { Check, LateCheck, Options } from "./options.ts";
+import { authoritiesProblem, tlsPairProblem } from "./tls_pair.ts";
+
+/** Settings of where a cloud listens, and of who it lets in. */
+export interface CloudListenSettings {
+  /** One port for boats and people; nothing: two ports. */
+  listen: ListenAddress | undefined;
+  grpcListen: ListenAddress | undefined;
+  httpListen: ListenAddress | undefined;
+  /** PEM files; empty: none. */
+  tlsCert: string;
+  tlsKey: string;
+  tlsClientCa: string;
+  tlsRevoked: string;
+  insecure: boolean;
+  /** Empty: no ACME. */
+  acmeDomain: string;
+  acmeEmail: string;
+  acmeDirectory: string;
+  acmeCa: string;
+  acmeChallenge: "auto" | "http-01" | "tls-alpn-01";
+  acmeHttpListen: ListenAddress | undefined;
+}
+
+/** Where a cloud with two ports takes boats … */
+export const GRPC_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 9443 };
+/** … and where it does so without certificates. */
+export const INSECURE_GRPC_LISTEN: ListenAddress = { hostname: "127.0.0.1", port: 9443 };
+/** Where it answers people. */
+export const HTTP_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 8080 };
+/** Where a cloud with one port listens. */
+export const SINGLE_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 443 };
+/** Where an ACME authority asks for proof. */
+export const ACME_HTTP_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 80 };
+
+const NETWORK = "Network";
+const BOATS = "Boats";
+const ACME = "ACME";
+
+/** Options of where a cloud listens. */
+export const cloudListenOptions: Options<CloudListenSettings> = {
+  grpcListen: address({
+    name: "grpc-listen",
+    key: "grpc.listen",
+    help: `Address that boats replicate to. Default ${formatAddress(GRPC_LISTEN)}.`,
+    group: NETWORK,
+  }),
+  httpListen: address({
+    name: "http-listen",
+    key: "http.listen",
+    help: `Address of the HTTP server, without TLS. Default ${formatAddress(HTTP_LISTEN)}.`,
+    group: NETWORK,
+  }),
+  listen: address({
+    name: "listen",
+    help:
+      "One address for both: boats by gRPC with their certificates, everybody else by HTTPS. Instead of -grpc-listen and " +
+      `-http-listen. With ACME the default is ${formatAddress(SINGLE_LISTEN)}.`,
+    group: NETWORK,
+  }),
+  tlsCert: text({
+    name: "tls-cert",
+    key: ["grpc.tls.cert", "tls.cert"],
+    placeholder: "PATH",
+    default: "",
+    help:
+      "PEM file with the cloud's certificate, and those up to its authority. Used anew within 10 seconds when the file " +
+      "changes, like all files of certificates; what cannot be used leaves the old one in use.",
+    group: NETWORK,
+  }),
+  tlsKey: text({
+    name: "tls-key",
+    key: ["grpc.tls.key", "tls.key"],
+    placeholder: "PATH",
+    default: "",
+    help: "PEM file with the key of -tls-cert, not encrypted.",
+    group: NETWORK,
+  }),
+  tlsClientCa: text({
+    name: "tls-client-ca",
+    key: ["grpc.tls.client-ca", "tls.client-ca"],
+    placeholder: "PATH",
+    default: "",
+    help: "PEM file with the authorities whose certificates boats must have: `vbg-cloud ca init` makes one.",
+    group: BOATS,
+  }),
+  tlsRevoked: text({
+    name: "tls-revoked",
+    key: ["grpc.tls.revoked", "tls.revoked"],
+    placeholder: "PATH",
+    default: "",
+    help: "File of certificates that are good no more, as `vbg-cloud ca revoke` writes it. Read anew within a second.",
+    group: BOATS,
+  }),
+  insecure: boolean({
+    name: "insecure",
+    key: "grpc.insecure",
+    default: false,
+    help: "Take boats without certificates, by whatever name they say. On this machine alone, for trying things out.",
+    group: BOATS,
+  }),
+  acmeDomain: text({
+    name: "acme-domain",
+    key: "acme.domain",
+    placeholder: "DOMAIN",
+    default: "",
+    help: "Name of this server on the internet: its certificate is got by ACME and renewed in time. One port for all.",
+    group: ACME,
+    validate: (value) =>
+      value === "" || /^(?!-)[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value)
+        ? undefined
+        : `Cannot get a certificate for "${value}": expected the name of a host, such as cloud.example.com`,
+  }),
+  acmeEmail: text({
+    name: "acme-email",
+    key: "acme.email",
+    placeholder: "EMAIL",
+    default: "",
+    help: "Where the authority writes to. To give it is to agree to the authority's terms.",
+    group: ACME,
+  }),
+  acmeChallenge: oneOf({
+    name: "acme-challenge",
+    key: "acme.challenge",
+    default: "auto",
+    choices: ["auto", "http-01", "tls-alpn-01"],
+    help:
+      "How it is proved that the name is ours. http-01: at port 80. tls-alpn-01: at the one port itself, which needs " +
+      "openssl. auto: the first, and the second where that does not work.",
+    group: ACME,
+  }),
+  acmeHttpListen: address({
+    name: "acme-http-listen",
+    key: "acme.http-listen",
+    help: `Address where http-01 is answered, and other requests are sent on to HTTPS. Default ${
+      formatAddress(ACME_HTTP_LISTEN)
+    }.`,
+    group: ACME,
+  }),
+  acmeDirectory: text({
+    name: "acme-directory",
+    key: "acme.directory",
+    placeholder: "URL",
+    default: "",
+    help: "Directory of another authority than Let's Encrypt.",
+    group: ACME,
+    validate: (value) =>
+      value === "" || (URL.canParse(value) && new URL(value).protocol === "https:")
+        ? undefined
+        : `Cannot read the URL "${value}": expected https://`,
+  }),
+  acmeCa: text({
+    name: "acme-ca",
+    key: "acme.ca",
+    placeholder: "PATH",
+    default: "",
+    help: "PEM file with the certificate by which that directory is known, where it is a private one.",
+    group: ACME,
+  }),
+};
+
+/** What settings of where a cloud listens must satisfy together. */
+export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
+  {
+    settings: ["listen", "acmeDomain", "grpcListen", "httpListen"],
+    severity: "error",
+    test: ({ listen, acmeDomain, grpcListen, httpListen }) =>
+      (listen !== undefined || acmeDomain !== "") && (grpcListen !== undefined || httpListen !== undefined)
+        ? "Cannot use one port (-listen, -acme-domain) and two (-grpc-listen, -http-listen) together"
+        : undefined,
+  },
+  {
+    settings: ["tlsCert", "tlsKey"],
+    severity: "error",
+    test: ({ tlsCert, tlsKey }) => tlsPairProblem({ cert: tlsCert, key: tlsKey }, { cert: "tls-cert", key: "tls-key" }),
+  },
+  {
+    settings: ["tlsCert", "acmeDomain", "insecure"],
+    severity: "error",
+    test: ({ tlsCert, acmeDomain, insecure }) => {
+      if (acmeDomain !== "") return tlsCert === "" ? undefined : "Cannot use -tls-cert with ACME, which gets its own";
+      if (tlsCert !== "" || insecure) return undefined;
+      return "Cannot take boats without -tls-cert and -tls-key: `vbg-cloud ca init` and `vbg-cloud ca issue` make them";
+    },
+  },
+  {
+    settings: ["tlsClientCa", "insecure"],
+    severity: "error",
+    test: ({ tlsClientCa, insecure }) =>
+      tlsClientCa === "" && !insecure
+        ? "Cannot know boats without -tls-client-ca: `vbg-cloud ca init` makes an authority"
+        : undefined,
+  },
+  {
+    settings: ["insecure", "grpcListen", "listen", "acmeDomain"],
+    severity: "error",
+    test: ({ insecure, grpcListen = INSECURE_GRPC_LISTEN, listen, acmeDomain }) => {
+      if (!insecure) return undefined;
+      if (listen !== undefined || acmeDomain !== "") return "Cannot use -insecure on one port for all";
+      return isOwnMachine(grpcListen.hostname)
+        ? undefined
+        : `Cannot use -insecure on ${formatAddress(grpcListen)}: other machines reach it; -grpc-listen 127.0.0.1:9443`;
+    },
+  },
+  {
+    settings: ["insecure", "tlsCert", "tlsClientCa", "tlsRevoked"],
+    severity: "error",
+    test: ({ insecure, tlsCert, tlsClientCa, tlsRevoked }) =>
+      insecure && tlsCert + tlsClientCa + tlsRevoked !== "" ? "Cannot use -insecure with certificates" : undefined,
+  },
+  {
+    settings: ["acmeEmail", "acmeDomain"],
+    severity: "error",
+    test: ({ acmeEmail, acmeDomain }) =>
+      acmeDomain !== "" && !/^[^\s@]+@[^\s@]+$/.test(acmeEmail)
+        ? "Cannot use ACME without -acme-email: the authority's terms are agreed to by it"
+        : undefined,
+  },
+  ...(["tlsClientCa", "acmeCa"] as const).map((name): Check<CloudListenSettings> => ({
+    settings: [name],
+    severity: "error",
+    test: ({ [name]: path }) => path === "" ? undefined : authoritiesProblem(path),
+  })),
+];
+
+/** What must be in the files by which boats are known: read as the server reads them. */
+export const cloudTrustChecks: readonly LateCheck<CloudListenSettings>[] = [
+  {
+    settings: ["tlsClientCa"],
+    test: async ({ tlsClientCa }) =>
+      tlsClientCa === "" ? undefined : await failureOf(readClientAuthorities(tlsClientCa)),
+  },
+  {
+    settings: ["tlsRevoked", "tlsClientCa"],
+    test: async ({ tlsRevoked: path, tlsClientCa }) => {
+      if (path === "") return undefined;
+      const authorities = tlsClientCa === "" ? "" : await readClientAuthorities(tlsClientCa).catch(() => undefined);
+      // Bad authorities are told for themselves.
+      return authorities === undefined ? undefined : await failureOf(readRevoked(path, authorities));
+    },
+  },
+];
+
+/** Why work fails, or nothing. */
+async function failureOf(work: Promise<unknown>): Promise<string | undefined> {
+  return await work.then(() => undefined, errorText);
+}

@@ -1,0 +1,305 @@
+import {
+  DEFAULT_REQUESTS_MIN_INTERVAL_MS,
+  type DeviceMatch,
+  type FrameRequestRule,
+  type RequestRule,
+  type RequestRuleWords,
+  type SubKeyPlace,
+} from "@vessel/gateway";
+import {
+  BROADCAST_ADDRESS,
+  isAddressed,
+  MAX_DEVICE_ADDRESS,
+  MAX_MESSAGE_BYTES,
+  MAX_PGN,
+  NULL_ADDRESS,
+  readName,
+} from "@vessel/gateway/frame";
+import { manufacturerCode } from "@vessel/gateway/pgn";
+import { manufacturerHint } from "./filter_names.ts";
+import { parseDuration } from "@vessel/gateway/base";
+import { nearest } from "./nearest.ts";
+import { duration, structured } from "./option_types.ts";
+import type { Check, Options } from "./options.ts";
+
+/** Settings of what the server asks by itself. */
+export interface RequestSettings {
+  requests: readonly RequestRule[];
+  requestsGlobalMinIntervalMs: number;
+}
+
+const REQUESTS = "Requests";
+const MAX_UINT32 = 0xffff_ffff;
+const DEFAULT_PRIORITY = 6;
+
+const FRAME_ONLY_KEYS = [
+  "frame-pgn",
+  "frame-template",
+  "frame-priority",
+  "subkey-write-offset",
+  "subkey-write-len",
+  "subkey-read-offset",
+  "subkey-read-len",
+];
+const TIMING_KEYS = ["min-interval", "max-age", "on-online", "invalidate-on"];
+const RULE_KEYS = ["name", "match", "via", "want", "to-device", "dst", ...TIMING_KEYS, ...FRAME_ONLY_KEYS];
+const MATCH_KEYS = [
+  "manufacturer",
+  "manufacturer-code",
+  "model-id",
+  "device-class",
+  "device-function",
+  "name",
+  "source",
+  "bus",
+];
+
+/** Options of what the server asks by itself. */
+export const requestOptions: Options<RequestSettings> = {
+  requests: structured<readonly RequestRule[]>({
+    name: "requests",
+    default: [],
+    help: "What the server asks of devices by itself: a list of { name, match { " + MATCH_KEYS.join(", ") +
+      " }, want, to-device or dst (everybody when neither is given), min-interval, max-age, on-online, invalidate-on }. " +
+      "want has PGNs, asked for when they are missing or older than max-age. With via = frame it has numbers that are " +
+      "written into a message of one's own: " + FRAME_ONLY_KEYS.join(", ") + ".",
+    group: REQUESTS,
+    parse: readRequestRules,
+    format: (rules) => rules.length === 0 ? undefined : rules.map(({ name }) => name).join(","),
+  }),
+  requestsGlobalMinIntervalMs: duration({
+    name: "requests-global-min-interval",
+    default: DEFAULT_REQUESTS_MIN_INTERVAL_MS,
+    help:
+      "Shortest time between two requests of the server's own (requests in the file), whatever they ask. 0: no limit.",
+    group: REQUESTS,
+  }),
+};
+
+/** Rules that look at several settings. */
+export const requestChecks: readonly Check<RequestSettings & { interfaces: readonly string[] }>[] = [
+  {
+    settings: ["requests", "interfaces"],
+    severity: "warning",
+    test: ({ requests, interfaces }) => {
+      const isMissing = (bus: string) => interfaces.length > 0 && !interfaces.includes(bus);
+      const rule = requests.find(({ match }) => match.buses?.some(isMissing));
+      const bus = rule?.match.buses?.find(isMissing);
+      return rule && `The request rule "${rule.name}" is for the bus "${bus}", which is no interface`;
+    },
+  },
+];
+
+/** Reads `requests`. @throws {RangeError} naming the place */
+export function readRequestRules(value: unknown): RequestRule[] {
+  const rules = listOf(value).map((each, i) => readRule(each, `requests[${i}]`));
+  const twice = rules.find(({ name }, i) => rules.findIndex((each) => each.name === name) !== i);
+  if (twice) throw new RangeError(`requests: the name "${twice.name}" is given twice`);
+  return rules;
+}
+
+function readRule(value: unknown, path: string): RequestRule {
+  const rule = new Section(value, { path, known: RULE_KEYS });
+  const via = rule.text("via")?.toLowerCase() ?? "iso";
+  if (via === "frame") return readFrameRule(rule);
+  if (via !== "iso") rule.fail("via", `cannot use "${via}": expected iso or frame`);
+  const foreign = FRAME_ONLY_KEYS.find((key) => rule.has(key));
+  if (foreign !== undefined) rule.fail(foreign, "only for a rule with via = frame");
+  const want = rule.need("want", rule.pgns("want"));
+  return { via: "iso", want, ...readWords(rule, { wanted: want }) };
+}
+
+function readFrameRule(rule: Section): FrameRequestRule {
+  const [pgn = 0] = rule.need("frame-pgn", rule.pgns("frame-pgn", { most: 1 }));
+  const template = rule.need("frame-template", rule.hex("frame-template"));
+  const want = rule.need("want", rule.numbers("want", { max: MAX_UINT32 }));
+  const [prio = DEFAULT_PRIORITY] = rule.numbers("frame-priority", { max: 7, most: 1 }) ?? [];
+  const write = readPlace(rule, { key: "subkey-write", bytes: template.length });
+  const read = readPlace(rule, { key: "subkey-read", bytes: MAX_MESSAGE_BYTES });
+  if (want.length > 1 && !(write && read)) {
+    rule.fail("want", "several values cannot be told apart without subkey-write-len and subkey-read-len");
+  }
+  const room = Math.min(write?.length ?? Infinity, read?.length ?? Infinity);
+  const large = want.find((each) => each >= 256 ** room);
+  if (large !== undefined) rule.fail("want", `${large} needs more than ${room} bytes`);
+  for (const key of ["to-device", "dst"]) {
+    if (!isAddressed(pgn) && rule.has(key)) rule.fail(key, `PGN ${pgn} always goes to everybody`);
+  }
+  return { via: "frame", pgn, prio, template, want, write, read, ...readWords(rule, { wanted: [pgn] }) };
+}
+
+/** What both kinds of rules say. `wanted` are the PGNs of the answers. */
+function readWords(rule: Section, { wanted }: { wanted: readonly number[] }): RequestRuleWords {
+  const invalidateOn = rule.pgns("invalidate-on") ?? [];
+  const endless = invalidateOn.find((pgn) => wanted.includes(pgn));
+  if (endless !== undefined) rule.fail("invalidate-on", `each answer with PGN ${endless} would be asked for again`);
+  const maxAgeMs = rule.durationMs("max-age");
+  const hasReason = maxAgeMs !== undefined || invalidateOn.length > 0;
+  const onOnline = rule.boolean("on-online") ?? !hasReason;
+  if (!onOnline && !hasReason) rule.fail("on-online", "without max-age and invalidate-on nothing would ever be asked");
+  return {
+    name: rule.need("name", rule.text("name")),
+    match: rule.has("match") ? readMatch(rule.section("match", MATCH_KEYS)) : {},
+    to: readAsked(rule),
+    minIntervalMs: rule.need("min-interval", rule.durationMs("min-interval")),
+    maxAgeMs,
+    onOnline,
+    invalidateOn,
+  };
+}
+
+function readAsked(rule: Section): RequestRule["to"] {
+  const toDevice = rule.boolean("to-device") ?? false;
+  const [dst] = rule.numbers("dst", { max: BROADCAST_ADDRESS, most: 1 }) ?? [];
+  if (toDevice && dst !== undefined) rule.fail("dst", "expected either to-device or dst");
+  if (dst === NULL_ADDRESS) rule.fail("dst", `cannot use ${dst}: nobody has this address`);
+  return toDevice ? "device" : dst ?? BROADCAST_ADDRESS;
+}
+
+function readPlace(rule: Section, { key, bytes }: { key: string; bytes: number }): SubKeyPlace | undefined {
+  const [length = 0] = rule.numbers(`${key}-len`, { max: 4, most: 1 }) ?? [];
+  const [offset] = rule.numbers(`${key}-offset`, { max: MAX_MESSAGE_BYTES, most: 1 }) ?? [];
+  if (length === 0 && offset !== undefined) rule.fail(`${key}-len`, "missing");
+  if (length === 0) return undefined;
+  const place = { offset: offset ?? 0, length };
+  if (place.offset + length > bytes) {
+    rule.fail(`${key}-offset`, `${length} bytes at ${place.offset} are beyond the end, which is ${bytes}`);
+  }
+  return place;
+}
+
+function readMatch(match: Section): DeviceMatch {
+  const given = {
+    manufacturers: readManufacturers(match),
+    models: match.texts("model-id"),
+    classes: match.numbers("device-class", { max: 127 }),
+    functions: match.numbers("device-function", { max: 255 }),
+    names: match.texts("name")?.map((text) =>
+      readName(text) ?? match.fail("name", `cannot read the NAME "${text}": expected 1 to 16 hex digits`)
+    ),
+    sources: match.numbers("source", { max: MAX_DEVICE_ADDRESS }),
+    buses: match.texts("bus"),
+  };
+  const starred = given.models?.find((model) => model.slice(0, -1).includes("*"));
+  if (starred !== undefined) match.fail("model-id", `cannot use "${starred}": a * can only be at the end`);
+  return Object.fromEntries(Object.entries(given).filter(([, list]) => list !== undefined));
+}
+
+/** Codes that fit the names and the codes. */
+function readManufacturers(match: Section): number[] | undefined {
+  const named = match.texts("manufacturer")?.map((text) =>
+    manufacturerCode(text) ??
+      match.fail(
+        "manufacturer",
+        `unknown manufacturer "${text}"${manufacturerHint(text)}; manufacturer-code takes its number`,
+      )
+  );
+  const codes = match.numbers("manufacturer-code", { max: 2047 });
+  if (!named || !codes) return named ?? codes;
+  const both = codes.filter((code) => named.includes(code));
+  if (both.length === 0) match.fail("manufacturer-code", `${codes.join(", ")} is none of the manufacturer given`);
+  return both;
+}
+
+/** A section of the file. Its readers answer nothing for a key that is not there, and name the place of a mistake. */
+class Section {
+  readonly #path: string;
+  readonly #values: ReadonlyMap<string, unknown>;
+
+  constructor(value: unknown, { path, known }: { path: string; known: readonly string[] }) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      throw new RangeError(`${path}: expected a section with ${known.join(", ")}`);
+    }
+    const unknown = Object.keys(value).find((key) => !known.includes(key));
+    if (unknown !== undefined) {
+      throw new RangeError(`${path}: unknown key "${unknown}": did you mean "${nearest(unknown, known)}"?`);
+    }
+    this.#path = path;
+    this.#values = new Map(Object.entries(value).filter(([, each]) => each !== null && each !== undefined));
+  }
+
+  has(key: string): boolean {
+    return this.#values.has(key);
+  }
+
+  fail(key: string, message: string): never {
+    throw new RangeError(`${this.#path}.${key}: ${message}`);
+  }
+
+  need<T>(key: string, value: T | undefined): T {
+    return value ?? this.fail(key, "missing");
+  }
+
+  section(key: string, known: readonly string[]): Section {
+    return new Section(this.#values.get(key), { path: `${this.#path}.${key}`, known });
+  }
+
+  /** Texts, at least one and each once; a single one is as good as a list. */
+  texts(key: string, { most = Infinity }: { most?: number } = {}): string[] | undefined {
+    if (!this.has(key)) return undefined;
+    const texts = listOf(this.#values.get(key)).map((each) => {
+      if (typeof each === "number" && !Number.isSafeInteger(each)) this.fail(key, `${each} must be written in quotes`);
+      const isScalar = typeof each === "string" || typeof each === "number" || typeof each === "boolean";
+      return isScalar && each !== "" ? String(each) : this.fail(key, "expected a text");
+    });
+    if (texts.length === 0) this.fail(key, "must not be empty");
+    if (texts.length > most) this.fail(key, "expected one value");
+    return [...new Set(texts)];
+  }
+
+  text(key: string): string | undefined {
+    return this.texts(key, { most: 1 })?.[0];
+  }
+
+  boolean(key: string): boolean | undefined {
+    const text = this.text(key);
+    if (text === undefined) return undefined;
+    if (text === "true" || text === "false") return text === "true";
+    return this.fail(key, `cannot read "${text}": expected true or false`);
+  }
+
+  /** Whole numbers from 0, in decimal or as 0x and hex digits. */
+  numbers(key: string, { max, most = Infinity }: { max: number; most?: number }): number[] | undefined {
+    const numbers = this.texts(key, { most })?.map((text) => {
+      const number = /^(?:\d+|0x[0-9a-f]+)$/i.test(text) ? Number(text) : NaN;
+      return number <= max ? number : this.fail(key, `cannot read "${text}": expected a whole number from 0 to ${max}`);
+    });
+    return numbers && [...new Set(numbers)];
+  }
+
+  pgns(key: string, { most = Infinity }: { most?: number } = {}): number[] | undefined {
+    const pgns = this.numbers(key, { max: MAX_PGN, most });
+    const wrong = pgns?.find((pgn) => isAddressed(pgn) && (pgn & 0xff) !== 0);
+    if (wrong !== undefined) this.fail(key, `${wrong} is no PGN: its last byte is a destination`);
+    return pgns;
+  }
+
+  /** A time span longer than nothing, in milliseconds. */
+  durationMs(key: string): number | undefined {
+    const text = this.text(key);
+    if (text === undefined) return undefined;
+    try {
+      const ms = parseDuration(text);
+      if (ms > 0) return ms;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.fail(key, error.message);
+    }
+    return this.fail(key, "must be longer than nothing");
+  }
+
+  hex(key: string): Uint8Array | undefined {
+    const text = this.text(key);
+    if (text === undefined) return undefined;
+    // Of an unquoted number the zeros in front are lost already.
+    if (typeof this.#values.get(key) === "number") this.fail(key, `${text} must be written in quotes`);
+    if (!/^(?:[0-9a-f]{2})+$/i.test(text)) this.fail(key, `cannot read "${text}": expected pairs of hex digits`);
+    if (text.length > 2 * MAX_MESSAGE_BYTES) this.fail(key, `expected at most ${MAX_MESSAGE_BYTES} bytes`);
+    return Uint8Array.fromHex(text);
+  }
+}
+
+/** One value is as good as a list of one. */
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [value];
+}

@@ -1,0 +1,177 @@
+import { errorText } from "@vessel/gateway/base";
+import { formatSendRule, parseSendRule, parseSendRules, type SendRule } from "@vessel/gateway";
+import { nearest } from "./nearest.ts";
+import { boolean, duration, integer, number, structured } from "./option_types.ts";
+import type { Check, Options } from "./options.ts";
+
+/** Settings of what clients may send. */
+export interface SendOptionSettings {
+  sendEnabled: boolean;
+  readOnly: boolean;
+  sendRules: readonly SendRule[];
+  /** Messages a second; 0: no limit. */
+  sendRateLimit: number;
+  sendRateBurst: number;
+  queryMaxTimeoutMs: number;
+  maxQueries: number;
+  sendQueueMessages: number;
+  sendFramesPerSecond: number;
+}
+
+const SENDING = "Sending";
+const RULE_KEYS = ["deny", "pgn", "name"];
+
+/** Options of sending. */
+export const sendOptions: Options<SendOptionSettings> = {
+  sendEnabled: boolean({
+    name: "send-enabled",
+    key: "send.enabled",
+    default: false,
+    help:
+      "Let clients send to the buses and ask devices: POST /send, POST /query, send on /ws. Without rules: anything.",
+    group: SENDING,
+    reloadable: true,
+  }),
+  readOnly: boolean({
+    name: "read-only",
+    default: false,
+    help: "Let no client send, whatever else is set.",
+    group: SENDING,
+    reloadable: true,
+  }),
+  sendRules: structured<readonly SendRule[]>({
+    name: "send-rules",
+    key: "send.rules",
+    placeholder: "RULES",
+    default: [],
+    help:
+      'What clients may send: rules with semicolons between them, the first that matches decides, no match denies. "pgn:' +
+      '59904,129025-129029" allows these PGNs, "name:001c6e4000200000" what is for that device, "!" in front denies: ' +
+      '"!pgn:65280-65535; pgn:59904". A rule that denies a NAME also matches broadcasts of PGNs that could be addressed ' +
+      "(126208, 59904), the commanded address (65240) and messages to an address without a known NAME: any of them may " +
+      "reach that device. PGNs that are always broadcast (PDU2) are for no device: it matches them only if it has a " +
+      '"pgn", too. A query is judged by the PGN that it asks for. In the file: a list of such texts, or of ' +
+      '{ deny = true, pgn = [59904, "129025-129029"], name = "001c6e4000200000" }, each key only if needed.',
+    group: SENDING,
+    reloadable: true,
+    parse: readRules,
+    parseText: parseSendRules,
+    format: (rules) => rules.length === 0 ? undefined : rules.map(formatSendRule).join("; "),
+  }),
+  sendRateLimit: number({
+    name: "send-rate-limit",
+    beyond: "429 with Retry-After, and a line of the audit log; nothing is queued.",
+    key: "send.rate-limit",
+    default: 0,
+    max: 100_000,
+    help: "Most messages a second that clients send, all together; asking is sending. 0: no limit.",
+    group: SENDING,
+    reloadable: true,
+  }),
+  sendRateBurst: integer({
+    name: "send-rate-burst",
+    beyond: "429; a list of more messages than this is never accepted.",
+    key: "send.rate-burst",
+    default: 10,
+    min: 1,
+    max: 100_000,
+    help: "Most messages at once, and so in one list, where there is a rate limit.",
+    group: SENDING,
+    reloadable: true,
+  }),
+  queryMaxTimeoutMs: duration({
+    name: "query-max-timeout",
+    beyond: "400 naming the field.",
+    default: 60_000,
+    minMs: 1,
+    help: "Longest time that a query may ask to wait.",
+    group: SENDING,
+    reloadable: true,
+  }),
+  maxQueries: integer({
+    name: "max-queries",
+    beyond: "503 with Retry-After, and a line of the audit log.",
+    default: 64,
+    min: 1,
+    max: 10_000,
+    help: "Most queries under way at once; more are refused with 503.",
+    group: SENDING,
+    reloadable: true,
+  }),
+  sendQueueMessages: integer({
+    name: "send-queue-size",
+    beyond: "503; nothing of the request is queued.",
+    default: 64,
+    min: 1,
+    max: 65_536,
+    help: "Most messages that wait for one bus; more are refused with 503.",
+    group: SENDING,
+  }),
+  sendFramesPerSecond: integer({
+    name: "send-frame-rate",
+    beyond:
+      "Messages wait in the queue; one that waits for more than 10 s is given up and counted in vbg_transmit_failed_total.",
+    default: 400,
+    min: 1,
+    max: 10_000,
+    help: "Most CAN frames a second that are sent to one bus. A full bus has some 1800.",
+    group: SENDING,
+  }),
+};
+
+/** Rules that look at several settings. */
+export const sendChecks: readonly Check<SendOptionSettings>[] = [
+  {
+    settings: ["sendEnabled", "sendRules"],
+    severity: "warning",
+    test: ({ sendEnabled, sendRules }) =>
+      sendEnabled && sendRules.length === 0 ? "Without -send-rules clients may send anything" : undefined,
+  },
+  {
+    settings: ["sendRules", "sendEnabled"],
+    severity: "warning",
+    test: ({ sendEnabled, sendRules }) =>
+      !sendEnabled && sendRules.length > 0 ? "Not used: sending is off without -send-enabled" : undefined,
+  },
+];
+
+/** Reads `send.rules`. @throws {RangeError} naming the place */
+function readRules(value: unknown): SendRule[] {
+  if (typeof value === "string") return parseSendRules(value);
+  return (Array.isArray(value) ? value : [value]).map((each: unknown, i) => {
+    const place = `send.rules[${i}]`;
+    try {
+      return parseSendRule(typeof each === "string" ? each : ruleText(each));
+    } catch (error) {
+      throw new RangeError(`${place}: ${errorText(error)}`);
+    }
+  });
+}
+
+/** A rule that is an object, as text. */
+function ruleText(value: unknown): string {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new RangeError(`expected a text or a section with ${RULE_KEYS.join(", ")}`);
+  }
+  const unknown = Object.keys(value).find((key) => !RULE_KEYS.includes(key));
+  if (unknown !== undefined) {
+    throw new RangeError(`unknown key "${unknown}": did you mean "${nearest(unknown, RULE_KEYS)}"?`);
+  }
+  const { deny, pgn, name }: { deny?: unknown; pgn?: unknown; name?: unknown } = value;
+  if (deny === undefined && pgn === undefined && name === undefined) throw new RangeError("expected deny, pgn or name");
+  return [isTrue(deny) ? "!" : "", listText("pgn", pgn), listText("name", name)].join(" ");
+}
+
+function isTrue(value: unknown): boolean {
+  if (value === undefined || value === false || value === "false") return false;
+  if (value === true || value === "true") return true;
+  throw new RangeError(`deny: expected true or false, got "${value}"`);
+}
+
+/** One value is as good as a list of one; an empty list would allow nothing or everything, and is refused. */
+function listText(key: string, value: unknown): string {
+  if (value === undefined) return "";
+  const parts = (Array.isArray(value) ? value : [value]).map((each) => String(each).replace(/\s+/g, ""));
+  if (parts.length === 0 || parts.includes("")) throw new RangeError(`${key}: must not be empty`);
+  return `${key}:${parts.join(",")}`;
+}

@@ -1,0 +1,191 @@
+/** What can be known to be wrong with an expression before any frame: wrong kinds, and fields that a PGN does not have. */
+import { describePgn, type FieldDescription, type ItemDescription } from "@vessel/gateway/pgn";
+import { nearest } from "../settings/nearest.ts";
+import { needlessUnit, wrongUnit } from "./units.ts";
+import { type Span, WhereError } from "./error.ts";
+import type { Expression, Operator, Subject, Value } from "./parse.ts";
+import { DEVICE_FIELDS, HEADER_FIELDS, type ScalarKind } from "./subjects.ts";
+
+/** PGNs that a frame can have where a part of the expression matters; undefined: all. */
+type Pins = ReadonlySet<number> | undefined;
+
+/** One comparison with one value. */
+interface Comparison {
+  subject: Subject;
+  operator: Operator;
+  value: Value;
+}
+
+/** So many names are listed beside the nearest one. */
+const LISTED_NAMES = 12;
+/** What only the payload can tell. */
+const OPEN_TYPES: ReadonlySet<string> = new Set(["variable", "value", "parameters"]);
+const NUMBER_TYPES: ReadonlySet<string> = new Set(["number", "pgn", "index", "length", "float"]);
+/** Values are labels, or numbers where the table has none. */
+const LABEL_TYPES: ReadonlySet<string> = new Set(["enum", "indirect", "key"]);
+
+/** Finds what cannot be meant. @throws {WhereError} */
+export function checkExpression(expression: Expression, source: string): void {
+  const fail = (what: string, span: Span) => new WhereError(what, { source, span });
+  check(expression, { pins: undefined, fail });
+}
+
+interface Context {
+  pins: Pins;
+  fail: (what: string, span: Span) => WhereError;
+}
+
+function check(expression: Expression, { pins, fail }: Context): void {
+  const here = { pins: both(pins, pinsOf(expression)), fail };
+  switch (expression.kind) {
+    case "or":
+    case "and":
+      return expression.terms.forEach((term) => check(term, here));
+    case "not":
+      return check(expression.term, here);
+    case "compare":
+      return checkComparison(expression, here);
+    case "in":
+      for (const value of expression.values) {
+        checkComparison({ subject: expression.subject, operator: "==", value }, here);
+      }
+  }
+}
+
+/** PGNs that frames must have to match. */
+function pinsOf(expression: Expression): Pins {
+  switch (expression.kind) {
+    case "compare":
+      return expression.operator === "==" ? pinsOfValues(expression.subject, [expression.value]) : undefined;
+    case "in":
+      return pinsOfValues(expression.subject, expression.values);
+    case "and":
+      return expression.terms.map(pinsOf).reduce(both);
+    case "or":
+      return expression.terms.map(pinsOf).reduce((one, other) => one && other && one.union(other));
+    case "not":
+      return undefined;
+  }
+}
+
+function pinsOfValues(subject: Subject, values: readonly Value[]): Pins {
+  if (subject.kind !== "header" || subject.name !== "pgn") return undefined;
+  return new Set(values.map(({ literal }) => literal).filter((literal) => typeof literal === "number"));
+}
+
+function both(one: Pins, other: Pins): Pins {
+  return one && other ? one.intersection(other) : one ?? other;
+}
+
+function checkComparison(comparison: Comparison, { pins, fail }: Context): void {
+  const { subject, operator, value } = comparison;
+  if (subject.kind === "field") return checkField(comparison, { pins, fail });
+  const name = subject.kind === "header" ? subject.name : `${subject.side}.${subject.name}`;
+  if (value.unit) throw fail(needlessUnit(name, value.unit.text), value.unit.span);
+  const kind = subject.kind === "header" ? HEADER_FIELDS.get(subject.name) : DEVICE_FIELDS.get(subject.name)?.kind;
+  const wrong = kind && wrongKind({ name, kind }, { operator, value });
+  if (wrong !== undefined) throw fail(wrong, value.span);
+}
+
+/** What is wrong with comparing a number or a text with this, or nothing. */
+function wrongKind(
+  field: { name: string; kind: ScalarKind; unit?: string | undefined },
+  { operator, value: { literal } }: { operator: Operator; value: Value },
+): string | undefined {
+  const { name, kind, unit } = field;
+  if (typeof literal === "boolean") return `${name} is a ${kind}: it is never ${literal}`;
+  if (kind === "text") {
+    return typeof literal === "number" ? `${name} is a text: write "${literal}"` : undefined;
+  }
+  const inUnit = unit === undefined ? "" : `, in ${unit}`;
+  if (operator === "contains") return `${name} is a number${inUnit}: compare it with == or in`;
+  return typeof literal === "string" ? `${name} is a number${inUnit}: expected a number` : undefined;
+}
+
+/** Names as the layouts of the PGNs have them; nothing when one of the PGNs is unknown. */
+function itemsOf(pins: ReadonlySet<number>): ItemDescription[] | undefined {
+  const described = [...pins].map(describePgn);
+  if (described.some((each) => each === undefined)) return undefined;
+  return described.flatMap((each) => each?.layouts.flatMap(({ fields }) => fields) ?? []);
+}
+
+function checkField(comparison: Comparison, { pins, fail }: Context): void {
+  const { subject, value } = comparison;
+  if (subject.kind !== "field") return;
+  if (pins === undefined || pins.size === 0) return checkUnit(comparison, { pins: undefined, fail });
+  const items = itemsOf(pins);
+  if (items === undefined) return checkUnit(comparison, { pins: undefined, fail });
+  const [first, ...parts] = subject.path;
+  let found = named(items, { name: first, owner: `PGN ${[...pins].join(", ")}`, span: subject.span }, fail);
+  let owner: string = first;
+  for (const part of parts) {
+    const inner = partsOf(found);
+    if (inner === undefined) return checkUnit(comparison, { pins, fail });
+    found = named(inner, { name: part, owner, span: subject.span }, fail);
+    owner += `.${part}`;
+  }
+  checkUnit(comparison, { pins, fail });
+  const wrong = found.map((item) => wrongValue(item, comparison));
+  const [what] = wrong;
+  if (what !== undefined && wrong.every((each) => each !== undefined)) throw fail(what, value.span);
+}
+
+function checkUnit({ subject, value: { unit } }: Comparison, { pins, fail }: Context): void {
+  if (unit === undefined || subject.kind !== "field") return;
+  const wrong = wrongUnit(subject.path, { unit: unit.text, pgns: pins });
+  if (wrong !== undefined) throw fail(wrong, unit.span);
+}
+
+/** The items of this name, of which there must be one. */
+function named(
+  items: readonly ItemDescription[],
+  { name, owner, span }: { name: string; owner: string; span: Span },
+  fail: Context["fail"],
+): ItemDescription[] {
+  const found = items.filter((item) => item.name === name);
+  if (found.length > 0) return found;
+  const known = new Set(items.map((item) => item.name));
+  if (known.size === 0) throw fail(`${owner} has no parts`, span);
+  const listed = [...known].slice(0, LISTED_NAMES).join(", ") + (known.size > LISTED_NAMES ? ", …" : "");
+  throw fail(`${owner} has no "${name}": did you mean "${nearest(name, known)}"? There are ${listed}`, span);
+}
+
+/** What can be named inside an item; nothing when only the payload tells. */
+function partsOf(items: readonly ItemDescription[]): ItemDescription[] | undefined {
+  if (items.some(({ type }) => OPEN_TYPES.has(type))) return undefined;
+  return items.flatMap((item): ItemDescription[] => {
+    if (item.type === "group") return item.fields;
+    return item.type === "lookup" ? [{ name: "id", type: "number" }, { name: "name", type: "text" }] : [];
+  });
+}
+
+/** What is wrong with comparing this field, or nothing. */
+function wrongValue(item: ItemDescription, { operator, value }: Comparison): string | undefined {
+  const { name, type } = item;
+  const { literal } = value;
+  if (literal === null || OPEN_TYPES.has(type)) return undefined;
+  if (item.type === "group") {
+    return `${name} is a list: name one of its fields, such as ${name}.${item.fields[0]?.name}`;
+  }
+  if (typeof literal === "boolean") return `${name} is never ${literal}`;
+  const isCode = item.labels !== undefined || item.bit_labels !== undefined || item.labels_by !== undefined;
+  if (NUMBER_TYPES.has(type) && !(isCode && typeof literal === "string")) {
+    return wrongKind({ name, kind: "number", unit: item.unit }, { operator, value });
+  }
+  if (operator !== "==" && operator !== "!=") return undefined;
+  return wrongLabel(item, literal);
+}
+
+function wrongLabel(
+  { name, type, bit_labels, labels = bit_labels }: FieldDescription,
+  literal: string | number,
+): string | undefined {
+  if (labels === undefined) return undefined;
+  if (typeof literal === "number") {
+    const label = LABEL_TYPES.has(type) ? labels[literal] : undefined;
+    return label === undefined ? undefined : `${name} is a label: write "${label}"`;
+  }
+  const known = new Set(Object.values(labels));
+  if (known.size === 0 || [...known].some((label) => label.toLowerCase() === literal.toLowerCase())) return undefined;
+  return `${name} is never "${literal}": did you mean "${nearest(literal, known)}"`;
+}

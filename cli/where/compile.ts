@@ -1,0 +1,131 @@
+import { type Device, formatName, type Frame, readName } from "@vessel/gateway/frame";
+import type { Decoded } from "@vessel/gateway/pgn";
+import { labelMatcher } from "./labels.ts";
+import { type Matcher, matcherOf, partOf } from "./match.ts";
+import type { Expression, Literal, Operator, Subject, Value } from "./parse.ts";
+import { DEVICE_FIELDS } from "./subjects.ts";
+import { amountMatcher } from "./units.ts";
+
+/** A frame as an expression sees it. `decoded` may be a getter: it is read only when the answer depends on it. */
+export interface WhereFrame extends Pick<Frame, "pgn" | "src" | "dst" | "prio" | "seq" | "bus"> {
+  /** Null or nothing when the PGN has no definition. */
+  readonly decoded?: Decoded | null | undefined;
+}
+
+/** The device at an address, as far as it is known; `bus` as in the frame. */
+export type DeviceAt = (bus: string | undefined, src: number) => Partial<Device> | undefined;
+
+/** Whether a frame matches. */
+export type Test = (frame: WhereFrame, deviceAt: DeviceAt) => boolean;
+
+/** A test and how dear it is: 0 looks at the header alone, 1 at devices, too, 2 at the decoded payload. */
+interface Part {
+  test: Test;
+  cost: 0 | 1 | 2;
+}
+
+/** No frame has it: what is compared is no field of a payload. */
+const NO_PGN = -1;
+
+/** Compiles an expression into one function. */
+export function compileExpression(expression: Expression): Test {
+  return partOfExpression(expression).test;
+}
+
+function partOfExpression(expression: Expression): Part {
+  switch (expression.kind) {
+    case "and":
+      return combined(expression.terms, (one, other) => (frame, at) => one(frame, at) && other(frame, at));
+    case "or":
+      return combined(expression.terms, (one, other) => (frame, at) => one(frame, at) || other(frame, at));
+    case "not": {
+      const { test, cost } = partOfExpression(expression.term);
+      return { test: (frame, at) => !test(frame, at), cost };
+    }
+    case "compare": {
+      const { subject, operator, value } = expression;
+      return looking(subject, comparing(subject, { operator, value }));
+    }
+    case "in": {
+      const { subject, values } = expression;
+      const makers = values.map((value) => comparing(subject, { operator: "==", value }));
+      return looking(subject, (pgn) => {
+        const matchers = makers.map((make) => make(pgn));
+        return (value) => matchers.some((match) => match(value));
+      });
+    }
+  }
+}
+
+/** The cheap terms come first: what the header rules out is not decoded. */
+function combined(terms: readonly Expression[], join: (one: Test, other: Test) => Test): Part {
+  const parts = terms.map(partOfExpression).sort((one, other) => one.cost - other.cost);
+  return parts.reduceRight((other, one) => ({ test: join(one.test, other.test), cost: other.cost }));
+}
+
+/** A NAME is written as hex, with or without `0x`. */
+function literalFor(subject: Subject, literal: Literal): Literal {
+  if (subject.kind !== "device" || subject.name !== "name" || typeof literal !== "string") return literal;
+  const name = readName(literal);
+  return name === undefined ? literal : formatName(name);
+}
+
+/** Makes what compares the fields of a PGN. */
+type MakeMatcher = (pgn: number) => Matcher;
+
+/** Units and labels of a field are those that it has in the PGN. */
+function comparing(subject: Subject, { operator, value }: { operator: Operator; value: Value }): MakeMatcher {
+  const literal = literalFor(subject, value.literal);
+  const match = matcherOf(operator, literal);
+  if (subject.kind !== "field") return () => match;
+  const { path } = subject;
+  if (value.unit && typeof literal === "number") {
+    const amount = { value: literal, unit: value.unit.text };
+    return (pgn) => amountMatcher(operator, { pgn, path, amount });
+  }
+  return typeof literal === "string" ? (pgn) => labelMatcher(match, { pgn, path }) : () => match;
+}
+
+function looking(subject: Subject, make: MakeMatcher): Part {
+  const match = make(NO_PGN);
+  switch (subject.kind) {
+    case "header": {
+      const { name } = subject;
+      if (name === "pgn") return { test: ({ pgn }) => match(pgn), cost: 0 };
+      return { test: (frame) => match(frame[name] ?? null), cost: 0 };
+    }
+    case "device": {
+      const { side, name } = subject;
+      const key = DEVICE_FIELDS.get(name)?.key;
+      if (key === undefined) throw new Error(`a device has no ${name}`);
+      return { test: (frame, deviceAt) => match(deviceAt(frame.bus, frame[side])?.[key] ?? null), cost: 1 };
+    }
+    case "field": {
+      const { path } = subject;
+      const matchers = new Map<number, Matcher>();
+      const matcherFor = (pgn: number) => {
+        const known = matchers.get(pgn);
+        if (known) return known;
+        const made = make(pgn);
+        matchers.set(pgn, made);
+        return made;
+      };
+      return {
+        test: ({ pgn, decoded }) => matchesAt(decoded ?? null, { path, from: 0, match: matcherFor(pgn) }),
+        cost: 2,
+      };
+    }
+  }
+}
+
+/** Whether the value at the end of a path matches; of lists, on the way and at the end, any element. */
+function matchesAt(value: unknown, way: { path: readonly string[]; from: number; match: Matcher }): boolean {
+  const { path, match } = way;
+  for (let from = way.from; from < path.length; from++) {
+    if (Array.isArray(value)) return value.some((each) => matchesAt(each, { path, from, match }));
+    value = partOf(value, path[from] ?? "");
+  }
+  return Array.isArray(value)
+    ? value.some((each) => matchesAt(each, { path, from: path.length, match }))
+    : match(value);
+}

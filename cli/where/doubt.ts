@@ -1,0 +1,53 @@
+/** What may be wrong with an expression, though a newer server may know better: fields and manufacturers unknown here. */
+import { describePgn, listPgns } from "@vessel/gateway/pgn";
+import { doubtManufacturers } from "../settings/filter_names.ts";
+import { hint } from "../settings/nearest.ts";
+import { type Expression, parseExpression, type Subject } from "./parse.ts";
+
+/** Says which field no known PGN has, or which manufacturer nobody is called; nothing when all are known. */
+export function doubtWhere(source: string): string | undefined {
+  return doubtFields(source) ?? doubtManufacturers([...manufacturersOf(parseExpression(source))]);
+}
+
+function doubtFields(source: string): string | undefined {
+  const strange = new Set(fieldsOf(source));
+  if (strange.size === 0) return undefined;
+  const known = new Set<string>();
+  for (const name of knownFields()) {
+    known.add(name);
+    // Most are found early: describing all PGNs takes a tenth of a second.
+    if (strange.delete(name) && strange.size === 0) return undefined;
+  }
+  const [first = ""] = strange;
+  return `No known PGN has a field "${first}"${hint(first, { known })}`;
+}
+
+/** Everything that an expression compares. */
+export function* subjectsOf(expression: Expression): Generator<Subject> {
+  if ("subject" in expression) yield expression.subject;
+  if ("term" in expression) yield* subjectsOf(expression.term);
+  if ("terms" in expression) { for (const term of expression.terms) yield* subjectsOf(term); }
+}
+
+function* fieldsOf(source: string): Generator<string> {
+  for (const subject of subjectsOf(parseExpression(source))) if (subject.kind === "field") yield subject.path[0];
+}
+
+/** Manufacturers that devices are compared with. */
+function* manufacturersOf(expression: Expression): Generator<string> {
+  if ("term" in expression) yield* manufacturersOf(expression.term);
+  if ("terms" in expression) { for (const term of expression.terms) yield* manufacturersOf(term); }
+  if (!("subject" in expression)) return;
+  const { subject } = expression;
+  if (subject.kind !== "device" || subject.name !== "manufacturer") return;
+  const isWhole = expression.kind === "in" || ["==", "!="].includes(expression.operator);
+  for (const { literal } of expression.kind === "in" ? expression.values : [expression.value]) {
+    if (isWhole && typeof literal === "string") yield literal;
+  }
+}
+
+function* knownFields(): Generator<string> {
+  for (const { pgn } of listPgns()) {
+    for (const { fields } of describePgn(pgn)?.layouts ?? []) yield* fields.map(({ name }) => name);
+  }
+}

@@ -1,0 +1,65 @@
+import { checkExpression } from "./check.ts";
+import { compileExpression, type DeviceAt, type WhereFrame } from "./compile.ts";
+import { subjectsOf } from "./doubt.ts";
+import { parseExpression } from "./parse.ts";
+
+export type { DeviceAt, WhereFrame } from "./compile.ts";
+export { doubtWhere } from "./doubt.ts";
+export { WhereError } from "./error.ts";
+export { MAX_WHERE_DEPTH, MAX_WHERE_LENGTH } from "./parse.ts";
+
+/** A `--where` expression as one predicate. */
+export interface Where {
+  /** Whether a frame matches. `deviceAt` is asked only when the answer depends on a device. */
+  test(frame: WhereFrame, deviceAt?: DeviceAt): boolean;
+  /** Frames need `decoded`. */
+  usesDecoded: boolean;
+  /** Frames need the device table. */
+  usesDevices: boolean;
+}
+
+/**
+ * Reads a `--where` expression.
+ *
+ * ```
+ * expression  or, ||   and, &&   not, !   ( )                          each binds more than the one before
+ * comparison  FIELD == != < <= > >= VALUE   FIELD contains VALUE   FIELD in [VALUE, …]   FIELD not in [VALUE, …]
+ * FIELD       pgn src dst prio seq bus                                 of the frame
+ *             src.manufacturer dst.model_id … name instance class     of its sender, or of whom it goes to
+ *             wind_speed   register.name   satellites.prn             of the decoded payload, as in its JSON;
+ *             decoded.pgn                                             where a field is called as one above
+ * VALUE       12 -1.5 2e3 0x1F   15 kn   20 °C   "text" 'text'   true false null
+ * ```
+ *
+ * - A field that is missing, or in a payload that cannot be decoded, is null. `== null` and `!= null` ask for that;
+ *   every other comparison with null is false, `!=` included. `not` turns the answer round: `not depth > 3` holds where
+ *   there is no depth.
+ * - A number with a unit (`15 kn`, `90 deg`, `20 C`, `0.5 nm`) is compared in that unit; `==` then means equal within
+ *   the field's step. A number without one is in the unit of the JSON. Texts and labels compare in any case, those of
+ *   numbers that are codes, too (`fluid_type == "Fuel"`); `<` and its kin by the alphabet. A lookup compares by its name with a text, by its id with a number. Of a text that reads as a
+ *   number (an MMSI), the number counts against a number. Values of different kinds never match, `!=` included.
+ * - `contains`: the text is part of it. `in`: equal to one of the list; `not in` is `not (… in …)`.
+ * - A list matches when any of its elements does; an empty one never.
+ *
+ * @throws {WhereError} with the column, and what was expected there. Where the PGN is told (`pgn == 127250 and …`) this
+ * includes fields that it does not have, and values that its fields cannot have.
+ *
+ * @example
+ * ```ts ignore
+ * const where = parseWhere('pgn == 127250 and heading > 1.5 and src.manufacturer == "Garmin"');
+ * where.test(frame, (bus, src) => devices.get(bus, src));
+ * ```
+ */
+export function parseWhere(source: string): Where {
+  const expression = parseExpression(source);
+  checkExpression(expression, source);
+  const test = compileExpression(expression);
+  const subjects = [...subjectsOf(expression)];
+  return {
+    test: (frame, deviceAt = nobody) => test(frame, deviceAt),
+    usesDecoded: subjects.some(({ kind }) => kind === "field"),
+    usesDevices: subjects.some(({ kind }) => kind === "device"),
+  };
+}
+
+function nobody(): undefined {}

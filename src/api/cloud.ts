@@ -1,0 +1,35 @@
+/**
+ * What programs do with a cloud's files while no cloud runs: certificates are made, listed and judged, a boat's state is
+ * read.
+ *
+ * @module
+ */
+export type { Clock } from "../base/mod.ts";
+export type { LostRange, Range } from "../replication/mod.ts";
+export {
+  type Accounted,
+  type EpochHistory,
+  type FormerState,
+  importPeer,
+  type InstanceState,
+  parseState,
+  PeerImportError,
+  type PeerImportOptions,
+  type PeerImportReport,
+  type ReceivedRecord,
+  STATE_FILE,
+} from "../cloud/mod.ts";
+export {
+  Authority,
+  AUTHORITY_FILES,
+  CertificateError,
+  type CertificateFolder,
+  FilesExistError,
+  initAuthority,
+  isHostName,
+  type IssuedCertificate,
+  type IssueOptions,
+  readClientAuthorities,
+  readIssued,
+  readRevoked,
+} from "../pki/mod.ts";

@@ -1,0 +1,27 @@
+/**
+ * What programs do with recordings while no server runs: journals and recordings of other programs are found, and read
+ * as the same frames.
+ *
+ * @module
+ */
+export { type Clock, LOG_LEVELS, type LogFields, type LogFormat, Logger, type LogLevel } from "../base/mod.ts";
+export {
+  type BadLine,
+  type PassedOver,
+  RecordedMonotonic,
+  type RecordingFormat,
+  type RecordingNote,
+  type RecordingSummary,
+} from "../can/mod.ts";
+export type { Filter } from "../filter/mod.ts";
+export type { Device, StoredFrame } from "../frame/mod.ts";
+export {
+  findRecorded,
+  OfflineError,
+  type OfflineOptions,
+  readRecorded,
+  type RecordedDevice,
+  RecordedFilter,
+  type RecordedInput,
+  type RecordedPart,
+} from "../recordings/mod.ts";

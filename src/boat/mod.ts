@@ -1,0 +1,13 @@
+/**
+ * The boat server, put together.
+ *
+ * @module
+ */
+export * from "./boat.ts";
+export * from "./bus_pipelines.ts";
+export * from "./integrations.ts";
+export * from "./limits.ts";
+export * from "./numbers.ts";
+export * from "./replication.ts";
+export * from "./stores.ts";
+export * from "./transmit.ts";

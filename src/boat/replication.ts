@@ -1,0 +1,97 @@
+import type { Clock, Logger } from "../base/mod.ts";
+import type { Stores } from "./stores.ts";
+import type { Broker, DeviceRecord } from "../broker/mod.ts";
+import { BROADCAST_ADDRESS, buildCanId, NAME_BYTES } from "../frame/mod.ts";
+import { encode, EncodeError, PGN, type ProductInformation } from "../pgn/mod.ts";
+import { BoatLink, type LinkLimits, type LinkTlsPaths, type LiveFrame } from "../replication/mod.ts";
+
+/** Where a boat is replicated to. */
+export interface ReplicationOptions {
+  /** `host:port` of the cloud. */
+  target: string;
+  /** Which boat it is; must be the common name of its certificate. */
+  instanceId: string;
+  /** Its certificate; left out only with `insecure`. */
+  tls?: LinkTlsPaths;
+  /** Without certificates and encryption, to a cloud on this machine. */
+  insecure?: boolean;
+}
+
+/** Links a boat to its cloud; not started yet. */
+export function linkOf(
+  { target, instanceId, tls, insecure = false }: ReplicationOptions,
+  { stores: { broker, source, run, journal }, limits, clock, log }: {
+    stores: Stores;
+    limits: () => LinkLimits;
+    clock: Clock;
+    log: Logger;
+  },
+): BoatLink {
+  if (!tls && !insecure) throw new RangeError(`Cannot replicate to "${target}" without a certificate`);
+  const link = new BoatLink({
+    target,
+    instanceId,
+    tls,
+    source,
+    numbers: run,
+    archive: journal,
+    devices: () => introductions(broker, clock.wallUs()),
+    journalBytes: () => journal?.index.bytes ?? 0,
+    busNames: broker.buses,
+    limits,
+    clock,
+    log,
+  });
+  run.follow({ newEpoch: (_, formerHead) => link.newEpoch(formerHead) });
+  return link;
+}
+
+/** What tells a cloud who is on the buses: each device with a NAME says it, and what it is. */
+export function introductions(broker: Broker, timeUs: number): LiveFrame[] {
+  return Array.from(broker.registry).flatMap((device) => {
+    const { name, product } = device;
+    if (name === undefined) return [];
+    const frames = [frameOf(device, { pgn: PGN.addressClaim, data: nameBytes(name), timeUs })];
+    const data = product && productBytes(product);
+    if (data) frames.push(frameOf(device, { pgn: PGN.productInformation, data, timeUs }));
+    return frames;
+  });
+}
+
+/** Priority of what devices say of themselves. */
+const PRIO = 6;
+/** Lowest bit of a bus' index in an identifier. */
+const BUS_SHIFT = 29;
+
+function frameOf(
+  { src, bus }: DeviceRecord,
+  { pgn, data, timeUs }: { pgn: number; data: Uint8Array; timeUs: number },
+): LiveFrame {
+  const id = buildCanId({ prio: PRIO, pgn, src, dst: BROADCAST_ADDRESS });
+  return { seq: 0, timestampUs: timeUs, canId: id + bus * 2 ** BUS_SHIFT, data };
+}
+
+function nameBytes(name: bigint): Uint8Array {
+  const bytes = new Uint8Array(NAME_BYTES);
+  new DataView(bytes.buffer).setBigUint64(0, name, true);
+  return bytes;
+}
+
+/** Nothing where a device has said what its message has no room for. */
+function productBytes(product: ProductInformation): Uint8Array | undefined {
+  try {
+    return encode(PGN.productInformation, {
+      nmea_version: null,
+      product_code: product.productCode,
+      model_id: product.modelId,
+      software_version: product.softwareVersion,
+      model_version: product.modelVersion,
+      model_serial: product.modelSerial,
+      cert_level: null,
+      load_equiv: null,
+    });
+  } catch (error) {
+    if (error instanceof EncodeError) return undefined;
+    throw error;
+  }
+}

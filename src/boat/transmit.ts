@@ -1,0 +1,127 @@
+import type { Clock, Logger } from "../base/mod.ts";
+import type { Broker } from "../broker/mod.ts";
+import type { CanBus } from "../can/mod.ts";
+import { type CanFrame, type Message, NULL_ADDRESS } from "../frame/mod.ts";
+import {
+  DeviceRequests,
+  faultOf,
+  type OwnAddress,
+  Queries,
+  type RequestRule,
+  SendGate,
+  type SendSettings,
+  type TransmitLimits,
+  Transmitter,
+  VirtualDevice,
+  type VirtualDeviceOptions,
+} from "../transmit/mod.ts";
+
+/** What a device of our own says of itself. */
+export type VirtualDeviceSettings = Omit<VirtualDeviceOptions, "buses" | "transmit" | "clock" | "log">;
+
+/** Who speaks on the buses, and what about. */
+export interface VoiceOptions {
+  /** How messages are queued and paced. */
+  transmit?: Partial<TransmitLimits>;
+  /** Claims an address on every bus, from which everything is sent; left out: clients' messages come from 254. */
+  virtualDevice?: VirtualDeviceSettings;
+  /** What is asked of devices again and again. */
+  requests?: readonly RequestRule[];
+  /** Shortest time between two requests of any rules, milliseconds. */
+  requestsGlobalMinIntervalMs?: number;
+}
+
+/** What a voice must know of its surroundings. */
+export interface VoiceSurroundings {
+  broker: Broker;
+  buses: readonly CanBus[];
+  sending: () => SendSettings;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Our own voice on the buses: whatever is said goes through one transmitter. */
+export class Voice {
+  readonly transmitter: Transmitter;
+  readonly gate: SendGate;
+  readonly queries: Queries;
+  readonly device: VirtualDevice | undefined;
+  readonly requests: DeviceRequests | undefined;
+  readonly #buses: readonly string[];
+  readonly #log: Logger;
+  #faults = 0;
+
+  constructor(options: VoiceOptions, { broker, buses, sending, clock, log }: VoiceSurroundings) {
+    const { virtualDevice, requests: rules = [], requestsGlobalMinIntervalMs: globalMinIntervalMs } = options;
+    this.#buses = broker.buses;
+    this.#log = log;
+    const transmit = this.transmitter = new Transmitter({ buses, clock, ...options.transmit });
+    this.device = virtualDevice && new VirtualDevice({ buses, transmit, clock, log, ...virtualDevice });
+    const address = (bus: number): OwnAddress => this.device?.address(bus) ?? { kind: "none" };
+    const nameOf = (bus: number, src: number) => broker.registry.get(bus, src)?.name;
+    const faultOn = (bus: number) => buses[bus] && faultOf(buses[bus]);
+    const gate = { transmit, address, nameOf, buses: broker.buses, faultOf: faultOn, settings: sending, clock, log };
+    this.gate = new SendGate(gate);
+    this.queries = new Queries({ broker, gate: this.gate, address });
+    if (rules.length === 0) return;
+    this.requests = new DeviceRequests({
+      rules,
+      ...(globalMinIntervalMs !== undefined && { globalMinIntervalMs }),
+      broker,
+      transmit,
+      sourceOn: (bus) => buses[bus]?.state.type === "up" ? sourceOf(address(bus)) : undefined,
+      clock,
+      log,
+    });
+  }
+
+  /** Begins to speak; the buses are open by now. */
+  start(): void {
+    this.device?.start();
+    this.requests?.start();
+  }
+
+  /** Hears every frame of a bus, our own included. What goes wrong here concerns nobody who reads. */
+  heard(bus: number, frame: CanFrame): void {
+    try {
+      this.transmitter.heard(bus, frame);
+      this.device?.heard(bus, frame);
+    } catch (error) {
+      if (this.#faults++ === 0) {
+        this.#log.error("a frame is not heard by a fault of the server", { error: String(error) });
+      }
+    }
+  }
+
+  /** Hears every whole message. */
+  message(message: Message): void {
+    this.device?.message(message);
+  }
+
+  /** A bus has come up again. */
+  up(bus: number): void {
+    this.device?.up(bus);
+  }
+
+  /** How the virtual device does, where there is one. */
+  health(): Record<string, { status: "ok" | "degraded"; message?: string }> {
+    if (!this.device) return {};
+    const without = this.#buses.filter((_, bus) => this.device?.address(bus).kind === "cannot-claim");
+    if (without.length === 0) return { virtual_device: { status: "ok" } };
+    return { virtual_device: { status: "degraded", message: `no free address on ${without.join(", ")}` } };
+  }
+
+  /** Says no more. */
+  stop(): void {
+    this.requests?.stop();
+    this.device?.stop();
+    this.transmitter.close();
+    this.queries.stop();
+  }
+}
+
+/** Address that a request of ours comes from; undefined while we may not speak. */
+function sourceOf(own: OwnAddress): number | undefined {
+  if (own.kind === "none") return NULL_ADDRESS;
+  return own.kind === "claimed" ? own.src : undefined;
+}

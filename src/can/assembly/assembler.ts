@@ -1,0 +1,312 @@
+import {
+  type CanFrame,
+  MAX_CAN_BYTES,
+  MAX_FAST_PACKET_BYTES,
+  MAX_PGN,
+  type Message,
+  pgnOfId,
+} from "../../frame/mod.ts";
+import { framingOf, PGN } from "../../pgn/mod.ts";
+import { type AssemblerDrops, newDrops } from "./drops.ts";
+import { CounterPeriods, REORDER_MS } from "./counter_periods.ts";
+import { FAST_FIRST_BYTES, FAST_NEXT_BYTES, fastPacketFrames } from "./fast_packet.ts";
+import { beginsFastPacket, FramingHabits } from "./framing_habits.ts";
+import { TransportListener } from "./iso_transport.ts";
+
+/** A fragment that has waited this long for the next one belongs to a message that will not come. */
+export const FAST_PACKET_TIMEOUT_MS = 750;
+/** Unfinished messages kept for one bus. */
+export const DEFAULT_MAX_ASSEMBLIES = 4096;
+/** How often unfinished messages are looked through for stale ones. */
+const EXPIRY_INTERVAL_MS = 50;
+/** Values of the sequence counter, the upper three bits of a fragment's first byte. */
+const COUNTERS = 8;
+/** Bytes of a fragment buffer: a whole fast packet, its last frame with padding. */
+const SLOT_BYTES = FAST_FIRST_BYTES + 31 * FAST_NEXT_BYTES;
+
+interface Assembly {
+  key: number;
+  /** Bit n is set when fragment n is here. */
+  mask: number;
+  /** Number of fragments, 0 while the first one is missing. */
+  frames: number;
+  length: number;
+  /** Header of the first fragment, or of any until that one comes. */
+  id: number;
+  /** Monotonic and wall time of the latest fragment. */
+  touchedMs: number;
+  touchedUs: number;
+  data: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Makes whole messages of the frames of one bus: single frames pass through, fast packets and ISO transport sessions
+ * are put together. Pure: the time comes with the frames.
+ */
+export class Assembler {
+  readonly drops: AssemblerDrops = newDrops();
+  readonly #emit: (message: Message) => void;
+  readonly #message: Message;
+  readonly #maxAssemblies: number;
+  readonly #assemblies = new Map<number, Assembly>();
+  readonly #free: Assembly[] = [];
+  readonly #periods = new CounterPeriods();
+  readonly #habits = new FramingHabits();
+  readonly #transport: TransportListener;
+  #nextExpiryMs = 0;
+
+  /**
+   * @param emit gets each whole message; the object and its buffer are reused
+   * @param options.bus index of the bus, told in every message
+   * @param options.maxAssemblies most unfinished messages at once, default {@linkcode DEFAULT_MAX_ASSEMBLIES}
+   */
+  constructor(
+    emit: (message: Message) => void,
+    { bus = 0, maxAssemblies = DEFAULT_MAX_ASSEMBLIES }: { bus?: number; maxAssemblies?: number } = {},
+  ) {
+    this.#emit = emit;
+    this.#maxAssemblies = maxAssemblies;
+    this.#message = { bus, pgn: 0, id: 0, timeUs: 0, monoMs: 0, data: new Uint8Array(0), offset: 0, length: 0 };
+    this.#transport = new TransportListener(this.drops, maxAssemblies);
+  }
+
+  /** Messages begun and not whole yet. */
+  get pending(): number {
+    return this.#assemblies.size + this.#transport.pending;
+  }
+
+  /** Takes one frame; emits a message when it is, or completes, one. */
+  push(frame: CanFrame): void {
+    if (frame.monoMs >= this.#nextExpiryMs) this.expire(frame.monoMs);
+    const pgn = pgnOfId(frame.id);
+    const framing = framingOf(pgn);
+    if (framing === "single") {
+      if (pgn === PGN.transportControl || pgn === PGN.transportData) this.#pushTransport(frame, pgn);
+      else this.#pass(frame, pgn);
+    } else if (framing === "fast") {
+      this.#pushFragment(frame, pgn);
+    } else {
+      this.#pushEither(frame, pgn);
+    }
+  }
+
+  /**
+   * Gives up what has waited too long; a frame that turns out to be a plain one is emitted, with its own time. Called by
+   * `push` too; call it when the bus is silent. A time before that of the last frame does no harm.
+   */
+  expire(nowMs: number): void {
+    this.#nextExpiryMs = nowMs + EXPIRY_INTERVAL_MS;
+    for (const assembly of this.#assemblies.values()) {
+      if (nowMs - assembly.touchedMs <= FAST_PACKET_TIMEOUT_MS) continue;
+      this.#giveUp(assembly, "timeout");
+    }
+    this.#transport.expire(nowMs);
+  }
+
+  #pass(frame: CanFrame, pgn: number): void {
+    const message = this.#message;
+    message.pgn = pgn;
+    message.id = frame.id;
+    message.timeUs = frame.timeUs;
+    message.monoMs = frame.monoMs;
+    message.data = frame.data;
+    message.offset = frame.offset;
+    message.length = frame.length;
+    this.#emit(message);
+  }
+
+  /**
+   * A frame of a PGN that devices send both ways. What looks like a first fragment is held until the next frame shows
+   * what it is, and from then on the source is known by its habit.
+   */
+  #pushEither(frame: CanFrame, pgn: number): void {
+    const stream = assemblyKey(frame.id, 0);
+    const head = frame.data[frame.offset] ?? 0;
+    const index = head & 0x1f;
+    const habit = this.#habits.of(stream);
+    if (frame.length < 2 || (index === 0 && !beginsFastPacket(frame))) {
+      this.#passHeld(stream);
+      this.#habits.learnPlain(stream);
+      this.#pass(frame, pgn);
+    } else if (habit === "plain") {
+      if (!this.#habits.continuesNoted(stream, frame)) return this.#pass(frame, pgn);
+      // The first fragment has been passed on as a plain frame, so this one message loses its form; the rest of it is
+      // gathered like any message without a beginning, and counted when it is given up.
+      this.#habits.learnFast(stream);
+      this.#pushFragment(frame, pgn);
+    } else if (index === 0) {
+      if (habit === undefined && this.#passHeld(stream)) this.#pass(frame, pgn);
+      else this.#pushFragment(frame, pgn);
+    } else if (habit === "fast") {
+      if (!this.#assemblies.has(assemblyKey(frame.id, head))) this.#habits.doubt(stream);
+      this.#pushFragment(frame, pgn);
+    } else if (this.#continuesHeld(frame, index)) {
+      if (this.#pushFragment(frame, pgn)) this.#habits.learnFast(stream);
+    } else {
+      this.#pass(frame, pgn);
+    }
+  }
+
+  /** Whether a frame of a source with unknown habit is a fragment: 1 must be the first to follow 0. */
+  #continuesHeld(frame: CanFrame, index: number): boolean {
+    const assembly = this.#assemblies.get(assemblyKey(frame.id, frame.data[frame.offset] ?? 0));
+    return assembly !== undefined && (index === 1 || assembly.mask !== 1) && this.#belongs(assembly, frame, index);
+  }
+
+  /** Passes on what a stream has held back, as another first frame shows that it was plain. False if nothing was held. */
+  #passHeld(stream: number): boolean {
+    let passed = false;
+    for (let counter = 0; counter < COUNTERS; counter++) {
+      const assembly = this.#assemblies.get(stream | counter);
+      if (assembly?.mask !== 1) continue;
+      this.#release(assembly);
+      this.#passPlain(assembly);
+      passed = true;
+    }
+    return passed;
+  }
+
+  /** Passes on a released first fragment as the plain frame that it was. */
+  #passPlain({ key, id, touchedUs, touchedMs, data, length }: Assembly): void {
+    this.#habits.learnPlain(streamOf(key));
+    data.copyWithin(MAX_CAN_BYTES - FAST_FIRST_BYTES, 0, FAST_FIRST_BYTES);
+    data[0] = (key % COUNTERS) << 5;
+    data[1] = length;
+    const message = this.#message;
+    message.pgn = pgnOfId(id);
+    message.id = id;
+    message.timeUs = touchedUs;
+    message.monoMs = touchedMs;
+    message.data = data;
+    message.offset = 0;
+    message.length = MAX_CAN_BYTES;
+    this.#emit(message);
+  }
+
+  /** Takes a fragment of a fast packet; true when it made its message whole. */
+  #pushFragment(frame: CanFrame, pgn: number): boolean {
+    const head = frame.data[frame.offset] ?? 0;
+    const index = head & 0x1f;
+    const total = frame.data[frame.offset + 1] ?? 0;
+    if (frame.length < 2 || (index === 0 && (total < 1 || total > MAX_FAST_PACKET_BYTES))) {
+      this.drops.malformed++;
+      return false;
+    }
+    const key = assemblyKey(frame.id, head);
+    let assembly = this.#assemblies.get(key);
+    if (assembly && !this.#belongs(assembly, frame, index)) {
+      this.#giveUp(assembly, "replaced");
+      assembly = undefined;
+    }
+    assembly ??= this.#start(key);
+    if (index === 0) {
+      assembly.frames = fastPacketFrames(total);
+      assembly.length = total;
+      this.#periods.begin(key, frame.monoMs);
+    }
+    if (index === 0 || assembly.mask === 0) assembly.id = frame.id;
+    const beyond = assembly.frames > 0 && (assembly.mask | (1 << index)) >>> 0 >= 2 ** assembly.frames;
+    if (beyond) {
+      this.#refuse(assembly, index);
+      if (index !== 0) return false;
+    }
+    assembly.mask |= 1 << index;
+    assembly.touchedMs = frame.monoMs;
+    assembly.touchedUs = frame.timeUs;
+    copyFragment(assembly.data, frame, index);
+    if (assembly.frames === 0 || (assembly.mask >>> 0) !== 2 ** assembly.frames - 1) return false;
+    this.#release(assembly);
+    this.#emitWhole(assembly, frame, pgn);
+    return true;
+  }
+
+  /**
+   * Whether a fragment may be of the message begun, or must be of a later one with the same counter. Shortly after the
+   * last fragment they may come in any order. Later they come in order, so that only the very next one can follow, and
+   * only while the next message is not due: else the ends of two messages that have both lost frames would be joined.
+   */
+  #belongs({ key, mask, touchedMs }: Assembly, { monoMs }: CanFrame, index: number): boolean {
+    if ((mask >>> index) & 1) return false;
+    if (monoMs - touchedMs <= REORDER_MS) return true;
+    return mask >>> 0 === 2 ** index - 1 && !this.#periods.isOver(key, monoMs);
+  }
+
+  /** A fragment beyond the end: the late one is dropped, or, when the length came last, those that were there. */
+  #refuse(assembly: Assembly, index: number): void {
+    if (index !== 0) {
+      this.drops.unexpected++;
+      return;
+    }
+    const valid = 2 ** assembly.frames - 1;
+    for (let rest = (assembly.mask & ~valid) >>> 0; rest !== 0; rest &= rest - 1) this.drops.unexpected++;
+    assembly.mask &= valid;
+  }
+
+  /** Emits what was put together; its time is that of the frame that made it whole. */
+  #emitWhole({ id, data, length }: Pick<Assembly, "id" | "data" | "length">, frame: CanFrame, pgn: number): void {
+    const message = this.#message;
+    message.pgn = pgn;
+    message.id = id;
+    message.timeUs = frame.timeUs;
+    message.monoMs = frame.monoMs;
+    message.data = data;
+    message.offset = 0;
+    message.length = length;
+    this.#emit(message);
+  }
+
+  #start(key: number): Assembly {
+    if (this.#assemblies.size >= this.#maxAssemblies) {
+      const [oldest] = this.#assemblies.values();
+      if (oldest) this.#giveUp(oldest, "overflow");
+    }
+    const assembly = this.#free.pop() ??
+      { key, mask: 0, frames: 0, length: 0, id: 0, touchedMs: 0, touchedUs: 0, data: new Uint8Array(SLOT_BYTES) };
+    assembly.key = key;
+    assembly.mask = 0;
+    assembly.frames = 0;
+    assembly.length = 0;
+    this.#assemblies.set(key, assembly);
+    return assembly;
+  }
+
+  /** Counts an unfinished message as dropped, if it was one and not a plain frame. */
+  #giveUp(assembly: Assembly, why: "timeout" | "replaced" | "overflow"): void {
+    this.#release(assembly);
+    const isFirstOnly = assembly.mask === 1 && framingOf(pgnOfId(assembly.id)) === "either";
+    if (isFirstOnly && this.#habits.of(streamOf(assembly.key)) !== "fast") return this.#passPlain(assembly);
+    this.drops[why]++;
+    if (isFirstOnly) this.#habits.doubt(streamOf(assembly.key));
+  }
+
+  #release(assembly: Assembly): void {
+    this.#assemblies.delete(assembly.key);
+    this.#free.push(assembly);
+  }
+
+  #pushTransport(frame: CanFrame, pgn: number): void {
+    if (pgn === PGN.transportControl) return this.#transport.control(frame);
+    const session = this.#transport.data(frame);
+    if (session) this.#emitWhole(session, frame, session.pgn);
+  }
+}
+
+/** Source, PGN, destination and sequence counter in one small integer (29 bits), which a Map finds fastest. */
+function assemblyKey(id: number, head: number): number {
+  return ((id & 0xff) << 21) | (((id >>> 8) & MAX_PGN) << 3) | (head >>> 5);
+}
+
+/** The key without its counter: what one source sends of a PGN to one destination. */
+function streamOf(key: number): number {
+  return key - key % COUNTERS;
+}
+
+/** Puts a fragment's bytes in their place; a short frame is filled up with 0xFF. */
+function copyFragment(target: Uint8Array, frame: CanFrame, index: number): void {
+  const header = index === 0 ? 2 : 1;
+  const room = index === 0 ? FAST_FIRST_BYTES : FAST_NEXT_BYTES;
+  const at = index === 0 ? 0 : FAST_FIRST_BYTES + (index - 1) * FAST_NEXT_BYTES;
+  for (let i = 0; i < room; i++) {
+    target[at + i] = header + i < frame.length ? frame.data[frame.offset + header + i] ?? 0xff : 0xff;
+  }
+}

@@ -1,0 +1,158 @@
+import {
+  BROADCAST_ADDRESS,
+  buildCanId,
+  type CanFrame,
+  destinationOfId,
+  MAX_MESSAGE_BYTES,
+  MAX_PGN,
+  pgnOfId,
+} from "../../frame/mod.ts";
+import type { AssemblerDrops } from "./drops.ts";
+
+/** Longest wait for the next packet of a broadcast (T1, ISO 11783-3 §5.13.3). */
+export const BROADCAST_TIMEOUT_MS = 750;
+/** Longest wait within an addressed session, where the receiver may hold the sender (T2, T3). */
+export const ADDRESSED_TIMEOUT_MS = 1250;
+/** Payload bytes of one data packet. */
+export const PACKET_BYTES = 7;
+
+/** First byte of a connection management frame (ISO 11783-3 §5.10.3). */
+export const CONTROL = { rts: 16, cts: 17, endOfMessage: 19, bam: 32, abort: 255 } as const;
+
+/** One multi-packet message under way, from one address to another. */
+interface Session {
+  key: number;
+  /** As it was announced; some senders leave an address in its low byte. */
+  announcedPgn: number;
+  pgn: number;
+  /** CAN identifier as if the message had come in one frame. */
+  id: number;
+  length: number;
+  packets: number;
+  /** Packets that are here, all of 1..received. */
+  received: number;
+  timeoutMs: number;
+  touchedMs: number;
+  data: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Listens to ISO 11783-3 transport sessions, broadcast (BAM) and addressed (RTS/CTS), and gives the whole message. It
+ * never takes part: packets that an addressed receiver asks for again are taken as they come by.
+ */
+export class TransportListener {
+  readonly #drops: AssemblerDrops;
+  readonly #maxSessions: number;
+  readonly #sessions = new Map<number, Session>();
+
+  /** Counts what it gives up in `drops`. */
+  constructor(drops: AssemblerDrops, maxSessions: number) {
+    this.#drops = drops;
+    this.#maxSessions = maxSessions;
+  }
+
+  /** Sessions under way. */
+  get pending(): number {
+    return this.#sessions.size;
+  }
+
+  /** Takes a frame of PGN 60416, connection management. */
+  control(frame: CanFrame): void {
+    const source = frame.id & 0xff;
+    const destination = destinationOfId(frame.id);
+    const kind = byteAt(frame, 0);
+    if (frame.length < 8) {
+      this.#drops.malformed++;
+    } else if (kind === CONTROL.bam || kind === CONTROL.rts) {
+      this.#begin(frame, { source, destination });
+    } else if (kind === CONTROL.cts || kind === CONTROL.endOfMessage) {
+      const session = this.#sessions.get(sessionKey(destination, source));
+      if (session) session.touchedMs = frame.monoMs;
+    } else if (kind === CONTROL.abort) {
+      for (const key of [sessionKey(source, destination), sessionKey(destination, source)]) {
+        if (this.#sessions.get(key)?.announcedPgn === announcedPgn(frame)) this.#abort(key);
+      }
+    } else {
+      this.#drops.malformed++;
+    }
+  }
+
+  /** Takes a frame of PGN 60160, data transfer; returns the session when this was its last packet. */
+  data(frame: CanFrame): Session | undefined {
+    const session = this.#sessions.get(sessionKey(frame.id & 0xff, destinationOfId(frame.id)));
+    const packet = byteAt(frame, 0);
+    if (!session || frame.length < 2 || packet < 1 || packet > session.packets || packet > session.received + 1) {
+      this.#drops.tp_unexpected++;
+      return undefined;
+    }
+    session.touchedMs = frame.monoMs;
+    const at = (packet - 1) * PACKET_BYTES;
+    for (let i = 0; i < PACKET_BYTES && at + i < session.length; i++) {
+      session.data[at + i] = i + 1 < frame.length ? byteAt(frame, i + 1) : 0xff;
+    }
+    session.received = Math.max(session.received, packet);
+    if (session.received < session.packets) return undefined;
+    this.#sessions.delete(session.key);
+    return session;
+  }
+
+  /** Drops sessions whose next packet did not come in time. */
+  expire(nowMs: number): void {
+    for (const session of this.#sessions.values()) {
+      if (nowMs - session.touchedMs <= session.timeoutMs) continue;
+      this.#drops.tp_timeout++;
+      this.#sessions.delete(session.key);
+    }
+  }
+
+  #begin(frame: CanFrame, { source, destination }: { source: number; destination: number }): void {
+    const length = byteAt(frame, 1) | (byteAt(frame, 2) << 8);
+    const packets = byteAt(frame, 3);
+    const broadcast = byteAt(frame, 0) === CONTROL.bam;
+    const fits = length > 0 && length <= MAX_MESSAGE_BYTES && packets === Math.ceil(length / PACKET_BYTES);
+    if (!fits || broadcast !== (destination === BROADCAST_ADDRESS)) {
+      this.#drops.malformed++;
+      return;
+    }
+    const key = sessionKey(source, destination);
+    this.#abort(key);
+    if (this.#sessions.size >= this.#maxSessions) {
+      const [oldest] = this.#sessions.keys();
+      if (oldest !== undefined) this.#sessions.delete(oldest);
+      this.#drops.overflow++;
+    }
+    const pgn = announcedPgn(frame);
+    const id = buildCanId({ prio: (frame.id >>> 26) & 7, pgn, src: source, dst: destination });
+    this.#sessions.set(key, {
+      key,
+      announcedPgn: pgn,
+      pgn: pgnOfId(id),
+      id,
+      length,
+      packets,
+      received: 0,
+      timeoutMs: broadcast ? BROADCAST_TIMEOUT_MS : ADDRESSED_TIMEOUT_MS,
+      touchedMs: frame.monoMs,
+      data: new Uint8Array(length),
+    });
+  }
+
+  #abort(key: number): void {
+    if (this.#sessions.delete(key)) this.#drops.tp_aborted++;
+  }
+}
+
+/** PGN of the message that a connection management frame is about. */
+export function announcedPgn(frame: CanFrame): number {
+  return (byteAt(frame, 5) | (byteAt(frame, 6) << 8) | (byteAt(frame, 7) << 16)) & MAX_PGN;
+}
+
+/** A data byte of a frame; one that is not there counts as padding. */
+export function byteAt(frame: CanFrame, index: number): number {
+  return frame.data[frame.offset + index] ?? 0xff;
+}
+
+/** Two addresses in one number. */
+export function sessionKey(source: number, destination: number): number {
+  return (source << 8) | destination;
+}

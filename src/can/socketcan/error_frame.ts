@@ -1,0 +1,48 @@
+import type { ControllerState } from "../bus.ts";
+
+/** Names and values of linux/can.h and linux/can/error.h. */
+/** Flag in `can_id`: 29-bit identifier. */
+export const CAN_EFF_FLAG = 0x80000000;
+/** Flag in `can_id`: remote transmission request. */
+export const CAN_RTR_FLAG = 0x40000000;
+/** Flag in `can_id`: no frame of the bus but an error message of the controller. */
+export const CAN_ERR_FLAG = 0x20000000;
+/** The 29 identifier bits of `can_id`; in an error frame, its classes. */
+export const CAN_EFF_MASK = 0x1fffffff;
+/** All classes of error frames, for CAN_RAW_ERR_FILTER. */
+export const CAN_ERR_MASK = 0x1fffffff;
+
+/** Class: the controller has a problem, told in data byte 1. */
+const CAN_ERR_CRTL = 0x004;
+/** Class: the controller has left the bus. */
+const CAN_ERR_BUSOFF = 0x040;
+/** Class: the controller has been started again after bus-off. */
+const CAN_ERR_RESTARTED = 0x100;
+
+/** Data byte 1: 96 or more errors of reception, of transmission. */
+const CAN_ERR_CRTL_WARNING = 0x04 | 0x08;
+/** Data byte 1: 128 or more errors of reception, of transmission. */
+const CAN_ERR_CRTL_PASSIVE = 0x10 | 0x20;
+/** Data byte 1: recovered to the state error-active. */
+const CAN_ERR_CRTL_ACTIVE = 0x40;
+
+/**
+ * State of the controller after an error frame.
+ *
+ * @param current state before; most error frames (lost arbitration, no acknowledge, bus errors) do not change it
+ * @param frame.classes identifier of the error frame: its classes, with or without flags
+ * @param frame.controller data byte 1
+ */
+export function controllerAfter(
+  current: ControllerState,
+  { classes, controller }: { classes: number; controller: number },
+): ControllerState {
+  if (classes & CAN_ERR_BUSOFF) return "bus-off";
+  if (classes & CAN_ERR_CRTL) {
+    if (controller & CAN_ERR_CRTL_PASSIVE) return "error-passive";
+    if (controller & CAN_ERR_CRTL_WARNING) return "error-warning";
+    if (controller & CAN_ERR_CRTL_ACTIVE) return "error-active";
+  }
+  if (classes & CAN_ERR_RESTARTED) return "error-active";
+  return current;
+}

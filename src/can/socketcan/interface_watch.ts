@@ -1,0 +1,108 @@
+import type { Clock } from "../../base/mod.ts";
+
+/** What the system says of a network interface. */
+export type InterfaceStatus =
+  | { type: "missing" }
+  | { type: "down"; index: number }
+  /** `carrier` is false while a CAN controller is bus-off (linux drivers/net/can/dev: can_bus_off). */
+  | { type: "up"; index: number; carrier: boolean }
+  /** The system may not be asked: Deno reads /sys only with --allow-all. */
+  | { type: "unknown" };
+
+/** How often a bus looks at its interface. Recovery within 2 s is promised; this leaves room for several looks. */
+export const INTERFACE_LOOK_MS = 250;
+
+const SYSFS_NETWORK = "/sys/class/net";
+/** linux/if.h: the interface is switched on. */
+const IFF_UP = 0x1;
+/** Dropped frames are read at most this often. */
+const DROPS_READ_INTERVAL_MS = 1000;
+/**
+ * Statistics that each mean a lost frame: out of memory or queue full, and overrun of the controller. rx_fifo_errors is
+ * left out: the drivers that raise it (rx-offload) raise rx_dropped with it.
+ */
+const DROP_STATISTICS = ["rx_dropped", "rx_over_errors"];
+
+/**
+ * Looks at an interface.
+ *
+ * @param options.root folder of the interfaces, default `/sys/class/net`
+ */
+export function readInterface(name: string, { root = SYSFS_NETWORK }: { root?: string } = {}): InterfaceStatus {
+  try {
+    const index = Number(Deno.readTextFileSync(`${root}/${name}/ifindex`));
+    const flags = Number(Deno.readTextFileSync(`${root}/${name}/flags`));
+    if ((flags & IFF_UP) === 0) return { type: "down", index };
+    return { type: "up", index, carrier: readCarrier(`${root}/${name}/carrier`) };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return { type: "missing" };
+    return { type: "unknown" };
+  }
+}
+
+function readCarrier(path: string): boolean {
+  try {
+    return Deno.readTextFileSync(path).trim() !== "0";
+  } catch {
+    // Not every driver has it, and it cannot be read while the interface goes down.
+    return true;
+  }
+}
+
+/** Counts the frames that an interface has lost since the watch began. */
+export class InterfaceDrops {
+  readonly #name: string;
+  readonly #clock: Clock;
+  readonly #root: string;
+  readonly #last = new Map<string, number>();
+  #total = 0;
+  /** Number of the interface that is counted; nothing where it cannot be read. */
+  #index: number | undefined;
+  #readAtMs = -Infinity;
+
+  /**
+   * @param name the interface
+   * @param options.clock says when a second has passed
+   * @param options.root folder of the interfaces, default `/sys/class/net`
+   */
+  constructor(name: string, { clock, root = SYSFS_NETWORK }: { clock: Clock; root?: string }) {
+    this.#name = name;
+    this.#clock = clock;
+    this.#root = root;
+  }
+
+  /** Takes what the interface says now as nothing lost yet: at opening, and when the interface is a new one. */
+  rebase(): void {
+    this.#readAtMs = this.#clock.monoMs();
+    this.#index = this.#read("ifindex");
+    for (const statistic of DROP_STATISTICS) this.#last.set(statistic, this.#read(`statistics/${statistic}`) ?? 0);
+  }
+
+  /** Frames lost so far. Reads at most once a second; what cannot be read counts as nothing lost. */
+  total(): number {
+    if (this.#clock.monoMs() - this.#readAtMs < DROPS_READ_INTERVAL_MS) return this.#total;
+    return this.totalNow();
+  }
+
+  /** Frames lost so far, read whatever was read before: for the last word, at the end of a bus or of its interface. */
+  totalNow(): number {
+    this.#readAtMs = this.#clock.monoMs();
+    // Another interface of the same name has its own count, of frames that were never ours.
+    if (this.#read("ifindex") !== this.#index) return this.#total;
+    for (const statistic of DROP_STATISTICS) {
+      const value = this.#read(`statistics/${statistic}`);
+      if (value === undefined) continue;
+      this.#total += Math.max(0, value - (this.#last.get(statistic) ?? 0));
+      this.#last.set(statistic, value);
+    }
+    return this.#total;
+  }
+
+  #read(file: string): number | undefined {
+    try {
+      return Number(Deno.readTextFileSync(`${this.#root}/${this.#name}/${file}`));
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,290 @@
+import { type Clock, errorText, type Logger, turn } from "../../base/mod.ts";
+import {
+  type BackfillBlock,
+  type BackfillStatus,
+  type BackfillUpstream,
+  type Caller,
+  MAX_RANGES,
+  type MessageStream,
+  type Range,
+  Ranges,
+  RangesFullError,
+  type RejectedBlock,
+  RpcError,
+} from "../../replication/mod.ts";
+import type { BackfillFiles } from "../files/backfill_files.ts";
+import { type BlockVerdict, checkBlock, type CheckedBlock } from "../files/block_check.ts";
+import { StreamEvents } from "../state/diagnostic_events.ts";
+import type { Instance } from "../instance/instance.ts";
+import type { BlockTarget } from "../instance/former.ts";
+import type { InstanceSession } from "../instance/sessions.ts";
+import type { InstanceSettings } from "../instance/settings.ts";
+
+/** What a stream of blocks is served with. */
+export interface BackfillSessionOptions {
+  instance: Instance;
+  stream: MessageStream<BackfillUpstream, BackfillStatus>;
+  caller: Caller;
+  settings: () => InstanceSettings;
+  clock: Clock;
+  log: Logger;
+}
+
+/** While blocks come one after the other, the boat hears of them at least so often. */
+const ANSWER_EVERY_MS = 250;
+/** Bytes of unpacked blocks that wait to be written; then the boat has to wait. */
+export const MAX_WAITING_BYTES: number = 8 * 1024 * 1024;
+/** Blocks of which the boat does not want to hear that they were not taken; then it has to wait. */
+export const MAX_REJECTED = 256;
+/** One line in the log tells of all that were not taken for so long. */
+const TELL_EVERY_MS = 1000;
+const NO_ROOM = "There are too many holes: those that are told come first";
+
+/** One stream of blocks, from its first message to its end: they are checked, stored together, and answered. */
+export class BackfillSession implements InstanceSession {
+  readonly caller: Caller;
+  readonly #options: BackfillSessionOptions;
+  /** Of the blocks of this stream; undefined before the first. */
+  #epoch: { former: Uint8Array<ArrayBuffer> | undefined } | undefined;
+  #ended: RpcError | undefined;
+  #waiting: CheckedBlock[] = [];
+  #waitingBytes = 0;
+  #pumping: Promise<void> | undefined;
+  #filled = new Ranges();
+  #rejected: RejectedBlock[] = [];
+  #untold = 0;
+  #toldMs = -Infinity;
+  #lastAnswerMs = -Infinity;
+  #blocks = 0;
+  #frames = 0;
+  readonly #events: StreamEvents;
+
+  constructor(options: BackfillSessionOptions) {
+    this.#options = options;
+    this.caller = options.caller;
+    this.#events = new StreamEvents("backfill", options.instance.note);
+  }
+
+  /** See {@linkcode InstanceSession}. */
+  get connection(): string {
+    return this.caller.address;
+  }
+
+  /** Ends it; of what it brings nothing counts any more. */
+  end(error: RpcError): void {
+    this.#ended ??= error;
+    this.#noteStop(errorText(error));
+    this.#options.stream.fail(error);
+  }
+
+  /** See {@linkcode InstanceSession}. */
+  started(): void {
+    this.#events.start(`${this.#options.instance.record.holes.length} holes`);
+  }
+
+  /**
+   * Takes what comes until the boat ends the stream.
+   *
+   * @throws {RpcError} why it was ended otherwise
+   */
+  async run(): Promise<void> {
+    const { instance, stream } = this.#options;
+    const files = await instance.enterBackfill(this);
+    let reason = "the boat ended the stream";
+    try {
+      for await (const { block } of stream) {
+        if (this.#ended) throw this.#ended;
+        instance.heard();
+        if (block) await this.#take(block, files);
+      }
+      await this.#pumping;
+    } catch (error) {
+      reason = errorText(this.#ended ?? error);
+      throw this.#ended ?? error;
+    } finally {
+      await this.#pumping;
+      this.#noteStop(reason);
+      await instance.leaveBackfill(this, files);
+    }
+  }
+
+  #noteStop(reason: string): void {
+    this.#events.stop(`${this.#blocks} blocks, ${this.#frames} new frames: ${reason}`);
+  }
+
+  async #take(message: BackfillBlock, files: BackfillFiles): Promise<void> {
+    const { instance: { record } } = this.#options;
+    const target = this.#targetOf(message);
+    const verdict = typeof target === "string" ? { ok: false as const, reason: target } : this.#check(message, target);
+    if (verdict.ok) {
+      this.#waiting.push(verdict);
+      this.#waitingBytes += verdict.bytes.length;
+    } else {
+      record.counters.verifyFailures++;
+      this.#reject(message.baseSeq, verdict.reason);
+    }
+    this.#pumping ??= this.#pump(files);
+    while (this.#isFull && !this.#ended) await this.#pumping;
+    // To check one takes a millisecond or two.
+    await turn();
+  }
+
+  /** All blocks of a stream are of one epoch: that of the first. */
+  #targetOf({ epoch }: BackfillBlock): BlockTarget | string {
+    const { former } = this.#options.instance;
+    this.#epoch ??= { former: epoch };
+    if (this.#epoch.former?.toHex() === epoch?.toHex()) return former.targetOf(epoch, this.connection);
+    return "The block is of another epoch than those before it on this stream";
+  }
+
+  #check(message: BackfillBlock, { blockEpoch, former }: BlockTarget): BlockVerdict {
+    const { instance: { record }, settings } = this.#options;
+    const verdict = checkBlock(message, { epoch: blockEpoch, maxBlockBytes: settings().maxBlockBytes });
+    const top = former ? former.headSeq : Math.max(record.headSeq, record.receivedThrough);
+    if (!verdict.ok || verdict.seqs.start <= top) return verdict;
+    return { ok: false, reason: `The block begins behind the boat's head, ${top}` };
+  }
+
+  /** Where what waits belongs. @throws {RpcError} nothing of it is taken any more */
+  get #target(): BlockTarget {
+    const target = this.#options.instance.former.targetOf(this.#epoch?.former, this.connection);
+    if (typeof target === "string") throw new RpcError("FAILED_PRECONDITION", target);
+    return target;
+  }
+
+  get #isFull(): boolean {
+    return this.#waitingBytes >= MAX_WAITING_BYTES || this.#rejected.length >= MAX_REJECTED;
+  }
+
+  #reject(baseSeq: number, reason: string): void {
+    const { instance: { id }, clock, log } = this.#options;
+    this.#rejected.push({ baseSeq, reason });
+    this.#untold++;
+    const nowMs = clock.monoMs();
+    if (nowMs - this.#toldMs < TELL_EVERY_MS) return;
+    log.warn("a block is not taken", { id, baseSeq, reason, blocks: this.#untold });
+    this.#toldMs = nowMs;
+    this.#untold = 0;
+  }
+
+  /** Stores and answers what waits, until nothing does. Never rejects: a fault ends the stream. */
+  async #pump(files: BackfillFiles): Promise<void> {
+    try {
+      do {
+        await this.#store(files);
+        await this.#answer();
+      } while (this.#waiting.length + this.#rejected.length + this.#filled.size > 0);
+    } catch (error) {
+      const reason = `blocks cannot be stored: ${errorText(error)}`;
+      this.end(error instanceof RpcError ? error : new RpcError("UNAVAILABLE", reason));
+    } finally {
+      this.#pumping = undefined;
+    }
+  }
+
+  async #store(files: BackfillFiles): Promise<void> {
+    const { record } = this.#options.instance;
+    if (this.#waiting.length === 0) return;
+    const target = this.#target;
+    const { epoch } = target;
+    // What waits was checked for the numbers that were the boat's when it came.
+    if (this.#ended) throw this.#ended;
+    const blocks = await this.#withoutConflicts(this.#nextBlocks(target), { files, target });
+    // Another machine may have come while we looked.
+    if (this.#ended) throw this.#ended;
+    if (blocks.length === 0 || epoch === undefined) return;
+    const bytes = await files.write(blocks, Uint8Array.fromHex(epoch));
+    // A handshake may have begun other numbers meanwhile.
+    if (this.#ended) throw this.#ended;
+    for (const block of blocks) this.#count(block, target);
+    record.counters.backfillBytes += bytes;
+    this.#blocks += blocks.length;
+  }
+
+  /** Leaves out blocks with numbers that are here with other frames: to go on would mix two machines' frames. */
+  async #withoutConflicts(
+    blocks: CheckedBlock[],
+    { files, target: { received, blockEpoch, former } }: { files: BackfillFiles; target: BlockTarget },
+  ): Promise<CheckedBlock[]> {
+    const { instance } = this.#options;
+    const { record } = instance;
+    // Peers' boats may count anew without telling.
+    if (blockEpoch === undefined) return blocks;
+    const good: CheckedBlock[] = [];
+    for (const block of blocks) {
+      const { seqs } = block;
+      const isOverlapping = received.decide(seqs).kind === "overlapping";
+      const conflict = isOverlapping ? await files.conflict(block, blockEpoch) : undefined;
+      if (conflict === undefined) good.push(block);
+      else {
+        record.counters.verifyFailures++;
+        const reason = `Frame ${conflict} is here with other content: two machines may be this boat`;
+        instance.note("checkpoint", `refused: ${reason}`);
+        this.#reject(seqs.start, reason);
+        if (!former) instance.contest(reason);
+      }
+    }
+    return good;
+  }
+
+  /** A block is on disk. */
+  #count({ seqs: { start, end } }: CheckedBlock, { received, former }: BlockTarget): void {
+    const { instance } = this.#options;
+    const { counters } = instance.record;
+    try {
+      const frames = received.addBlock({ start, end }).reduce((sum, each) => sum + each.end - each.start, 0);
+      received.markDurable({ start, end });
+      instance.stored();
+      counters.backfillBlocks++;
+      counters.backfillFrames += frames;
+      this.#frames += frames;
+      this.#filled.add(start, end);
+      const epoch = former ? ` of epoch ${former.epoch}` : "";
+      instance.note("block_received", `frames ${start} to ${end - 1}${epoch}, ${frames} of them new`);
+    } catch (error) {
+      if (!(error instanceof RangesFullError)) throw error;
+      // Those before it have taken the room.
+      this.#reject(start, NO_ROOM);
+    }
+  }
+
+  /** Blocks that wait and are to be stored, as many as have no number in common. */
+  #nextBlocks({ received }: BlockTarget): CheckedBlock[] {
+    const seqs = new Ranges();
+    const blocks: CheckedBlock[] = [];
+    let [count, bytes] = [0, 0];
+    for (const block of this.#waiting) {
+      const { start, end } = block.seqs;
+      if (seqs.holes(end, start).reduce((sum, hole) => sum + hole.end - hole.start, 0) < end - start) break;
+      seqs.add(start, end);
+      count++;
+      bytes += block.bytes.length;
+      const { kind } = received.decide(block.seqs);
+      if (kind === "duplicate") this.#filled.add(start, end);
+      else if (kind === "no-room") this.#reject(start, NO_ROOM);
+      else blocks.push(block);
+    }
+    this.#waiting.splice(0, count);
+    this.#waitingBytes -= bytes;
+    return blocks;
+  }
+
+  /** Tells the boat what became of its blocks: at once where none waits, else now and then. */
+  async #answer(): Promise<void> {
+    const { instance: { record }, stream, clock } = this.#options;
+    const nowMs = clock.monoMs();
+    if (this.#waiting.length > 0 && nowMs - this.#lastAnswerMs < ANSWER_EVERY_MS) return;
+    if (this.#filled.size === 0 && this.#rejected.length === 0) return;
+    const filled: Range[] = [...this.#filled];
+    const rejected = this.#rejected;
+    this.#filled = new Ranges();
+    this.#rejected = [];
+    this.#lastAnswerMs = nowMs;
+    const epoch = this.#epoch?.former;
+    const former = epoch && record.former.get(epoch.toHex());
+    const holes = former ? former.received.holes(former.headSeq + 1) : record.holes;
+    const { cursor: continuousThrough } = former?.received ?? record.received;
+    const status = { continuousThrough, remaining: holes.slice(-MAX_RANGES), filled, rejected };
+    await stream.send({ ...status, ...(epoch && { epoch }) });
+  }
+}

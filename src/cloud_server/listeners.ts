@@ -1,0 +1,300 @@
+import type { Duplex } from "node:stream";
+import { TLSSocket } from "node:tls";
+import {
+  AcmeCertificate,
+  type AcmeChallenge,
+  type Connection,
+  type Connections,
+  type Handler,
+  listen,
+  type Listener,
+  listenGrpc,
+  listenGrpcInsecure,
+  listenSingle,
+  TlsFiles,
+  type TlsPaths,
+} from "../listen/mod.ts";
+import {
+  CERTIFICATE_WARN_MS,
+  CertificateEndLog,
+  type CertificateEnds,
+  type Clock,
+  errorText,
+  type ListenAddress,
+  type Logger,
+  type StallDetector,
+} from "../base/mod.ts";
+import { ClientAuthorities, RevocationFile } from "../pki/mod.ts";
+import { type CloudService, type Identifier, identifier } from "../cloud/mod.ts";
+import type { CertificateReading, ComponentHealth } from "../http/mod.ts";
+import { type Credentials, identify, ReplicationServer } from "../replication/mod.ts";
+
+/** Whose certificates boats must have. */
+export interface BoatTrust {
+  /** File of authorities, PEM. */
+  clientCaPath: string;
+  /** File of certificates that are good no more; left out: none is. */
+  revokedPath?: string;
+}
+
+/** Which certificate to get by ACME. */
+export interface AcmeSettings {
+  /** Name of this server on the internet. */
+  domain: string;
+  /** Where the authority writes to. To give it is to agree to the authority's terms. */
+  email: string;
+  /** Where the authority lists its services, https; left out: Let's Encrypt. */
+  directoryUrl?: string;
+  /** File with the certificate by which a private authority's own server is known, PEM. */
+  caPath?: string;
+  /** How it is proved that the domain is ours; left out: http-01, and tls-alpn-01 where that does not work. */
+  challenge?: AcmeChallenge;
+  /** The domain's port 80, for http-01 and to send people on to HTTPS. */
+  httpListen: ListenAddress;
+}
+
+/** Where a cloud listens, and what secures it. */
+export type CloudPorts =
+  /** Boats by gRPC over TLS at one port, people by HTTP at another. */
+  | { kind: "dual"; grpc: ListenAddress; http: ListenAddress; tls: TlsPaths; trust: BoatTrust }
+  /** Both over TLS at one port, with a certificate from files or from an ACME authority. */
+  | { kind: "single"; address: ListenAddress; tls: TlsPaths | AcmeSettings; trust: BoatTrust }
+  /** Boats without certificates, from this machine alone. */
+  | { kind: "insecure"; grpc: ListenAddress; http: ListenAddress };
+
+/** What doors lead to. */
+export interface DoorParts {
+  dataDirectory: string;
+  service: CloudService;
+  /** Of all ports. */
+  connections: Connections;
+  /** Answers requests; told how the doors do, and when their certificates end. */
+  handler: (state: DoorState) => Handler;
+  stall: StallDetector;
+  clock: Clock;
+  log: Logger;
+}
+
+/** How the ports do. */
+export interface DoorState {
+  health: () => Record<string, ComponentHealth>;
+  certificates: () => CertificateReading[];
+}
+
+/** The ports of a cloud, open. */
+export interface CloudDoors {
+  readonly addresses: { readonly grpc: ListenAddress; readonly http: ListenAddress };
+  /** Looks at all files of certificates now. */
+  look: () => void;
+  /** Ends boats' calls; requests are still answered. */
+  close: () => Promise<void>;
+  /** Stops listening. */
+  end: () => Promise<void>;
+}
+
+/** In the data directory: account and certificates. */
+const ACME_DIRECTORY = ".acme";
+/** Refusals that are remembered, so that each is told once. */
+const MAX_TOLD_REFUSALS = 1000;
+/** A call that is being answered may take so long when the server stops. */
+const GRACE_MS = 2000;
+
+/**
+ * Opens the ports.
+ *
+ * @throws {ListenError} a port cannot be had
+ * @throws {TlsError} certificate and key cannot be used
+ * @throws {AuthoritiesError} the authorities of boats cannot be used
+ * @throws {RevocationError} the list of revoked certificates cannot be used
+ */
+export async function openDoors(ports: CloudPorts, parts: DoorParts): Promise<CloudDoors> {
+  return ports.kind === "insecure" ? await openInsecure(ports, parts) : await openSecure(ports, parts);
+}
+
+async function openInsecure(
+  { grpc, http }: Extract<CloudPorts, { kind: "insecure" }>,
+  parts: DoorParts,
+): Promise<CloudDoors> {
+  const { connections, log } = parts;
+  const server = await serverOf((credentials) => identify(credentials, "insecure"), parts);
+  const accept = (socket: Duplex, { begin }: Connection) => server.accept(socket, begin);
+  const opened = new Opened();
+  try {
+    const boats = opened.add(await listenGrpcInsecure(grpc, { accept, connections, log }));
+    const people = opened.add(
+      await listen(http, { ...parts, handler: parts.handler({ health: () => ({}), certificates: () => [] }) }),
+    );
+    log.warn("boats are let in without certificates", { address: boats.address.hostname });
+    return doorsOf(server, { grpc: boats, http: people, opened, look: () => {} });
+  } catch (error) {
+    await opened.stop();
+    await server.stop({ graceMs: 0 });
+    throw error;
+  }
+}
+
+async function openSecure(
+  ports: Exclude<CloudPorts, { kind: "insecure" }>,
+  parts: DoorParts,
+): Promise<CloudDoors> {
+  const { clock, log, service } = parts;
+  const opened = new Opened();
+  try {
+    const trust = await openTrust(ports.trust, { clock, log, opened });
+    const { authorities, boats } = trust;
+    const tls = opened.add(await openCertificate(ports, parts));
+    const server = await serverOf(told(boats.identify, log), parts);
+    opened.add({ stop: () => server.stop({ graceMs: 0 }) });
+    opened.add({ stop: boats.follow(() => service.recheck(boats.isLetIn)) });
+    const accept = (socket: Duplex, connection: Connection) => {
+      boats.meet(socket);
+      if (!(socket instanceof TLSSocket && socket.authorized)) connection.closeIfCrowded();
+      server.accept(socket, connection.begin);
+    };
+    const handler = parts.handler({
+      health: () => ({ tls: tls.health(), ...trust.health() }),
+      certificates: () => [{ certificate: "tls", endMs: tls.endMs }, ...trust.certificates()],
+    });
+    const secure = { ...parts, tls, clientCa: authorities, accept, handler };
+    const look = () => {
+      void tls.check();
+      trust.look();
+    };
+    if (ports.kind === "single") {
+      const helloPeek = tls instanceof AcmeCertificate ? tls.helloPeek : undefined;
+      const door = opened.add(await listenSingle(ports.address, { ...secure, helloPeek }));
+      return doorsOf(server, { grpc: door, http: door, opened, look });
+    }
+    const grpc = opened.add(await listenGrpc(ports.grpc, secure));
+    const http = opened.add(await listen(ports.http, { ...parts, handler }));
+    return doorsOf(server, { grpc, http, opened, look });
+  } catch (error) {
+    await opened.stop();
+    throw error;
+  }
+}
+
+/** The certificate that clients see. */
+async function openCertificate(
+  { tls, ...ports }: Exclude<CloudPorts, { kind: "insecure" }>,
+  { dataDirectory, ...parts }: DoorParts,
+): Promise<TlsFiles | AcmeCertificate> {
+  if ("certPath" in tls) return await TlsFiles.open({ ...tls, ...parts });
+  const ca = tls.caPath === undefined ? undefined : await Deno.readTextFile(tls.caPath);
+  const httpsPort = "address" in ports ? ports.address.port : undefined;
+  return await AcmeCertificate.open({
+    ...tls,
+    ...parts,
+    directory: `${dataDirectory}/${ACME_DIRECTORY}`,
+    ca,
+    httpsPort,
+  });
+}
+
+async function serverOf(
+  identify: (credentials: Credentials) => string,
+  { service, log }: DoorParts,
+): Promise<ReplicationServer> {
+  const onFault = (error: unknown) =>
+    log.error("a call of a boat failed by a fault of the server", { error: errorText(error) });
+  return await ReplicationServer.create({ service, identify, onFault });
+}
+
+/** The same, and the log tells who is refused, and why: once for each address and reason. */
+function told(
+  identify: (credentials: Credentials) => string,
+  log: Logger,
+): (credentials: Credentials) => string {
+  const known = new Set<string>();
+  return (credentials) => {
+    try {
+      return identify(credentials);
+    } catch (error) {
+      const address = credentials.address.replace(/:\d+$/, "");
+      const reason = errorText(error);
+      const isNews = !known.has(`${address} ${reason}`);
+      if (isNews) log.warn("a boat is refused", { address, reason });
+      if (known.size >= MAX_TOLD_REFUSALS) known.clear();
+      known.add(`${address} ${reason}`);
+      throw error;
+    }
+  };
+}
+
+function doorsOf(
+  server: ReplicationServer,
+  { grpc, http, opened, look }: { grpc: Listener; http: Listener; opened: Opened; look: () => void },
+): CloudDoors {
+  return {
+    addresses: { grpc: grpc.address, http: http.address },
+    look,
+    close: () => server.stop({ graceMs: GRACE_MS }),
+    end: () => opened.stop(),
+  };
+}
+
+/** What was opened, to be stopped in reverse. */
+class Opened {
+  readonly #parts: { stop: () => void | Promise<void> }[] = [];
+
+  add<T extends { stop: () => void | Promise<void> }>(part: T): T {
+    this.#parts.push(part);
+    return part;
+  }
+
+  async stop(): Promise<void> {
+    for (let part = this.#parts.pop(); part; part = this.#parts.pop()) await part.stop();
+  }
+}
+
+interface Trust {
+  authorities: ClientAuthorities;
+  boats: Identifier;
+  health: () => Record<string, ComponentHealth>;
+  certificates: () => CertificateReading[];
+  look: () => void;
+}
+
+/** Who was revoked since the file cannot be used would still be let in. */
+function revocationHealth({ fault }: RevocationFile): ComponentHealth {
+  return fault === undefined ? { status: "ok" } : { status: "degraded", message: `${fault}; the old list stays` };
+}
+
+/** Anybody may ask for health, so it names no boat: the log and the metrics do. */
+function boatCertificatesHealth(ends: CertificateEnds, nowMs: number): Record<string, ComponentHealth> {
+  let count = 0;
+  for (const endMs of ends.values()) if (endMs - nowMs <= CERTIFICATE_WARN_MS) count++;
+  if (count === 0) return {};
+  const message = `boats whose certificate ends within 30 days or has ended: ${count}`;
+  return { boat_certificates: { status: "degraded", message } };
+}
+
+/** Reads whose certificates boats must have. */
+async function openTrust(
+  { clientCaPath, revokedPath }: BoatTrust,
+  { clock, log, opened }: Pick<DoorParts, "clock" | "log"> & { opened: Opened },
+): Promise<Trust> {
+  const authorities = opened.add(await ClientAuthorities.open({ path: clientCaPath, clock, log }));
+  const revoked = revokedPath === undefined
+    ? undefined
+    : opened.add(await RevocationFile.open({ path: revokedPath, authorities: () => authorities.pem, log }));
+  const look = () => void Promise.all([authorities.look(), revoked?.check()]);
+  const boats = identifier({ authorities, revoked, clock });
+  const reported = new CertificateEndLog((message, fields) => log.warn(message, fields));
+  const nowMs = () => clock.wallUs() / 1000;
+  opened.add({
+    stop: boats.follow(() => {
+      for (const [id, endMs] of boats.ends) reported.check(`boat ${id}`, { endMs, nowMs: nowMs() });
+    }),
+  });
+  const health = () => ({
+    client_ca: authorities.health(),
+    ...(revoked && { revoked: revocationHealth(revoked) }),
+    ...boatCertificatesHealth(boats.ends, nowMs()),
+  });
+  const certificates = () => [
+    { certificate: "client_ca", endMs: authorities.endMs },
+    ...Array.from(boats.ends, ([instance, endMs]) => ({ certificate: "boat", instance, endMs })),
+  ];
+  return { authorities, boats, health, certificates, look };
+}

@@ -1,0 +1,181 @@
+import { type Clock, errorText, type Logger, type StallDetector } from "../../base/mod.ts";
+import type { Instance, Replica } from "../../cloud/mod.ts";
+import { HistoryTurns } from "../history/turns.ts";
+import type { ReadApi } from "../read_routes.ts";
+import { overloaded } from "../reply.ts";
+import { RETRY_AFTER_S } from "../capacity.ts";
+import {
+  Places,
+  type SessionFigures,
+  type StreamClient,
+  StreamHub,
+  StreamMemory,
+  type StreamPlaces,
+} from "../../stream/mod.ts";
+import type { SessionApi } from "../sessions/routes.ts";
+
+/** What requests to one boat are answered from. */
+export type ReplicaApi = ReadApi & SessionApi;
+
+/** What readers have in common. */
+export interface ReaderOptions {
+  clock: Clock;
+  stall: StallDetector;
+  log: Logger;
+  /** Limits that may change while running; `maxStreams` is for all instances together. */
+  limits: () => { maxStreams: number; streamBufferBytes: number; maxHistory?: number; maxHistoryRequests?: number };
+  /** The budget of the streams of all instances; default its own. */
+  memory?: StreamMemory;
+}
+
+/** What HTTP keeps beside the replicas that somebody reads: streams, which share their places. */
+export class ReplicaReaders {
+  readonly #options: ReaderOptions;
+  readonly #places = new Places();
+  /** The budget of all streams. */
+  readonly memory: StreamMemory;
+  /** Of all instances together. */
+  readonly #histories: HistoryTurns;
+  readonly #apis = new Map<Replica, ReplicaApi>();
+  #droppedBefore = 0;
+  /** Of replicas that have stopped. */
+  readonly #sessionsBefore: SessionFigures = { replaced: 0, refused: { owner: 0, total: 0 } };
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+    this.memory = options.memory ?? new StreamMemory();
+    this.#histories = new HistoryTurns(() => options.limits().maxHistoryRequests);
+  }
+
+  /** Live streams by kind, of all instances. */
+  count(kind: StreamClient["kind"]): number {
+    return this.#sum(({ hub }) => hub.count(kind));
+  }
+
+  /** Sessions with a client, of the replicas that were read. */
+  get streamingSessions(): number {
+    return this.#sum(({ sessions }) => sessions.streaming);
+  }
+
+  /** Sessions that had to go, or could not be made. */
+  get sessionFigures(): SessionFigures {
+    const { replaced, refused: { owner, total } } = this.#sessionsBefore;
+    return {
+      replaced: replaced + this.#sum(({ sessions }) => sessions.figures.replaced),
+      refused: {
+        owner: owner + this.#sum(({ sessions }) => sessions.figures.refused.owner),
+        total: total + this.#sum(({ sessions }) => sessions.figures.refused.total),
+      },
+    };
+  }
+
+  /** Frames not delivered because a client was too slow. */
+  get dropped(): number {
+    return this.#droppedBefore + this.#sum(({ hub }) => hub.dropped);
+  }
+
+  /**
+   * Answers from the replica of an instance, which is started when it is not running, and not stopped before the reply
+   * has been sent.
+   *
+   * @throws {ApiError} 503: it cannot be started
+   */
+  async read(instance: Instance, answer: (api: ReplicaApi) => Response | Promise<Response>): Promise<Response> {
+    const replica = await this.#start(instance);
+    const release = replica.hold();
+    try {
+      return releaseWhenSent(await answer(this.#apiOf(replica)), release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  async #start(instance: Instance): Promise<Replica> {
+    try {
+      for (;;) {
+        const replica = await instance.replica();
+        // A handshake may have begun another one before we had our turn.
+        if (instance.runningReplica === replica) return replica;
+      }
+    } catch (error) {
+      const reason = errorText(error);
+      this.#options.log.warn("replica cannot be started", { instance: instance.id, error: reason });
+      throw overloaded(`What is kept of "${instance.id}" cannot be read now: ${reason}`, RETRY_AFTER_S);
+    }
+  }
+
+  #apiOf(replica: Replica): ReplicaApi {
+    const known = this.#apis.get(replica);
+    if (known) return known;
+    const { clock, stall, limits } = this.#options;
+    const [memory, histories] = [this.memory, this.#histories];
+    const { broker, sessions, index } = replica;
+    const hub = new StreamHub({ broker, clock, stall, places: this.#placesOf(replica), memory });
+    const journal = { index };
+    const api = { broker, sessions, journal, hub, clock, limits, histories, maxLimit: () => limits().maxHistory };
+    this.#apis.set(replica, api);
+    replica.onStop(() => {
+      hub.stop();
+      this.#apis.delete(replica);
+      const { replaced, refused: { owner, total } } = sessions.figures;
+      this.#sessionsBefore.replaced += replaced;
+      this.#sessionsBefore.refused.owner += owner;
+      this.#sessionsBefore.refused.total += total;
+      this.#droppedBefore += hub.dropped;
+    });
+    return api;
+  }
+
+  /** Whoever has a place keeps the replica going. */
+  #placesOf(replica: Replica): StreamPlaces {
+    const places = this.#places;
+    return {
+      get taken() {
+        return places.taken;
+      },
+      take() {
+        const giveBack = places.take();
+        const release = replica.hold();
+        return () => {
+          giveBack();
+          release();
+        };
+      },
+    };
+  }
+
+  #sum(read: (api: ReplicaApi) => number): number {
+    let sum = 0;
+    for (const api of this.#apis.values()) sum += read(api);
+    return sum;
+  }
+}
+
+/** Calls `release` when the reply has been sent, or nobody wants it any more; a stream holds by its place. */
+function releaseWhenSent(response: Response, release: () => void): Response {
+  const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream") ?? false;
+  if (!response.body || response.status === 101 || isStream) {
+    release();
+    return response;
+  }
+  const reader = response.body.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { value, done } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        controller.close();
+        release();
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    cancel(reason) {
+      release();
+      return reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+  return new Response(body, response);
+}

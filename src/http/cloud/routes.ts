@@ -1,0 +1,166 @@
+import { z } from "@hono/zod-openapi";
+import { type Instance, type Instances, MAX_DIAGNOSTIC_EVENTS } from "../../cloud/mod.ts";
+import { formatTimeUs } from "../../frame/mod.ts";
+import { boundedList } from "../bounded_list.ts";
+import type { CloudHealth } from "./health.ts";
+import { visibleInstance, visibleInstances } from "./instances.ts";
+import { type CloudMetrics, METRICS_TYPE } from "./metrics.ts";
+import {
+  cloudHealthSchema,
+  describeInstance,
+  describeStatus,
+  instancesSchema,
+  instanceStatusSchema,
+  replicationEventsSchema,
+} from "./schemas.ts";
+import type { HomePage } from "../home/home_page.ts";
+import { homeRoute, SERVER_SECTION } from "../home/home_route.ts";
+import { noQuery } from "../params.ts";
+import { readRows } from "../read_routes.ts";
+import type { ReplicaApi, ReplicaReaders } from "./replica_readers.ts";
+import { ApiError, json, jsonList, slices } from "../reply.ts";
+import { type About, type Route, route, type RouteTable, routeWithParts } from "../routes.ts";
+import { PROBLEM } from "../schemas.ts";
+import { pgnRoutes, stateRoutes } from "../server_routes.ts";
+import { sessionRows } from "../sessions/routes.ts";
+
+/** What the cloud's API is made of. */
+export interface CloudApi {
+  instances: Instances;
+  readers: ReplicaReaders;
+  metrics: CloudMetrics;
+  /** Judges the server now. */
+  health: () => CloudHealth;
+  /** What the server calls itself. */
+  server: { name: string; version: string };
+}
+
+const DEFAULT_EVENTS = 100;
+/** Boats on the page of the server; `/instances` lists all. */
+const MAX_LISTED_BOATS = 50;
+
+const idPart = z.object({
+  id: z.string().openapi({ description: "Id of the boat", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" }),
+});
+
+/** A whole number above zero; one that is larger than all there is gives all there is. */
+const eventsQuery = z.object({
+  limit: boundedList(
+    z.string().regex(/^0*[1-9]\d*$/, { error: ({ input }) => `expected a whole number of at least 1, got "${input}"` }),
+  ).optional()
+    .transform((limits) => Math.min(Number(limits?.at(-1) ?? DEFAULT_EVENTS), MAX_DIAGNOSTIC_EVENTS))
+    .openapi({
+      type: "integer",
+      minimum: 1,
+      default: DEFAULT_EVENTS,
+      description: `Most events, at most ${MAX_DIAGNOSTIC_EVENTS}`,
+    }),
+});
+
+/** What may be read of one boat: as on the boat itself. */
+const replicaRows: RouteTable<ReplicaApi> = [...readRows, ...sessionRows];
+
+/** The cloud's API on one page. A token that is limited to instances is told of those alone, wherever it asks. */
+export function cloudRoutes(api: CloudApi): RouteTable {
+  const { instances, metrics } = api;
+  return [
+    homeRoute((about) => cloudPage(api, about)),
+    route({
+      path: "/instances",
+      summary: "Every boat, and how far its frames are here",
+      query: noQuery,
+      replies: { 200: ["application/json", instancesSchema] },
+      answer: async (_request, _query, _parts, { caller }) => {
+        const visible = visibleInstances(instances, caller);
+        await Promise.all(visible.map((instance) => instance.settled()));
+        return jsonList(summariesOf(visible), { member: "instances" });
+      },
+    }),
+    routeWithParts({
+      path: "/instances/{id}/status",
+      summary: "All that is known of a boat's replication",
+      query: noQuery,
+      parts: idPart,
+      replies: { 200: ["application/json", instanceStatusSchema], 404: PROBLEM },
+      answer: async (_request, _query, { id }, about) => {
+        const instance = find(api, id, about);
+        await instance.settled();
+        return json(describeStatus(instance.summary()));
+      },
+    }),
+    routeWithParts({
+      path: "/instances/{id}/replication/events",
+      summary: "What happened to a boat's replication, newest first",
+      query: eventsQuery,
+      parts: idPart,
+      replies: { 200: ["application/json", replicationEventsSchema], 404: PROBLEM },
+      answer: async (_request, { limit }, { id }, about) => {
+        const events = await find(api, id, about).events.list(limit);
+        return json(
+          events.map(({ timeMs, type, detail }) => ({ time: formatTimeUs(timeMs * 1000), type, detail })),
+        );
+      },
+    }),
+    ...replicaRows.map((row) => ofInstance(row, api)),
+    ...pgnRoutes(),
+    ...stateRoutes({
+      ...api,
+      healthSchema: cloudHealthSchema,
+      metrics: ({ caller }) => {
+        const texts = metrics.texts({
+          instances: visibleInstances(instances, caller),
+          server: caller.instances === undefined,
+        });
+        return new Response(slices(texts), { headers: { "Content-Type": METRICS_TYPE } });
+      },
+    }),
+  ];
+}
+
+function* summariesOf(instances: Instance[]): Generator<ReturnType<typeof describeInstance>> {
+  for (const instance of instances) yield describeInstance(instance.summary());
+}
+
+/** A row of the boat's, below the path of an instance. */
+function ofInstance({ handle, ...row }: Route<ReplicaApi>, api: CloudApi): Route {
+  return {
+    ...row,
+    path: `/instances/{id}${row.path}`,
+    parts: idPart.extend(row.parts.shape),
+    replies: { ...row.replies, 404: PROBLEM, 503: PROBLEM },
+    handle: (request, given) =>
+      api.readers.read(
+        find(api, given.parts.id ?? "", given),
+        (subject) => handle(request, { ...given, subject }),
+      ),
+  };
+}
+
+function cloudPage({ instances, health, server }: CloudApi, { caller }: About): HomePage {
+  const { status, components } = health();
+  const visible = visibleInstances(instances, caller).map((instance) => instance.summary());
+  const connected = visible.filter((each) => each.connected).length;
+  const links = visible.slice(0, MAX_LISTED_BOATS).flatMap(({ id, connected }) => [
+    { text: id, path: `/instances/${id}/status`, about: connected ? "connected" : "not connected" },
+    { text: `${id}: devices`, path: `/instances/${id}/devices`, about: "who is on its buses" },
+    { text: `${id}: values`, path: `/instances/${id}/values/decoded`, about: "newest message of each kind, decoded" },
+  ]);
+  const all = { text: "instances", path: "/instances", about: "all boats, and how far their frames are here" };
+  const facts = [`${visible.length} ${visible.length === 1 ? "boat" : "boats"}`, `${connected} connected`];
+  const [first] = visible;
+  return {
+    ...server,
+    status,
+    components,
+    facts,
+    boatPath: first && `/instances/${first.id}`,
+    sections: [{ title: "Boats", links: [all, ...links] }, SERVER_SECTION],
+  };
+}
+
+/** @throws {ApiError} 404, whether there is none or it is somebody else's */
+function find({ instances }: CloudApi, id: string, { caller }: About): Instance {
+  const instance = visibleInstance(instances, id, caller);
+  if (!instance) throw new ApiError(404, `There is no instance "${id}": see /instances`);
+  return instance;
+}

@@ -1,0 +1,139 @@
+import type { Clock } from "../../base/mod.ts";
+import type { Broker } from "../../broker/mod.ts";
+import type { StoredFrame } from "../../frame/mod.ts";
+import { measurePage, pageHeaders } from "./pages.ts";
+import { DEFAULT_MAX_HISTORY, type HistoryQuery, type HistoryRange, rangeOf } from "./query.ts";
+import { type HistoryIndex, type HistoryScan, scanHistory } from "./scan.ts";
+import { FrameListText } from "./text.ts";
+import { HistoryTurns, SLICE_MS } from "./turns.ts";
+import { WantedFrames } from "./wanted.ts";
+import { filterOf } from "../params.ts";
+import { ApiError } from "../reply.ts";
+
+export type { HistoryIndex } from "./scan.ts";
+
+/** What a history is made of. */
+export interface HistorySource {
+  broker: Broker;
+  journal?: { index: HistoryIndex } | undefined;
+  clock: Clock;
+  /** Limits how many are answered at once; left out: nothing does. */
+  histories?: HistoryTurns;
+  /** Most frames that may be asked for now; default a million. */
+  maxLimit?: () => number | undefined;
+}
+
+const HEADERS = { "Content-Type": "application/json" };
+
+/**
+ * Answers `GET /history`. The reply is made while it is sent, so that neither a long one nor a slow client costs memory.
+ * Where the limit may cut it, its frames are counted first, as headers come first; a short one is complete by then.
+ *
+ * @throws {ApiError} 400, or 503: there is no journal, or too many wait for their turn
+ */
+export async function openHistory(
+  { broker, journal, clock, maxLimit, histories = new HistoryTurns() }: HistorySource,
+  { query, request }: { query: HistoryQuery; request: Request },
+): Promise<Response> {
+  const range = rangeOf(query, { nowUs: clock.wallUs(), maxLimit: maxLimit?.() ?? DEFAULT_MAX_HISTORY });
+  if (!journal) throw new ApiError(503, "No journal is kept: see -journal-dir");
+  const { index } = journal;
+  const filter = filterOf(query);
+  const { src, interval } = query;
+  const wantedOf = (part: Partial<HistoryRange>) =>
+    new WantedFrames(filter, { src, interval, ...range, ...part, buses: broker.buses });
+  const { signal } = request;
+  const release = await histories.take(request);
+  try {
+    const { limit } = range;
+    const list = new FrameListText({ broker, detail: query });
+    const reply = (pieces: AsyncGenerator<Uint8Array<ArrayBuffer>, void>, headers = {}) =>
+      new Response(bodyOf(pieces, { release, idleMs: histories.idleMs }), { headers: { ...HEADERS, ...headers } });
+    // Nothing is counted where nothing can be cut: the answer begins at once.
+    const isWhole = await index.framesAtMost({ fromUs: range.fromUs, toUs: range.toUs }) <= limit;
+    if (isWhole) return reply(readPieces(index, { wanted: wantedOf({}), histories, list }));
+    const wanted = wantedOf({ limit: limit + 1 });
+    const { held, page } = await measurePage(index, { wanted, limit, histories, signal, list });
+    // The page ends at the frame that was found, whatever was recorded or deleted since.
+    const rest = held.isWhole ? undefined : readPieces(index, {
+      wanted: wantedOf({ after: held.last ?? range.after, limit: page ? Infinity : limit - held.count }),
+      through: page?.last,
+      histories,
+      list,
+    });
+    return reply(heldPieces(held.pieces, { rest, histories }), page && pageHeaders(page, { request, range }));
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** The pieces as a body. It ends when its client takes nothing for too long: others wait for their turn. */
+function bodyOf(
+  pieces: AsyncGenerator<Uint8Array<ArrayBuffer>, void>,
+  { release, idleMs }: { release: () => void; idleMs: number },
+): ReadableStream<Uint8Array> {
+  let idle: ReturnType<typeof setTimeout> | undefined;
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+    clearTimeout(idle);
+    release();
+  };
+  const wait = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    idle = setTimeout(() => {
+      over();
+      controller.error(new Error(`The client took nothing for ${idleMs / 1000} s`));
+      void pieces.return();
+    }, idleMs);
+  };
+  return new ReadableStream<Uint8Array>({
+    start: wait,
+    async pull(controller) {
+      clearTimeout(idle);
+      try {
+        for (;;) {
+          const { value, done } = await pieces.next();
+          if (isOver) return;
+          if (done) {
+            over();
+            return controller.close();
+          }
+          if (value.length === 0) continue;
+          controller.enqueue(value);
+          return wait(controller);
+        }
+      } catch (error) {
+        over();
+        throw error;
+      }
+    },
+    async cancel() {
+      over();
+      await pieces.return();
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** Pieces that were kept, and then the others. */
+async function* heldPieces(
+  pieces: readonly Uint8Array<ArrayBuffer>[],
+  { rest, histories }: { rest: AsyncGenerator<Uint8Array<ArrayBuffer>, void> | undefined; histories: HistoryTurns },
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+  let sliceEndMs = performance.now() + SLICE_MS;
+  for (const piece of pieces) {
+    yield piece;
+    if (performance.now() >= sliceEndMs) sliceEndMs = await histories.slice();
+  }
+  if (rest) yield* rest;
+}
+
+/** The list, read from the journal. An empty piece lets a cancelled reader go: a block had no wanted frame. */
+async function* readPieces(
+  index: HistoryIndex,
+  { list, ...scan }: Omit<HistoryScan, "take"> & { list: FrameListText },
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+  const take = (frame: StoredFrame) => list.add(frame, scan.wanted.busText(frame.bus));
+  for await (const _ of scanHistory(index, { ...scan, take })) yield list.piece();
+  yield list.end();
+}

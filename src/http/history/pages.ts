@@ -1,0 +1,90 @@
+import { formatTimeUs, type StoredFrame } from "../../frame/mod.ts";
+import { urlWithoutToken } from "../auth.ts";
+import { formatPlace, type HistoryPlace } from "./position.ts";
+import type { HistoryRange } from "./query.ts";
+import { type HistoryIndex, type HistoryScan, scanHistory } from "./scan.ts";
+import type { FrameListText } from "./text.ts";
+import { overloaded } from "../reply.ts";
+import { RETRY_AFTER_S } from "../capacity.ts";
+
+/** The header that says how many frames a page has. */
+export const COUNT_HEADER = "Frame-Count";
+
+/** Frames in one page of a history. */
+export interface HistoryPage {
+  count: number;
+  /** Its last frame; undefined: it has none. */
+  last: HistoryPlace | undefined;
+  /** Whether there are more frames than the limit. */
+  isCut: boolean;
+}
+
+/** The beginning of a page that was kept while its frames were counted. */
+export interface HeldPieces {
+  pieces: Uint8Array<ArrayBuffer>[];
+  /** Frames in it, with those whose text the list still has. */
+  count: number;
+  /** The last of them; undefined: there are none. */
+  last: HistoryPlace | undefined;
+  /** Whether it is the whole page. */
+  isWhole: boolean;
+}
+
+/**
+ * Finds the end of a page before it is sent: headers go first. What fits is kept, and need not be read again.
+ *
+ * @param options.wanted takes one frame more than the limit
+ * @returns page: undefined when it took too long
+ * @throws {ApiError} 503: the client has gone
+ */
+export async function measurePage(
+  index: HistoryIndex,
+  { limit, signal, list, ...scan }: Omit<HistoryScan, "take" | "through"> & {
+    limit: number;
+    signal: AbortSignal;
+    list: FrameListText;
+  },
+): Promise<{ held: HeldPieces; page: HistoryPage | undefined }> {
+  const page: HistoryPage = { count: 0, last: undefined, isCut: false };
+  const held: HeldPieces = { pieces: [], count: 0, last: undefined, isWhole: false };
+  const { measureMs, heldBytes } = scan.histories;
+  let bytes = 0;
+  const take = (frame: StoredFrame, place: Readonly<HistoryPlace>) => {
+    if (page.count === limit) {
+      page.isCut = true;
+      return;
+    }
+    page.count++;
+    page.last = { ...place };
+    if (bytes >= heldBytes) return;
+    held.count++;
+    held.last = page.last;
+    if (!list.add(frame, scan.wanted.busText(frame.bus))) return;
+    const piece = list.piece();
+    bytes += piece.length;
+    held.pieces.push(piece);
+  };
+  const endMs = performance.now() + measureMs;
+  for await (const _ of scanHistory(index, { ...scan, take })) {
+    if (signal.aborted) throw overloaded("The request was cancelled while its frames were counted", RETRY_AFTER_S);
+    if (performance.now() > endMs) return { held, page: undefined };
+  }
+  held.isWhole = held.count === page.count;
+  if (held.isWhole) held.pieces.push(list.end());
+  return { held, page };
+}
+
+/** Headers of a page. The link repeats the end time, so that all pages together have one end. */
+export function pageHeaders(page: HistoryPage, { request, range }: {
+  request: Request;
+  range: HistoryRange;
+}): Record<string, string> {
+  const { count, last, isCut } = page;
+  if (!isCut || !last) return { [COUNT_HEADER]: String(count) };
+  const { searchParams, pathname } = urlWithoutToken(request);
+  if (!searchParams.has("to")) searchParams.set("to", formatTimeUs(range.toUs));
+  searchParams.set("after", formatPlace(last));
+  // Relative: a proxy may serve us below a path of its own.
+  const next = `${pathname.slice(pathname.lastIndexOf("/") + 1)}?${searchParams}`;
+  return { [COUNT_HEADER]: String(count), Link: `<${next}>; rel="next"` };
+}

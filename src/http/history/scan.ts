@@ -1,0 +1,73 @@
+import { newStoredFrame, type StoredFrame } from "../../frame/mod.ts";
+import { type Block, BlockError, type JournalIndex } from "../../journal/mod.ts";
+import { type HistoryPlace, passedThrough, placeAt } from "./position.ts";
+import type { HistoryTurns } from "./turns.ts";
+import type { WantedFrames } from "./wanted.ts";
+
+/** Recorded frames that can be asked for. */
+export type HistoryIndex = Pick<JournalIndex, "epochBlocks" | "epochOrder" | "framesAtMost" | "noteDamaged">;
+
+/** Frames that are read before the time is checked. */
+const FRAMES_A_LOOK = 256;
+
+/** Which frames of a journal are read. */
+export interface HistoryScan {
+  wanted: WantedFrames;
+  histories: HistoryTurns;
+  /** The last frame that is read; undefined: the last there is. */
+  through?: HistoryPlace | undefined;
+  /**
+   * Gets each wanted frame and its place; both objects are reused. Returns true when the reader has enough to send.
+   */
+  take: (frame: StoredFrame, place: Readonly<HistoryPlace>) => boolean | void;
+}
+
+/** Reads the wanted frames in order. Yields after each block, and when `take` returns true, so that the reader can send or stop. */
+export async function* scanHistory(
+  index: HistoryIndex,
+  { wanted, histories, through, take }: HistoryScan,
+): AsyncGenerator<void, void> {
+  const frame = newStoredFrame();
+  const { fromUs, toUs, after } = wanted.range;
+  const order = index.epochOrder();
+  let sliceEndMs = await histories.slice();
+  const skipped = wanted.hasInterval || !after ? undefined : { epochWord: after.epochWord, seq: after.at };
+  for await (const located of index.epochBlocks({ fromUs, toUs, after: skipped })) {
+    const { block } = located;
+    wanted.enter(block);
+    const first = after ? passedThrough(located, { place: after, order }) : -Infinity;
+    const last = through ? passedThrough(located, { place: through, order }) : Infinity;
+    const cursor = block.frames();
+    const place = { epochWord: located.epochWord, at: 0, blockUs: block.baseTimeUs };
+    while (!wanted.isFull && nextFrame(cursor, { frame, index, block })) {
+      const i = cursor.index - 1;
+      place.at = placeAt(located, { seq: frame.seq, index: i });
+      if (place.at > last) return;
+      let isTaken = false;
+      // The frames before the first one only tell which of the others are the first of their span of time.
+      if (place.at > first) isTaken = wanted.takes(frame, i);
+      else if (wanted.hasInterval) wanted.matches(frame, i);
+      const isFilled = isTaken && take(frame, place) === true;
+      if (!isTaken && cursor.index % FRAMES_A_LOOK !== 0) continue;
+      // The reader compresses and writes within this slice.
+      if (isFilled) yield;
+      if (performance.now() >= sliceEndMs) sliceEndMs = await histories.slice();
+    }
+    yield;
+    if (wanted.isFull) return;
+  }
+}
+
+/** Reads the next frame. A block whose checksum is right but whose frames cannot be parsed ends at the first bad one. */
+function nextFrame(
+  cursor: ReturnType<Block["frames"]>,
+  { frame, index, block }: { frame: StoredFrame; index: HistoryIndex; block: Block },
+): boolean {
+  try {
+    return cursor.next(frame);
+  } catch (error) {
+    if (!(error instanceof BlockError)) throw error;
+    index.noteDamaged(block, error);
+    return false;
+  }
+}

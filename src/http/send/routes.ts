@@ -1,0 +1,191 @@
+import type { z } from "@hono/zod-openapi";
+import type { Broker } from "../../broker/mod.ts";
+import {
+  type Queries,
+  type QueryOutcome,
+  type Sender,
+  SendError,
+  type SendGate,
+  type SendRefusal,
+} from "../../transmit/mod.ts";
+import { type Caller, FOREIGN_ORIGIN } from "../auth.ts";
+import { checkBody } from "../bodies.ts";
+import { noQuery } from "../params.ts";
+import { ApiError, overloaded } from "../reply.ts";
+import { RETRY_AFTER_S } from "../capacity.ts";
+import { route, type RouteTable, routeWithBody } from "../routes.ts";
+import { frameSchema, PROBLEM } from "../schemas.ts";
+import { messagesOf, queryBody, queryOf, sendBody } from "./body.ts";
+
+/** What the endpoints of sending are made of. */
+export interface SendApi {
+  broker: Broker;
+  gate: SendGate;
+  queries: Queries;
+  /** Limits that may change while running. */
+  queryLimits: () => { maxTimeoutMs: number; maxQueries: number };
+}
+
+/** What a server without a bus says to whoever wants to send. */
+export const SEND_DISABLED = "send is disabled";
+/** What the audit log says of a request that makes no sense. */
+const BAD_REQUEST = "bad-request";
+const PATHS = ["/send", "/query"] as const;
+
+/** The endpoints of a server without a bus. */
+export function closedSendRoutes(): RouteTable {
+  return PATHS.map((path) =>
+    route({
+      method: "POST",
+      path,
+      summary: path === "/send" ? "Sends messages: disabled" : "Asks devices for a PGN: disabled",
+      query: noQuery,
+      replies: { 403: PROBLEM },
+      answer: () => {
+        throw new ApiError(403, SEND_DISABLED);
+      },
+    })
+  );
+}
+
+/** Sending and asking. */
+export function sendRoutes(api: SendApi): RouteTable {
+  const { broker, gate } = api;
+  const refusals = { 403: PROBLEM, 429: PROBLEM, 503: PROBLEM };
+  const refused = (via: string) => ({ message }: ApiError, { caller }: { caller: Caller }) =>
+    gate.turnAway(senderOf(caller, via), { outcome: BAD_REQUEST, why: message });
+  const admit = (via: string) => ({ caller }: { caller: Caller }) => asProblem(() => gate.admit(senderOf(caller, via)));
+  return [
+    routeWithBody({
+      method: "POST",
+      path: "/send",
+      summary: "Queues a message, or all of several, for the bus",
+      scope: "send",
+      parts: noQuery,
+      body: sendBody,
+      admit: admit("/send"),
+      refused: refused("/send"),
+      replies: { 202: null, ...refusals },
+      answer: (body, _, { caller }) =>
+        asProblem(() => {
+          // What becomes of them later is in the audit log.
+          gate.send(messagesOf(body, broker.buses), senderOf(caller, "/send")).catch(() => {});
+          return new Response(null, { status: 202 });
+        }),
+    }),
+    routeWithBody({
+      method: "POST",
+      path: "/query",
+      summary: "Asks devices for a PGN, and answers with the first frame that comes",
+      scope: "send",
+      parts: noQuery,
+      body: queryBody,
+      admit: admit("/query"),
+      refused: refused("/query"),
+      replies: { 200: ["application/json", frameSchema], ...refusals, 502: PROBLEM, 504: PROBLEM },
+      answer: (body, _, { caller }) => query(api, { body, caller }),
+    }),
+  ];
+}
+
+async function query(
+  { broker, gate, queries, queryLimits }: SendApi,
+  { body, caller }: { body: z.output<typeof queryBody>; caller: Caller },
+): Promise<Response> {
+  const { maxTimeoutMs, maxQueries } = queryLimits();
+  const wanted = queryOf(body, { buses: broker.buses, maxTimeoutMs });
+  const sender = senderOf(caller, "/query");
+  if (queries.open >= maxQueries) {
+    const why = `All ${maxQueries} queries are in use: see -max-queries`;
+    gate.turnAway(sender, { outcome: "full", why });
+    throw overloaded(why, RETRY_AFTER_S);
+  }
+  const outcome = await asProblem(() => queries.ask(wanted, sender));
+  if (outcome.kind !== "answered") throw unanswered(outcome);
+  const text = body.decode ? broker.json.decodedOf(outcome.seq) : broker.json.of(outcome.seq);
+  if (text === undefined) throw new ApiError(502, "The answer was gone before it could be read");
+  return new Response(text, { headers: { "Content-Type": "application/json" } });
+}
+
+/** Reasons of ISO 11783-3 §5.4.5 by control byte. */
+const REFUSALS: Record<number, string> = {
+  1: "it does not have it",
+  2: "access is denied",
+  3: "it cannot answer now",
+};
+
+function unanswered(outcome: Exclude<QueryOutcome, { kind: "answered" }>): ApiError {
+  switch (outcome.kind) {
+    case "refused": {
+      const { src, control } = outcome;
+      return new ApiError(502, `Device ${src} refuses: ${REFUSALS[control] ?? `control byte ${control}`}`, {
+        members: { src, control },
+      });
+    }
+    case "timeout":
+      return new ApiError(504, "No device answered in time");
+    case "failed":
+      return overloaded(`The request could not be sent: ${outcome.why}`, RETRY_AFTER_S);
+  }
+}
+
+/**
+ * Sends what a client says on its WebSocket.
+ *
+ * @returns why nothing was sent; undefined when it is queued
+ */
+export function sendFromSocket(
+  { broker, gate }: Pick<SendApi, "broker" | "gate">,
+  { data, caller }: { data: unknown; caller: Caller },
+): string | undefined {
+  const sender = senderOf(caller, "/ws");
+  const turnAway = (outcome: string, why: string) => {
+    gate.turnAway(sender, { outcome, why });
+    return why;
+  };
+  try {
+    gate.admit(sender);
+    if (caller.scopes.length === 0) return turnAway("unknown", "The token is not known here any more");
+    if (!caller.scopes.includes("send")) {
+      return turnAway("scope", `The token of "${caller.name}" is not good for "send"`);
+    }
+    if (!caller.originAllowed) return turnAway("origin", FOREIGN_ORIGIN);
+    gate.send(messagesOf(checkBody(data, sendBody), broker.buses), sender).catch(() => {});
+    return undefined;
+  } catch (error) {
+    if (error instanceof SendError) return error.message;
+    if (error instanceof ApiError) return turnAway(BAD_REQUEST, error.message);
+    throw error;
+  }
+}
+
+function senderOf({ address, name }: Caller, via: string): Sender {
+  return { address, name, via };
+}
+
+const STATUS: Record<SendRefusal, number> = {
+  disabled: 403,
+  "read-only": 403,
+  policy: 403,
+  rate: 429,
+  address: 503,
+  bus: 503,
+  full: 503,
+  "too-long": 400,
+};
+
+/** What may not be sent, as a problem. */
+async function asProblem<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof SendError ? refusalOf(error) : error;
+  }
+}
+
+function refusalOf({ reason, message, retryAfterMs }: SendError): ApiError {
+  const status = STATUS[reason];
+  const isLater = status === 429 || status === 503;
+  const seconds = Number.isFinite(retryAfterMs) ? Math.max(1, Math.ceil(retryAfterMs / 1000)) : RETRY_AFTER_S;
+  return new ApiError(status, message, isLater ? { headers: { "Retry-After": String(seconds) } } : {});
+}

@@ -1,0 +1,179 @@
+import { z } from "@hono/zod-openapi";
+import { type Clock, formatDuration } from "../../base/mod.ts";
+import type { Broker } from "../../broker/mod.ts";
+import {
+  CLIENT_ID,
+  ClientSessions,
+  FallenBehindError,
+  SessionError,
+  type SessionErrorReason,
+  type Sessions,
+} from "../../stream/mod.ts";
+import { ackBody, filterSchema, sessionBody } from "../bodies.ts";
+import { noQuery, streamQuery } from "../params.ts";
+import { listDevices } from "../reads.ts";
+import { ApiError, json } from "../reply.ts";
+import { RETRY_AFTER_S, roomForStream, type StreamRoom } from "../capacity.ts";
+import { type About, isHead, type RouteTable, routeWithBody, routeWithParts } from "../routes.ts";
+import { networkOf } from "../network.ts";
+import { deviceSchema, PROBLEM, streamSchema } from "../schemas.ts";
+import { SessionEvents } from "./events.ts";
+import { STREAM_HEADERS } from "../streams/sse.ts";
+
+/** Type of the problem that a client has which has fallen behind. */
+export const FALLEN_BEHIND_TYPE = "urn:vessel:problem:ErrFallenBehind";
+
+/** What the endpoints of sessions are made of. */
+export interface SessionApi extends StreamRoom {
+  broker: Broker;
+  sessions: Sessions;
+  clock: Clock;
+}
+
+const idPart = z.object({
+  clientId: z.string().regex(CLIENT_ID, "expected 1 to 64 letters, digits, hyphens or underscores").openapi({
+    description: "The client's name for its session",
+  }),
+});
+
+const sessionHead = {
+  client_id: z.string(),
+  seq: z.int().openapi({ description: "Newest sequence number" }),
+  cursor: z.int().openapi({ description: "Where the client resumes: the last acknowledged number and one" }),
+  buffer_timeout: z.string().openapi({ description: "How long the session is kept while its client is away" }),
+  epoch: z.string().optional().openapi({
+    description: "Run of numbers, hex: with another one they have begun again. Left out in a replay",
+  }),
+};
+const madeSchema = z.object({ ...sessionHead, devices: z.array(deviceSchema) }).openapi("Session");
+const stateSchema = z.object({
+  ...sessionHead,
+  filter: filterSchema,
+  streaming: z.boolean().openapi({ description: "Whether its client is connected" }),
+  slot: z.boolean().openapi({ description: "Whether it is one of the settings'" }),
+}).openapi("SessionState");
+
+/** Making, looking at and ending a session. */
+const keepingRows: RouteTable<SessionApi> = [
+  routeWithBody({
+    method: "PUT",
+    path: "/clients/{clientId}",
+    summary: "Makes a session, or comes back to one with another filter and timeout",
+    parts: idPart,
+    body: sessionBody,
+    replies: { 200: ["application/json", madeSchema], 404: PROBLEM, 429: PROBLEM, 503: PROBLEM },
+    answer: ({ buffer_timeout: timeoutMs, filter }, { clientId }, about) =>
+      asProblem(() => {
+        const sessions = sessionsOf(about);
+        sessions.put(clientId, { timeoutMs, filter: filter ?? {} });
+        return json({ ...headOf(clientId, about), devices: listDevices(about.subject.broker) });
+      }),
+  }),
+  routeWithParts({
+    path: "/clients/{clientId}",
+    summary: "How a session stands",
+    query: noQuery,
+    parts: idPart,
+    replies: { 200: ["application/json", stateSchema], 404: PROBLEM },
+    answer: (_request, _query, { clientId }, about) =>
+      asProblem(() => {
+        const { filter, isStreaming: streaming, isSlot: slot } = sessionsOf(about).get(clientId);
+        return json({ ...headOf(clientId, about), filter, streaming, slot });
+      }),
+  }),
+  routeWithParts({
+    method: "DELETE",
+    path: "/clients/{clientId}",
+    summary: "Ends a session; a slot begins anew",
+    query: noQuery,
+    parts: idPart,
+    replies: { 204: null, 404: PROBLEM },
+    answer: (_request, _query, { clientId }, about) =>
+      asProblem(() => {
+        sessionsOf(about).delete(clientId);
+        return new Response(null, { status: 204 });
+      }),
+  }),
+];
+
+/** Reading through a session. */
+const readingRows: RouteTable<SessionApi> = [
+  routeWithParts({
+    path: "/clients/{clientId}/events",
+    summary: "Frames from the session's cursor on, then live, as server-sent events",
+    query: streamQuery.pick({ decode: true, labels: true }),
+    parts: idPart,
+    replies: { 200: ["text/event-stream", streamSchema], 404: PROBLEM, 410: PROBLEM, 503: PROBLEM },
+    answer: (request, detail, { clientId }, about) =>
+      asProblem(() => {
+        const { subject } = about;
+        const { broker, hub, clock } = subject;
+        const sessions = sessionsOf(about);
+        sessions.checkReadable(clientId);
+        roomForStream(subject);
+        if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
+        const take = () => hub.take();
+        return new SessionEvents(clientId, { ...detail, sessions, json: broker.json, clock, take, memory: hub.memory })
+          .response();
+      }),
+  }),
+  routeWithBody({
+    method: "PUT",
+    path: "/clients/{clientId}/ack",
+    summary:
+      "Acknowledges every frame up to a number. 503: the frames are not synced to disk, the cursor has not moved",
+    parts: idPart,
+    body: ackBody,
+    replies: { 204: null, 404: PROBLEM, 503: PROBLEM },
+    answer: ({ seq }, { clientId }, about) =>
+      asProblem(async () => {
+        await sessionsOf(about).ack(clientId, seq);
+        return new Response(null, { status: 204 });
+      }),
+  }),
+];
+
+/** Sessions: cursors with a name, so that a client gets what it has missed. */
+export const sessionRows: RouteTable<SessionApi> = [...keepingRows, ...readingRows]
+  .map((row) => ({ ...row, ofSession: true }));
+
+/** Sessions as the caller may use them. */
+function sessionsOf({ subject: { sessions }, caller }: About<SessionApi>): ClientSessions {
+  const { name: token, scopes, address } = caller;
+  const network = networkOf(address);
+  return new ClientSessions(sessions, { token, isAdmin: scopes.includes("admin"), network });
+}
+
+function headOf(id: string, about: About<SessionApi>) {
+  const { broker, sessions: { epoch } } = about.subject;
+  const { cursor, timeoutMs } = sessionsOf(about).get(id);
+  const head = { client_id: id, seq: broker.head, cursor, buffer_timeout: formatDuration(timeoutMs) };
+  return { ...head, ...(epoch !== "" && { epoch }) };
+}
+
+const STATUS: Record<SessionErrorReason, number> = {
+  missing: 404,
+  full: 503,
+  "owner-full": 429,
+  ahead: 400,
+  not_durable: 503,
+};
+
+/** What cannot be done with a session, as a problem. */
+async function asProblem(work: () => Response | Promise<Response>): Promise<Response> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof FallenBehindError) {
+      const { message, oldestSeq } = error;
+      const detail = `${message}; acknowledge ${oldestSeq - 1} to go on from there`;
+      throw new ApiError(410, detail, { members: { type: FALLEN_BEHIND_TYPE, oldest_seq: oldestSeq } });
+    }
+    if (!(error instanceof SessionError)) throw error;
+    const { message, reason } = error;
+    throw new ApiError(STATUS[reason], message, {
+      ...(reason === "ahead" && { members: { field: "seq" } }),
+      ...([429, 503].includes(STATUS[reason]) && { headers: { "Retry-After": String(RETRY_AFTER_S) } }),
+    });
+  }
+}

@@ -1,0 +1,162 @@
+import type { Clock } from "../../base/mod.ts";
+import type { SkippedFrames } from "../../broker/mod.ts";
+import type { DeviceEvent } from "../../frame/mod.ts";
+import { type Batch, Chunk, type StreamClient, type StreamMemory } from "../../stream/mod.ts";
+import { ClientQueue, type Portion } from "./client_queue.ts";
+import { type PushedBody, pushedResponse, type PushSink } from "./pushed_body.ts";
+
+/** A stream that has been silent for this long gets a comment, so that proxies keep it open. */
+export const SILENCE_MS = 15_000;
+
+/** A comment that says nothing. */
+export const KEEP_ALIVE = ": alive\n\n";
+const keepAlive = new Chunk(KEEP_ALIVE);
+
+/** Headers of every event stream. */
+export const STREAM_HEADERS = {
+  "Content-Type": "text/event-stream",
+  "Cache-Control": "no-cache",
+  "X-Accel-Buffering": "no",
+} as const;
+
+/** How an event stream behaves. */
+export interface EventStreamOptions {
+  clock: Clock;
+  /** Most bytes that wait for a client that reads too slowly. */
+  bufferBytes: number;
+  /** The budget of all streams. */
+  memory: StreamMemory;
+  /** Send `event: device` too. */
+  devices: boolean;
+  /** Called once when the stream has ended, whoever ended it. */
+  ended: () => void;
+}
+
+/** A client on an event stream (SSE). What it cannot take in time is dropped, counted and told. */
+export class EventStream implements StreamClient, PushedBody {
+  readonly kind = "sse";
+  readonly needsDrain = false;
+  readonly #options: EventStreamOptions;
+  readonly #queue: ClientQueue;
+  #state: { kind: "open" } | { kind: "ending" } | { kind: "ended" } = { kind: "open" };
+  /** The connection, from the start of the body to its end. */
+  #sink: PushSink | undefined;
+  /** The connection takes more: nothing is written to one that does not. */
+  #isReady = false;
+  /** Something was written since the last housekeeping. */
+  #hasWritten = false;
+  #lastWriteMs: number;
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    this.#queue = new ClientQueue({ kind: this.kind, ...options });
+    this.#lastWriteMs = options.clock.monoMs();
+  }
+
+  /** The reply that carries the stream. */
+  response(): Response {
+    return pushedResponse(this, STREAM_HEADERS);
+  }
+
+  get queuedBytes(): number {
+    return this.#queue.bytes;
+  }
+
+  get waitingBytes(): number {
+    return this.#queue.bytes;
+  }
+
+  get transportBytes(): number {
+    return this.#isReady ? 0 : this.#sink?.bufferedBytes ?? 0;
+  }
+
+  deliver(batch: Batch): number {
+    if (this.#isReady && this.#queue.isEmpty) {
+      this.#write(batch.events);
+      return 0;
+    }
+    const dropped = this.#queue.push(batch);
+    this.drain();
+    return dropped;
+  }
+
+  lost(dropped: SkippedFrames): void {
+    this.#queue.lost(dropped);
+  }
+
+  device(event: DeviceEvent): void {
+    if (!this.#options.devices) return;
+    this.#queue.device(event);
+    this.drain();
+  }
+
+  drain(): boolean {
+    let sent = false;
+    while (this.#isReady) {
+      const portion = this.#queue.take(Infinity);
+      if (portion === undefined) return sent;
+      this.#write(chunkOf(portion));
+      sent = true;
+    }
+    return sent;
+  }
+
+  shed(): number {
+    return this.#queue.shed();
+  }
+
+  housekeeping(nowMs: number): void {
+    this.drain();
+    if (this.#hasWritten) this.#lastWriteMs = nowMs;
+    this.#hasWritten = false;
+    if (!this.#isReady || nowMs - this.#lastWriteMs < SILENCE_MS) return;
+    this.#write(keepAlive);
+    this.#lastWriteMs = nowMs;
+    this.#hasWritten = false;
+  }
+
+  end(): void {
+    if (this.#state.kind !== "open") return;
+    this.#state = { kind: "ending" };
+    if (this.#sink) this.#finish(this.#sink);
+  }
+
+  start(sink: PushSink): void {
+    if (this.#state.kind === "ended") return;
+    if (this.#state.kind === "ending") return this.#finish(sink);
+    this.#sink = sink;
+    this.#isReady = true;
+    this.drain();
+  }
+
+  drained(): void {
+    this.#isReady = this.#sink !== undefined;
+    this.drain();
+  }
+
+  closed(): void {
+    if (this.#state.kind === "ended") return;
+    this.#state = { kind: "ended" };
+    this.#sink = undefined;
+    this.#isReady = false;
+    this.#queue.clear();
+    this.#options.ended();
+  }
+
+  #write(chunk: Chunk): void {
+    this.#isReady = this.#sink?.write(chunk) ?? false;
+    this.#hasWritten = true;
+  }
+
+  /** Hands over all that waits, whether the client takes it now or not, and ends the body. */
+  #finish(sink: PushSink): void {
+    for (let next = this.#queue.take(Infinity); next; next = this.#queue.take(Infinity)) sink.write(chunkOf(next));
+    sink.end();
+    this.closed();
+  }
+}
+
+function chunkOf(portion: Portion): Chunk {
+  if (portion.kind === "frames") return portion.batch.events;
+  return new Chunk(`event: ${portion.type}\ndata: ${portion.text}\n\n`);
+}

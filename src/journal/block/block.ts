@@ -1,0 +1,232 @@
+import { newStoredFrame, pgnOfId, type StoredFrame } from "../../frame/mod.ts";
+import {
+  BASE_SEQ_AT,
+  BUS_MASK,
+  BUS_SHIFT,
+  CRC_FROM_END,
+  EIGHT_BYTES_FLAG,
+  type FormatVersion,
+  FRAME_COUNT_FROM_END,
+  framesStart,
+  ID_MASK,
+  MAX_VARINT_BYTES,
+  MIN_FRAME_BYTES,
+  TABLE_BYTES_FROM_END,
+  TRAILER_BYTES,
+} from "./layout.ts";
+import { crc32c } from "./crc32c.ts";
+import { checkEntries, readTable } from "./device_table.ts";
+import { BlockError } from "../errors.ts";
+import type { BlockDevice, BlockNotes } from "../types.ts";
+
+/** Where the frames of a block lie, and what the first of them is. */
+interface FrameRegion {
+  bytes: Uint8Array;
+  start: number;
+  end: number;
+  count: number;
+  baseTimeUs: number;
+  baseSeq: number | undefined;
+}
+
+/** Goes through the frames of a block. */
+export class BlockCursor {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  readonly #end: number;
+  readonly #count: number;
+  /** Of the first frame, less its index; 0 and a step of 0 where numbers are not known. */
+  readonly #baseSeq: number;
+  readonly #seqStep: number;
+  #at: number;
+  #index = 0;
+  #timeUs: number;
+  /** Where the varint read last ended. */
+  #varintEnd = 0;
+
+  /** @ignore */
+  constructor({ bytes, start, end, count, baseTimeUs, baseSeq }: FrameRegion) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#at = start;
+    this.#end = end;
+    this.#count = count;
+    this.#timeUs = baseTimeUs;
+    this.#baseSeq = baseSeq ?? 0;
+    this.#seqStep = baseSeq === undefined ? 0 : 1;
+  }
+
+  /** Index in the block of the frame that comes next. */
+  get index(): number {
+    return this.#index;
+  }
+
+  /**
+   * Reads the next frame, whose `data` is the block; false at the end. Where numbers are not known, `seq` is 0.
+   *
+   * @throws {BlockError} the frame cannot be read, and so none after it
+   */
+  next(into: StoredFrame): boolean {
+    const index = this.#index;
+    if (index >= this.#count) return false;
+    const view = this.#view;
+    let at = this.#at;
+    if (at + MIN_FRAME_BYTES > this.#end) this.#fail("leaves the region of frames");
+    let delta = view.getUint8(at++);
+    if (delta >= 0x80) {
+      delta = this.#delta(at - 1);
+      at = this.#varintEnd;
+    }
+    if (at + 4 > this.#end) this.#fail("leaves the region of frames");
+    const stored = view.getUint32(at, true);
+    at += 4;
+    let length = 8;
+    if (stored < EIGHT_BYTES_FLAG) {
+      length = this.#varint(at);
+      at = this.#varintEnd;
+    }
+    if (length > this.#end - at) this.#fail("leaves the region of frames");
+    // The first frame has the block's own time, whatever its delta says.
+    if (index > 0) {
+      this.#timeUs += delta;
+      if (!Number.isSafeInteger(this.#timeUs)) throw new BlockError("time", `Frame ${index} has no possible time`);
+    }
+    into.seq = this.#baseSeq + index * this.#seqStep;
+    into.timeUs = this.#timeUs;
+    into.id = stored & ID_MASK;
+    into.pgn = pgnOfId(stored & ID_MASK);
+    into.bus = (stored >>> BUS_SHIFT) & BUS_MASK;
+    into.data = this.#bytes;
+    into.offset = at;
+    into.length = length;
+    this.#at = at + length;
+    this.#index = index + 1;
+    return true;
+  }
+
+  /** Reads a difference of times: a varint whose tenth byte says that it is the two's complement of a number below 0. */
+  #delta(start: number): number {
+    const value = this.#varint(start);
+    if (this.#varintEnd - start < MAX_VARINT_BYTES) return value;
+    let rest = 0;
+    for (let i = MAX_VARINT_BYTES - 2; i >= 0; i--) rest = rest * 0x80 + (~this.#view.getUint8(start + i) & 0x7f);
+    const top = this.#view.getUint8(start + MAX_VARINT_BYTES - 1);
+    return top === 0 ? value : top === 1 ? -rest - 1 : Infinity;
+  }
+
+  /** Reads a varint. What is above 2^53 comes out about right, which is enough to refuse it. */
+  #varint(start: number): number {
+    const last = Math.min(this.#end, start + MAX_VARINT_BYTES);
+    let value = 0;
+    let unit = 1;
+    for (let at = start; at < last; at++, unit *= 0x80) {
+      const byte = this.#view.getUint8(at);
+      value += (byte & 0x7f) * unit;
+      if (byte < 0x80) {
+        this.#varintEnd = at + 1;
+        return value;
+      }
+    }
+    return this.#fail("has a number that does not end");
+  }
+
+  #fail(why: string): never {
+    throw new BlockError("frame", `Frame ${this.#index} of ${this.#count} ${why}`);
+  }
+}
+
+/** A block that has been read: checked as a whole, its frames and devices taken apart on demand. */
+export class Block {
+  /** Time of the first frame, microseconds since 1970; in a slice that of the whole block. */
+  readonly baseTimeUs: number;
+  /** Sequence number of the first frame; undefined in version 1. */
+  readonly baseSeq: number | undefined;
+  /** Frames in it. */
+  readonly frameCount: number;
+  readonly #region: FrameRegion;
+  readonly #table: Uint8Array;
+  readonly #entriesEnd: number;
+  #read: { devices: BlockDevice[]; notes: BlockNotes } | undefined;
+
+  /** Frames in front of a slice. */
+  readonly #skipped: number;
+
+  /** @ignore */
+  constructor(region: FrameRegion, table: { bytes: Uint8Array; entriesEnd: number }, { skipped = 0 } = {}) {
+    this.baseTimeUs = region.baseTimeUs;
+    this.baseSeq = region.baseSeq === undefined ? undefined : region.baseSeq + skipped;
+    this.frameCount = region.count - skipped;
+    this.#region = region;
+    this.#table = table.bytes;
+    this.#entriesEnd = table.entriesEnd;
+    this.#skipped = skipped;
+  }
+
+  /** Who has which address, in the order of the table. */
+  get devices(): readonly BlockDevice[] {
+    return (this.#read ??= readTable(this.#table, this.#entriesEnd)).devices;
+  }
+
+  /** What it says beside frames and devices. */
+  get notes(): BlockNotes {
+    return (this.#read ??= readTable(this.#table, this.#entriesEnd)).notes;
+  }
+
+  /** A cursor in front of the first frame. */
+  frames(): BlockCursor {
+    const cursor = new BlockCursor(this.#region);
+    const passed = newStoredFrame();
+    while (cursor.index < this.#skipped && cursor.next(passed));
+    return cursor;
+  }
+
+  /** A part of the block, by place in it. Devices, notes and time stay those of the whole, and so do cursors' indexes. */
+  slice(from: number, to: number): Block {
+    const count = Math.min(this.#region.count, this.#skipped + to);
+    const table = { bytes: this.#table, entriesEnd: this.#entriesEnd };
+    return new Block({ ...this.#region, count }, table, { skipped: this.#skipped + from });
+  }
+
+  /** The same frames with other numbers, the first of them `firstSeq`. */
+  renumbered(firstSeq: number): Block {
+    const table = { bytes: this.#table, entriesEnd: this.#entriesEnd };
+    return new Block({ ...this.#region, baseSeq: firstSeq - this.#skipped }, table, { skipped: this.#skipped });
+  }
+}
+
+/**
+ * Checks a block and reads what it says of itself. The bytes are kept, not copied.
+ *
+ * @throws {BlockError} it is not whole; frames are looked at only when a cursor comes to them
+ */
+export function readBlock(
+  bytes: Uint8Array,
+  { version, blockBytes }: { version: FormatVersion; blockBytes: number },
+): Block {
+  if (bytes.length !== blockBytes) {
+    throw new BlockError("size", `The block has ${bytes.length} bytes instead of ${blockBytes}`);
+  }
+  const start = framesStart(version);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (blockBytes < start + TRAILER_BYTES) throw new BlockError("size", `A block of ${blockBytes} bytes has no room`);
+  const found = crc32c(bytes.subarray(0, blockBytes - CRC_FROM_END));
+  if (found !== view.getUint32(blockBytes - CRC_FROM_END, true)) {
+    throw new BlockError("checksum", "The block's checksum is wrong");
+  }
+  const tableEnd = blockBytes - TRAILER_BYTES;
+  const end = tableEnd - view.getUint16(blockBytes - TABLE_BYTES_FROM_END, true);
+  if (end < start) throw new BlockError("device-table", "The device table is larger than the block");
+  const count = view.getUint32(blockBytes - FRAME_COUNT_FROM_END, true);
+  if (count > (end - start) / MIN_FRAME_BYTES) {
+    throw new BlockError("frame-count", `The block has no room for ${count} frames`);
+  }
+  const baseTimeUs = Number(view.getBigInt64(0, true));
+  if (!Number.isSafeInteger(baseTimeUs)) throw new BlockError("time", "The block has no possible time");
+  const baseSeq = version === 1 ? undefined : Number(view.getBigUint64(BASE_SEQ_AT, true));
+  if (baseSeq !== undefined && !Number.isSafeInteger(baseSeq + count)) {
+    throw new BlockError("sequence", "The block's sequence numbers are too large");
+  }
+  const table = bytes.subarray(end, tableEnd);
+  const entriesEnd = checkEntries(table);
+  return new Block({ bytes, start, end, count, baseTimeUs, baseSeq }, { bytes: table, entriesEnd });
+}

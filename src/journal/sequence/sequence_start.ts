@@ -1,0 +1,151 @@
+import { errorText } from "../../base/mod.ts";
+import { ID_BYTES } from "../block/metadata.ts";
+
+/** What `head.json` holds: which numbers may have been given out. */
+export interface StoredHead {
+  /** Epoch, 32 hex digits. */
+  epoch: string;
+  /** Numbers up to this one may have been given out. */
+  reservedThrough: number;
+  /** The last one that was, when the end was orderly. */
+  cleanHead?: number;
+  /** Whether numbers of this epoch were given out, and more than a power cut takes out of the journal. */
+  isUsed?: boolean;
+  /** Epochs that the journal may still end in, because this one has no block in it yet; the newest first. */
+  previous: readonly string[];
+}
+
+/** Where the journal with its tail ends. */
+export interface JournalEnd {
+  /** Epoch of the newest block; undefined in files of other software. */
+  epoch?: Uint8Array | undefined;
+  /** Its last sequence number. */
+  seq: number;
+}
+
+/** Numbers from the first to the last, both included. */
+export interface SeqRange {
+  /** The first. */
+  from: number;
+  /** The last. */
+  to: number;
+}
+
+/**
+ * Why numbers begin at 1 again in a new epoch.
+ *
+ * - `first_start`: there is neither state nor journal
+ * - `head_missing`, `head_damaged`: there was state, and it is not known how far the numbers had come
+ * - `head_outdated`: the journal shows that the state is an older copy
+ * - `not_durable`: no more numbers could be reserved on disk
+ * - `asked`: somebody who knows more said so: the cloud has seen higher numbers
+ */
+export interface EpochReason {
+  /** For programs. */
+  code: "first_start" | "head_missing" | "head_damaged" | "head_outdated" | "not_durable" | "asked";
+  /** For people. */
+  message: string;
+}
+
+/**
+ * How the numbers go on after a start. `skipped` are those before the first that the journal does not end with;
+ * `isUnrecorded` says that they were frames, by an orderly end, or that some were, and that the journal lacks them.
+ */
+export type SequenceStart =
+  | { kind: "continued"; first: number; skipped?: SeqRange; isUnrecorded?: true }
+  | { kind: "new"; first: 1; reason: EpochReason };
+
+/** What reading `head.json` gave. */
+export type HeadFound = { kind: "head"; head: StoredHead } | { kind: "missing" } | { kind: "damaged"; why: string };
+
+/** Half of what JavaScript counts exactly: whatever is added to it later is still exact. */
+const MAX_SEQ = Number.MAX_SAFE_INTEGER / 2;
+const EPOCH_FORM = new RegExp(`^[0-9a-f]{${ID_BYTES * 2}}$`);
+
+/** Reads the content of `head.json`. */
+export function parseHead(bytes: Uint8Array): HeadFound {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (error) {
+    return { kind: "damaged", why: errorText(error) };
+  }
+  const { epoch, reserved_through: reservedThrough, clean_head: cleanHead, used, previous = [] } = isRecord(value)
+    ? value
+    : {};
+  if (!isEpoch(epoch)) return { kind: "damaged", why: `the epoch is ${JSON.stringify(epoch)}` };
+  if (!isSeq(reservedThrough)) {
+    return { kind: "damaged", why: `reserved_through is ${JSON.stringify(reservedThrough)}` };
+  }
+  if (!Array.isArray(previous) || !previous.every(isEpoch)) {
+    return { kind: "damaged", why: "previous is no list of epochs" };
+  }
+  const head = { epoch, reservedThrough, previous, ...(used === true && { isUsed: true }) };
+  if (cleanHead === undefined) return { kind: "head", head };
+  if (!isSeq(cleanHead) || cleanHead > reservedThrough) {
+    return { kind: "damaged", why: `clean_head is ${JSON.stringify(cleanHead)}` };
+  }
+  return { kind: "head", head: { ...head, cleanHead } };
+}
+
+/** The content of `head.json`. */
+export function formatHead({ epoch, reservedThrough, cleanHead, isUsed, previous }: StoredHead): string {
+  const rest = { clean_head: cleanHead, used: isUsed, previous };
+  return JSON.stringify({ epoch, reserved_through: reservedThrough, ...rest }) + "\n";
+}
+
+/**
+ * Decides how the numbers go on. State that the journal contradicts is an older copy, out of which numbers would be given
+ * out twice: what the journal shows above an orderly end, or in another epoch, or so close to the end of the reserve that
+ * more would have been reserved long ago.
+ *
+ * @param options.reserve numbers that are reserved at once
+ */
+export function decideStart(
+  found: HeadFound,
+  { journal, reserve }: { journal: JournalEnd | undefined; reserve: number },
+): SequenceStart {
+  if (found.kind === "damaged") return startNew("head_damaged", `head.json is damaged: ${found.why}`);
+  if (found.kind === "missing") {
+    return journal
+      ? startNew("head_missing", "head.json is missing beside a journal")
+      : startNew("first_start", "this is the first start");
+  }
+  const { epoch, reservedThrough, cleanHead, isUsed = false, previous } = found.head;
+  const first = (cleanHead ?? reservedThrough) + 1;
+  const journalEpoch = journal?.epoch?.toHex();
+  const isWithout = !journal || (journalEpoch !== undefined && previous.includes(journalEpoch));
+  if (!isWithout && journalEpoch !== epoch) {
+    return startNew("head_outdated", `the journal ends in epoch ${journalEpoch ?? "unknown"}, head.json has ${epoch}`);
+  }
+  // Of this epoch.
+  const recorded = isWithout ? 0 : journal.seq;
+  const believable = cleanHead ?? reservedThrough - reserve / 4;
+  if (!isWithout && recorded > believable) {
+    return startNew("head_outdated", `the journal ends at ${recorded}, head.json knows up to ${first - 1}`);
+  }
+  // Where there is no journal any more, nobody knows which numbers had a frame; but that some had.
+  const isUnrecorded = cleanHead === undefined ? !journal && isUsed : recorded < cleanHead;
+  const skipped = skippedRange(recorded + 1, first - 1);
+  return { kind: "continued", first, ...skipped, ...(isUnrecorded && { isUnrecorded }) };
+}
+
+function startNew(code: EpochReason["code"], message: string): SequenceStart {
+  return { kind: "new", first: 1, reason: { code, message } };
+}
+
+function skippedRange(from: number, to: number): { skipped?: SeqRange } {
+  return to < from ? {} : { skipped: { from, to } };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function isEpoch(value: unknown): value is string {
+  return typeof value === "string" && EPOCH_FORM.test(value);
+}
+
+function isSeq(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_SEQ;
+}

@@ -1,0 +1,289 @@
+import {
+  backoffMs,
+  type Clock,
+  type DurableFile,
+  errorText,
+  FileError,
+  type Logger,
+  systemClock,
+} from "../../base/mod.ts";
+import { ID_BYTES } from "../block/metadata.ts";
+import {
+  decideStart,
+  type EpochReason,
+  formatHead,
+  type HeadFound,
+  type JournalEnd,
+  parseHead,
+  type SeqRange,
+  type SequenceStart,
+  type StoredHead,
+} from "./sequence_start.ts";
+
+/** Name of the file in the state directory. */
+export const HEAD_FILE = "head.json";
+/** Numbers reserved at once: at 2000 frames a second enough for nine minutes. */
+export const SEQUENCE_RESERVE = 2 ** 20;
+
+/** After so many numbers it is written down that there are any: what comes before the journal has synced is no proof. */
+const USED_AFTER = 4096;
+const RETRY = { firstMs: 1000, capMs: 60_000 };
+/** Epochs in a row without a block in the journal that are remembered. */
+const MAX_PREVIOUS = 8;
+
+/** How a store is made. */
+export interface SequenceStoreOptions {
+  /** `head.json`; nobody else writes it. */
+  file: DurableFile;
+  /** Where the journal with its tail ends; undefined: there is none, or nothing in it. */
+  journalEnd?: JournalEnd | undefined;
+  /** Told of new epochs, and of a disk that takes nothing. */
+  log: Logger;
+  /** For the pauses between tries. */
+  clock?: Clock;
+  /** What epochs are made of, default the system's. */
+  randomBytes?: (count: number) => Uint8Array<ArrayBuffer>;
+  /** Numbers reserved at once, default {@linkcode SEQUENCE_RESERVE}. */
+  reserve?: number;
+  /** Told while running, before the first number of the new epoch is given out. */
+  onNewEpoch?: (epoch: Uint8Array<ArrayBuffer>, reason: EpochReason) => void;
+}
+
+/**
+ * Whether the numbers would survive now.
+ *
+ * - `durable`: the reserve is on disk
+ * - `overdue`: it should have been extended and could not be; there are `left` numbers
+ * - `volatile`: nothing of this epoch is on disk; the next start knows nothing of it
+ */
+export type SequenceState =
+  | { status: "durable" }
+  | { status: "overdue"; left: number; error: string }
+  | { status: "volatile"; error: string };
+
+/**
+ * Sequence numbers that never repeat within an epoch, whatever happens to process, power and disk. A number is given out
+ * only when a reserve that contains it is on disk, and the next start goes on behind the reserve. An epoch that was never
+ * written needs none: no start can come back to it. So, when the disk takes no more, the boat does not stop: at the end of
+ * the reserve a new epoch begins, in memory, until the disk takes it.
+ */
+export class SequenceStore {
+  readonly #file: DurableFile;
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #randomBytes: (count: number) => Uint8Array<ArrayBuffer>;
+  readonly #reserve: number;
+  readonly #onNewEpoch: (epoch: Uint8Array<ArrayBuffer>, reason: EpochReason) => void;
+  #start: SequenceStart = { kind: "new", first: 1, reason: { code: "first_start", message: "" } };
+  /** What the start goes on with. */
+  #found: StoredHead | undefined;
+  #skipped: SeqRange | undefined;
+  #uncleanRange: SeqRange | undefined;
+  #epoch = "";
+  #previous: readonly string[] = [];
+  #isUsed = false;
+  #head = 0;
+  /** Highest number that may be given out: behind it a start may begin. */
+  #limit = 0;
+  /** The reserve of this epoch that is known to be on disk. */
+  #reserved: number | undefined;
+  /** From this head on more is reserved. */
+  #extendAt = 0;
+  #writing: Promise<void> | undefined;
+  #failure = { times: 0, error: "", retryAtMs: -Infinity };
+  #closed = false;
+
+  private constructor(options: SequenceStoreOptions) {
+    this.#file = options.file;
+    this.#log = options.log;
+    this.#clock = options.clock ?? systemClock;
+    this.#randomBytes = options.randomBytes ?? ((count) => crypto.getRandomValues(new Uint8Array(count)));
+    this.#reserve = options.reserve ?? SEQUENCE_RESERVE;
+    this.#onNewEpoch = options.onNewEpoch ?? (() => {});
+  }
+
+  /** Reads what is there, decides how the numbers go on, and reserves the first ones on disk. Never fails. */
+  static async open(options: SequenceStoreOptions): Promise<SequenceStore> {
+    const store = new SequenceStore(options);
+    await store.#open(options.journalEnd);
+    return store;
+  }
+
+  /** How the numbers went on when the store was opened. */
+  get start(): SequenceStart {
+    return this.#start;
+  }
+
+  /** Numbers of this epoch that the start has skipped, and that never had a frame. */
+  get skipped(): SeqRange | undefined {
+    return this.#skipped;
+  }
+
+  /**
+   * Numbers of this epoch after the last recorded one that a run without an orderly end may have given out; the start has
+   * skipped the rest of them. Undefined after an orderly end.
+   */
+  get uncleanRange(): SeqRange | undefined {
+    return this.#uncleanRange;
+  }
+
+  /** 16 bytes that name the run of numbers. */
+  get epoch(): Uint8Array<ArrayBuffer> {
+    return Uint8Array.fromHex(this.#epoch);
+  }
+
+  /** The number given out last, or the one before the first. */
+  get head(): number {
+    return this.#head;
+  }
+
+  /** For health. */
+  get state(): SequenceState {
+    const { error } = this.#failure;
+    if (this.#reserved === undefined) return { status: "volatile", error };
+    if (error === "") return { status: "durable" };
+    return { status: "overdue", left: this.#limit - this.#head, error };
+  }
+
+  /** The next number. When none is reserved any more, a new epoch is told and this is its 1. */
+  next(): number {
+    if (this.#closed) throw new Error("Cannot give out a number: the store is closed");
+    if (this.#head >= this.#limit) {
+      const why = this.#failure.error || "the disk is too slow";
+      this.#renew({ code: "not_durable", message: `no number after ${this.#head} could be reserved: ${why}` });
+    }
+    const seq = ++this.#head;
+    this.#isUsed = true;
+    if (seq >= this.#extendAt) this.#extend();
+    return seq;
+  }
+
+  /** Begins at 1 in a new epoch, at once: somebody knows that numbers of this one were given out before. */
+  newEpoch(message: string): void {
+    if (!this.#closed) this.#renew({ code: "asked", message });
+  }
+
+  /**
+   * Writes down where the numbers end, so that the next start skips none. To be called when nobody publishes any more;
+   * numbers are no longer given out. A disk that does not take it is logged: the next start skips the reserve.
+   */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#writing;
+    try {
+      await this.#file.write(formatHead(this.#end()));
+    } catch (error) {
+      this.#log.warn("the end of the sequence numbers is not written down", { error: errorText(error) });
+    }
+  }
+
+  #end(): StoredHead {
+    const [epoch, previous, head, found] = [this.#epoch, this.#previous, this.#head, this.#found];
+    // Without a frame since the start, what was skipped by then had none either: only a clean head says that it had.
+    if (found?.epoch === epoch && head === (found.cleanHead ?? found.reservedThrough)) return found;
+    return { epoch, previous, reservedThrough: head, cleanHead: head, ...(this.#isUsed && { isUsed: true }) };
+  }
+
+  async #open(journal: JournalEnd | undefined): Promise<void> {
+    const found = await this.#read();
+    this.#start = decideStart(found, { journal, reserve: this.#reserve });
+    if (this.#start.kind === "new") {
+      this.#previous = epochsSoFar(found, journal);
+      this.#begin(this.#start.reason);
+      await this.#persist();
+      return;
+    }
+    if (found.kind !== "head") return;
+    this.#found = found.head;
+    ({ epoch: this.#epoch, previous: this.#previous, isUsed: this.#isUsed = false } = found.head);
+    this.#head = this.#limit = this.#start.first - 1;
+    if (!this.#start.isUnrecorded) this.#skipped = this.#start.skipped;
+    if (found.head.cleanHead === undefined) this.#uncleanRange = this.#start.skipped;
+    // Before the first number: what is on disk still says that none was given out since the orderly end.
+    await this.#persist();
+    if (this.#reserved !== undefined) return;
+    const reason: EpochReason = {
+      code: "not_durable",
+      message: `no number after ${this.#head} could be reserved: ${this.#failure.error}`,
+    };
+    this.#begin(reason);
+    this.#start = { kind: "new", first: 1, reason };
+  }
+
+  async #read(): Promise<HeadFound> {
+    try {
+      const bytes = await this.#file.read();
+      return bytes ? parseHead(bytes) : { kind: "missing" };
+    } catch (error) {
+      return { kind: "damaged", why: errorText(error) };
+    }
+  }
+
+  #renew(reason: EpochReason): void {
+    this.#begin(reason);
+    this.#extend();
+    this.#onNewEpoch(this.epoch, reason);
+  }
+
+  #begin({ code, message }: EpochReason): void {
+    if (this.#epoch) this.#previous = [this.#epoch, ...this.#previous];
+    this.#previous = this.#previous.slice(0, MAX_PREVIOUS);
+    this.#epoch = this.#randomBytes(ID_BYTES).toHex();
+    this.#skipped = undefined;
+    this.#uncleanRange = undefined;
+    this.#isUsed = false;
+    this.#head = 0;
+    this.#limit = Infinity;
+    this.#reserved = undefined;
+    this.#extendAt = 0;
+    const level = code === "first_start" ? "info" : "warn";
+    this.#log[level]("sequence numbers begin at 1 in a new epoch", { epoch: this.#epoch, reason: message });
+  }
+
+  #extend(): void {
+    if (this.#writing || this.#closed || this.#clock.monoMs() < this.#failure.retryAtMs) return;
+    this.#writing = this.#persist().finally(() => {
+      this.#writing = undefined;
+      // The head went on meanwhile, or an epoch began.
+      if (this.#head >= this.#extendAt) this.#extend();
+    });
+  }
+
+  /** Reserves numbers of this epoch from the head on. Never fails. */
+  async #persist(): Promise<void> {
+    const epoch = this.#epoch;
+    const [head, isUsed, reserved = 0] = [this.#head, this.#isUsed, this.#reserved];
+    const reservedThrough = reserved - head > this.#reserve / 2 ? reserved : head + this.#reserve;
+    const mayBeOnDisk = this.#limit !== Infinity;
+    // From here on a start may come back to this epoch.
+    if (!mayBeOnDisk) this.#limit = reservedThrough;
+    try {
+      const previous = this.#previous;
+      await this.#file.write(formatHead({ epoch, reservedThrough, previous, ...(isUsed && { isUsed }) }));
+    } catch (error) {
+      const isUntouched = error instanceof FileError && error.content === "untouched";
+      if (epoch === this.#epoch && !mayBeOnDisk && isUntouched) this.#limit = Infinity;
+      this.#noteFailure(errorText(error));
+      return;
+    }
+    if (this.#failure.times > 0) this.#log.info("sequence numbers are reserved on disk again");
+    this.#failure = { times: 0, error: "", retryAtMs: -Infinity };
+    if (epoch !== this.#epoch) return;
+    this.#limit = this.#reserved = reservedThrough;
+    this.#extendAt = Math.min(reservedThrough - this.#reserve / 2, isUsed ? Infinity : head + USED_AFTER);
+  }
+
+  #noteFailure(error: string): void {
+    const times = this.#failure.times + 1;
+    if (times === 1) this.#log.warn("no sequence numbers can be reserved on disk", { error });
+    this.#failure = { times, error, retryAtMs: this.#clock.monoMs() + backoffMs(times, RETRY) };
+  }
+}
+
+/** Epochs that the journal may be found to end in, now or when a power cut has taken its last blocks. */
+function epochsSoFar(found: HeadFound, journal: JournalEnd | undefined): string[] {
+  const ofHead = found.kind === "head" ? [found.head.epoch, ...found.head.previous] : [];
+  const ofJournal = journal?.epoch ? [journal.epoch.toHex()] : [];
+  return [...new Set([...ofJournal, ...ofHead])];
+}

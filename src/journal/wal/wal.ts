@@ -1,0 +1,200 @@
+/**
+ * The tail: the frames of the block that is being filled, on disk already. Pure; `tail_files.ts` does the writing.
+ *
+ *   header:  "LPJT" | version u8 | 3 zeros | block bytes u32 | epoch 16 bytes | first sequence number u64 | CRC-32C u32
+ *   record:  bytes of the body u16 | CRC-32C of the body, seeded with the header's u32 | body
+ *   body:    kind u8 | 1: opening of the block, JSON | 2: microseconds since 1970 f64, identifier u32, payload
+ *
+ * The CRC of a record begins with the header's, so that what an earlier tail left in the file is never taken for ours.
+ * Frame `i` has the number `first + i`.
+ */
+import { crc32c } from "../block/crc32c.ts";
+import { BUS_MASK, BUS_SHIFT, ID_MASK, isBlockSize } from "../block/layout.ts";
+import { MAX_BLOCK_BYTES, MIN_BLOCK_BYTES } from "../types.ts";
+import { type Message, pgnOfId } from "../../frame/mod.ts";
+
+const MAGIC = [0x4c, 0x50, 0x4a, 0x54];
+const VERSION = 1;
+/** Bytes of the header. */
+export const TAIL_HEADER_BYTES = 40;
+const CRC_AT = 36;
+const RECORD_HEAD_BYTES = 6;
+const FRAME_HEAD_BYTES = 13;
+const OPENING = 1;
+const FRAME = 2;
+/** Longest body that its length can tell. */
+const MAX_BODY_BYTES = 0xffff;
+
+/** Most bytes that the tail of a block has: of the shortest frame the block keeps 6 bytes, the tail 19. */
+export function maxTailBytes(blockBytes: number): number {
+  return TAIL_HEADER_BYTES + RECORD_HEAD_BYTES + MAX_BODY_BYTES + 4 * blockBytes;
+}
+
+/** What a tail is about. */
+export interface TailHeader {
+  /** Bytes of the block, unpacked. */
+  blockBytes: number;
+  /** Run of numbers that it belongs to. */
+  epoch: Uint8Array<ArrayBuffer>;
+  /** Number of the first frame. */
+  firstSeq: number;
+}
+
+/** Encodes the header of a tail. */
+export function tailHeader({ blockBytes, epoch, firstSeq }: TailHeader): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(TAIL_HEADER_BYTES);
+  const view = new DataView(bytes.buffer);
+  bytes.set(MAGIC);
+  bytes[4] = VERSION;
+  view.setUint32(8, blockBytes, true);
+  bytes.set(epoch.subarray(0, 16), 12);
+  view.setBigUint64(28, BigInt(firstSeq), true);
+  view.setUint32(CRC_AT, crc32c(bytes.subarray(0, CRC_AT)), true);
+  return bytes;
+}
+
+/** The bytes of one tail, all of them until the next one begins: after an error they are written again. */
+export class TailBuffer {
+  #bytes = new Uint8Array(16_384);
+  #view = new DataView(this.#bytes.buffer);
+  #length = 0;
+  #seed = 0;
+
+  /** Begins a tail: from now on records carry the seed of its header. */
+  begin(header: TailHeader): void {
+    const bytes = tailHeader(header);
+    this.#length = 0;
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes);
+    this.#length = bytes.length;
+    this.#seed = this.#view.getUint32(CRC_AT, true);
+  }
+
+  /** Bytes so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Adds what the block began with; an opening too long for a record is left out, as it can be done without. */
+  addOpening(opening: unknown): void {
+    const text = new TextEncoder().encode(JSON.stringify(opening));
+    if (text.length + 1 > MAX_BODY_BYTES) return;
+    const at = this.#begin(OPENING, text.length);
+    this.#bytes.set(text, at);
+    this.#end(at, text.length);
+  }
+
+  /** Adds a frame; its number follows from its place. */
+  addFrame({ id, bus, timeUs, data, offset, length }: Message): void {
+    const at = this.#begin(FRAME, FRAME_HEAD_BYTES - 1 + length);
+    this.#view.setFloat64(at, timeUs, true);
+    this.#view.setUint32(at + 8, ((id & ID_MASK) | ((bus & BUS_MASK) << BUS_SHIFT)) >>> 0, true);
+    this.#bytes.set(data.subarray(offset, offset + length), at + FRAME_HEAD_BYTES - 1);
+    this.#end(at, FRAME_HEAD_BYTES - 1 + length);
+  }
+
+  /** A copy of the bytes from a place on. */
+  from(place: number): Uint8Array<ArrayBuffer> {
+    return this.#bytes.slice(place, this.#length);
+  }
+
+  /** Makes room for a record; returns where what follows its kind begins. */
+  #begin(kind: number, bytes: number): number {
+    this.#reserve(RECORD_HEAD_BYTES + 1 + bytes);
+    const at = this.#length + RECORD_HEAD_BYTES;
+    this.#bytes[at] = kind;
+    return at + 1;
+  }
+
+  #end(at: number, bytes: number): void {
+    const body = this.#bytes.subarray(at - 1, at + bytes);
+    this.#view.setUint16(this.#length, body.length, true);
+    this.#view.setUint32(this.#length + 2, crc32c(body, this.#seed), true);
+    this.#length = at + bytes;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length + bytes));
+    grown.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = grown;
+    this.#view = new DataView(grown.buffer);
+  }
+}
+
+/** What a tail file holds. */
+export interface Tail extends TailHeader {
+  /** What the block began with; undefined when it was not written. */
+  opening: unknown;
+  /** Its frames, in order; the first has the number `firstSeq`. */
+  frames: Message[];
+  /** Bytes behind the last whole record. */
+  torn: number;
+}
+
+function readHeader(bytes: Uint8Array): (TailHeader & { seed: number }) | undefined {
+  if (bytes.length < TAIL_HEADER_BYTES || !MAGIC.every((byte, at) => bytes[at] === byte)) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const seed = view.getUint32(CRC_AT, true);
+  if (bytes[4] !== VERSION || crc32c(bytes.subarray(0, CRC_AT)) !== seed) return undefined;
+  const firstSeq = Number(view.getBigUint64(28, true));
+  const blockBytes = view.getUint32(8, true);
+  const isPossible = isBlockSize(blockBytes, { min: MIN_BLOCK_BYTES, max: MAX_BLOCK_BYTES });
+  if (!isPossible || !Number.isSafeInteger(firstSeq + MAX_BLOCK_BYTES)) return undefined;
+  return { blockBytes, epoch: bytes.slice(12, 28), firstSeq, seed };
+}
+
+function readFrame(body: Uint8Array): Message | undefined {
+  if (body.length < FRAME_HEAD_BYTES) return undefined;
+  const view = new DataView(body.buffer, body.byteOffset, body.length);
+  const stored = view.getUint32(9, true);
+  const id = stored & ID_MASK;
+  const timeUs = view.getFloat64(1, true);
+  if (!Number.isSafeInteger(timeUs)) return undefined;
+  const data = body.slice(FRAME_HEAD_BYTES);
+  return {
+    bus: (stored >>> BUS_SHIFT) & BUS_MASK,
+    pgn: pgnOfId(id),
+    id,
+    timeUs,
+    monoMs: 0,
+    data,
+    offset: 0,
+    length: data.length,
+  };
+}
+
+function parseOpening(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body.subarray(1)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a tail as far as its records are whole; undefined when there is none. */
+export function readTail(bytes: Uint8Array): Tail | undefined {
+  const header = readHeader(bytes);
+  if (header === undefined) return undefined;
+  const { seed, ...rest } = header;
+  const tail: Tail = { ...rest, opening: undefined, frames: [], torn: 0 };
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let at = TAIL_HEADER_BYTES;
+  while (at + RECORD_HEAD_BYTES < bytes.length) {
+    const size = view.getUint16(at, true);
+    const end = at + RECORD_HEAD_BYTES + size;
+    if (size === 0 || end > bytes.length) break;
+    const body = bytes.subarray(at + RECORD_HEAD_BYTES, end);
+    if (crc32c(body, seed) !== view.getUint32(at + 2, true)) break;
+    if (body[0] === FRAME) {
+      const frame = readFrame(body);
+      // Numbers follow from places: behind a frame that cannot be, none is sure.
+      if (frame === undefined) break;
+      tail.frames.push(frame);
+    }
+    if (body[0] === OPENING) tail.opening = parseOpening(body);
+    at = end;
+  }
+  tail.torn = bytes.length - at;
+  return tail;
+}

@@ -1,0 +1,106 @@
+import type { SealedBlock } from "../file/journal_file.ts";
+import type { TailFile } from "../wal/wal_files.ts";
+
+/** Why a block was ended. Only `full` blocks hold as much as they can. */
+export type EndedBy = "full" | "clock step" | "missing numbers" | "rotation";
+
+/** A block that waits to be written. */
+export interface WaitingBlock extends SealedBlock {
+  /** It is the last one of its file. */
+  endsFile?: boolean;
+  /** Where its frames are, or will be at the next flush; undefined for those of a recovery. */
+  tail?: TailFile;
+  /** Undefined for those of a recovery. */
+  endedBy?: EndedBy;
+}
+
+/** Blocks that wait to be written, oldest first, in bounded memory. */
+export class Backlog {
+  readonly #blocks: WaitingBlock[];
+  readonly #blockBytes: number;
+  readonly #maxBytes: number;
+  #waiting: (() => void)[] = [];
+  #isHeld = false;
+
+  /** @param blocks those that wait already */
+  constructor(blocks: readonly WaitingBlock[], { blockBytes, maxBytes }: { blockBytes: number; maxBytes: number }) {
+    this.#blocks = [...blocks];
+    this.#blockBytes = blockBytes;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The blocks, oldest first. */
+  get blocks(): readonly WaitingBlock[] {
+    return this.#blocks;
+  }
+
+  get length(): number {
+    return this.#blocks.length;
+  }
+
+  get first(): WaitingBlock | undefined {
+    return this.#blocks[0];
+  }
+
+  get last(): WaitingBlock | undefined {
+    return this.#blocks.at(-1);
+  }
+
+  /** Frames of all blocks. */
+  get frames(): number {
+    return this.#blocks.reduce((sum, { firstSeq, lastSeq }) => sum + lastSeq - firstSeq + 1, 0);
+  }
+
+  /** Whether no block may be added. */
+  get isFull(): boolean {
+    return this.#bytes >= this.#maxBytes;
+  }
+
+  /** Why it is full, for people. */
+  get reason(): string {
+    const early = new Map<EndedBy, number>();
+    for (const { endedBy } of this.#blocks) {
+      if (endedBy !== undefined && endedBy !== "full") early.set(endedBy, (early.get(endedBy) ?? 0) + 1);
+    }
+    const [most] = [...early].sort(([, a], [, b]) => b - a);
+    const cause = most && 2 * most[1] >= this.length
+      ? `${most[1]} of them ended early: ${most[0]}`
+      : "the disk is slower than the frames";
+    return `the journal backlog is full: ${this.length} blocks wait to be written, ${cause}`;
+  }
+
+  get #bytes(): number {
+    return this.#blocks.length * this.#blockBytes;
+  }
+
+  push(block: WaitingBlock): void {
+    this.#blocks.push(block);
+  }
+
+  /** Removes the oldest block, which is written. */
+  shift(): void {
+    this.#blocks.shift();
+    this.#tellReady();
+  }
+
+  /** While it is held, nobody is told that there is capacity. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    this.#tellReady();
+  }
+
+  /** Resolves when no more than half of the capacity is in use; undefined while that is so. */
+  ready(): Promise<void> | undefined {
+    if (this.#hasCapacity) return undefined;
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  get #hasCapacity(): boolean {
+    return !this.#isHeld && 2 * this.#bytes < this.#maxBytes;
+  }
+
+  #tellReady(): void {
+    if (!this.#hasCapacity) return;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}

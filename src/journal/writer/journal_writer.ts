@@ -1,0 +1,398 @@
+import { backoffMs, errorText } from "../../base/mod.ts";
+import type { Message } from "../../frame/mod.ts";
+import { Backlog, type EndedBy, type WaitingBlock } from "./backlog.ts";
+import { BlockBuilder } from "../block/builder.ts";
+import { BlockPacker } from "../block/packer.ts";
+import { ClockSteps } from "./clock_steps.ts";
+import { Durability, notDurable } from "./durability.ts";
+import { OversizedMessageError } from "../errors.ts";
+import { epochWordOf } from "../file/layout.ts";
+import { DEFAULT_PREFIX } from "../file/name.ts";
+import { FileSequence, type WriteFigures } from "./file_sequence.ts";
+import type { JournalState, JournalWriterOptions } from "./journal_writer_types.ts";
+import { PackWorker } from "../block/pack_thread.ts";
+import { removeTails, TailFiles } from "../wal/wal_files.ts";
+import { encodeOpening } from "../wal/wal_header.ts";
+import { type BlockNotes, DEFAULT_BLOCK_BYTES, type Gap } from "../types.ts";
+
+export type { JournalState, JournalWriterOptions, WrittenBlock } from "./journal_writer_types.ts";
+
+const RETRY = { firstMs: 500, capMs: 15_000 };
+const DEFAULT_BACKLOG_BYTES = 32 * 1024 * 1024;
+/** Faster ones are packed fast: on a small computer the thread would take more than a hundredth of a core. */
+const DEFAULT_SLOW_BLOCK_MS = 30_000;
+/** A block of the usual size has room for all digests; smaller ones keep fewer of them. */
+const BLOCK_BYTES_A_DIGEST = 4096;
+
+/**
+ * Writes frames into journal files. Appending is synchronous and never fails: frames go into the open block and its tail;
+ * full blocks wait in a bounded backlog until they are on disk. What cannot be kept is a gap that the journal tells.
+ */
+export class JournalWriter {
+  readonly #options:
+    & Required<
+      Pick<JournalWriterOptions, "prefix" | "compression" | "syncIntervalMs" | "maxBacklogBytes" | "slowBlockMs">
+    >
+    & JournalWriterOptions;
+  readonly #builder: BlockBuilder;
+  readonly #packer: BlockPacker;
+  readonly #tails: TailFiles;
+  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #backlog: Backlog;
+  #epoch: Uint8Array<ArrayBuffer>;
+  #epochWord: number;
+  readonly #durable: Durability;
+  /** Undefined where times are another machine's. */
+  readonly #clockSteps: ClockSteps | undefined;
+  readonly #files: FileSequence;
+  /** When the first frame of the file came, that is or will be written: monotonic. */
+  #fileSinceMs: number | undefined;
+  #isPaused = false;
+  #state: JournalState = { kind: "recording" };
+  /** Whether a block is being filled; one that is has frames. */
+  #isOpen = false;
+  /** What the next block has to tell. */
+  #gap: Gap | undefined;
+  #isLosing = false;
+  #lastSeq = 0;
+  #lost = 0;
+  #failures = 0;
+  #retryAtMs = 0;
+  #working: Promise<void> | undefined;
+  /** Something came while writing was under way. */
+  #again = false;
+  #endsFile = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: JournalWriterOptions) {
+    const { prefix = DEFAULT_PREFIX, compression = "zstd", syncIntervalMs = 1000 } = options;
+    const { maxBacklogBytes = DEFAULT_BACKLOG_BYTES, slowBlockMs = DEFAULT_SLOW_BLOCK_MS } = options;
+    this.#options = { ...options, prefix, compression, syncIntervalMs, maxBacklogBytes, slowBlockMs };
+    this.#builder = new BlockBuilder({
+      blockBytes: options.blockBytes ?? DEFAULT_BLOCK_BYTES,
+      ...(options.productOf && { productOf: options.productOf }),
+    });
+    const { directory, rotateBytes = 0, newestFile, onEnded, clock } = options;
+    const { blockBytes } = this.#builder;
+    const naming = { directory, prefix, newestFile, clock };
+    this.#files = new FileSequence({ ...naming, blockBytes, compression, rotateBytes, onEnded });
+    const { packThread: thread = new PackWorker(), log } = options;
+    this.#clockSteps = options.hasForeignTimes ? undefined : new ClockSteps();
+    this.#packer = new BlockPacker({ thread, log, onDone: () => this.#onPacked() });
+    this.#durable = new Durability(() => options.clock.monoMs());
+    this.#tails = new TailFiles(directory, (seq) => this.#durable.take(this.#epochWord, seq));
+    this.#backlog = new Backlog(options.pending ?? [], { blockBytes, maxBytes: maxBacklogBytes });
+    this.#epoch = options.epoch;
+    this.#epochWord = epochWordOf(options.epoch);
+    this.#gap = options.gap;
+    this.#timer = setInterval(() => this.#tick(), syncIntervalMs);
+  }
+
+  get state(): JournalState {
+    return this.#state;
+  }
+
+  /** Newest frame that a power cut leaves; 0 before there is one. */
+  get durableSeq(): number {
+    return this.#durable.seqOf(this.#epochWord);
+  }
+
+  /** How long the oldest frame has been in memory alone, milliseconds; 0 while every frame taken is synced. */
+  get unsyncedMs(): number {
+    const sinceMs = this.#durable.unsyncedSinceMs;
+    return sinceMs === undefined ? 0 : Math.max(0, this.#options.clock.monoMs() - sinceMs);
+  }
+
+  /** Longest time that a frame should be in memory alone, milliseconds. */
+  get syncIntervalMs(): number {
+    return this.#options.syncIntervalMs;
+  }
+
+  /** Frames that could not be kept. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** What was written to files since the start. */
+  get written(): Readonly<WriteFigures> {
+    return this.#files.figures;
+  }
+
+  /** Name of the file that is being written; known before the file is there. */
+  get openName(): string | undefined {
+    return this.#files.openName;
+  }
+
+  /** Oldest frame of this run of numbers that is not in a file; undefined when there is none. */
+  get oldestUnwritten(): number | undefined {
+    const waiting = this.#backlog.blocks.find(({ epochWord }) => epochWord === this.#epochWord);
+    return waiting?.firstSeq ?? (this.#isOpen ? this.#builder.firstSeq : undefined);
+  }
+
+  /** Takes a frame; its bytes are copied. False when it is lost, or came after {@linkcode close}. */
+  append(seq: number, message: Message): boolean {
+    if (this.#closing) return false;
+    if (this.#isPaused) return this.#lose(seq, "recording is paused: there is no room");
+    if (this.#backlog.isFull) {
+      return this.#lose(seq, this.#state.kind === "failing" ? this.#state.reason : this.#backlog.reason);
+    }
+    try {
+      const isStep = this.#clockSteps?.isStep(message) ?? false;
+      const result = isStep || !this.#isOpen ? "break" : this.#builder.append(seq, message);
+      if (result === "added") this.#tails.add(seq, message);
+      else {
+        this.#seal(result === "full" ? "full" : seq === this.#lastSeq + 1 ? "clock step" : "missing numbers");
+        this.#begin(seq, message);
+      }
+      this.#options.digests?.add(seq, message);
+      this.#lastSeq = seq;
+      return true;
+    } catch (error) {
+      if (!(error instanceof OversizedMessageError || error instanceof RangeError)) throw error;
+      return this.#lose(seq, error.message);
+    }
+  }
+
+  /** Numbers begin again in another run: its frames go into a file of their own. */
+  beginEpoch(epoch: Uint8Array<ArrayBuffer>): void {
+    this.#rotate();
+    this.#epoch = epoch;
+    this.#epochWord = epochWordOf(epoch);
+    this.#lastSeq = 0;
+    this.#options.digests?.reset();
+    // What is missing at the end of the other run has no next block that could tell it.
+    this.#gap = undefined;
+    this.#isLosing = false;
+  }
+
+  /** Pauses recording, or goes on: frames that come meanwhile are lost, and counted. */
+  pause(isPaused: boolean): void {
+    this.#isPaused = isPaused;
+    this.#backlog.hold(isPaused);
+  }
+
+  /** Resolves when the backlog has capacity for more; undefined while it has. */
+  ready(): Promise<void> | undefined {
+    return this.#backlog.ready();
+  }
+
+  /**
+   * Resolves when every frame taken so far is safe from a power cut. Rejects when the journal is closed before.
+   *
+   * @param through newest frame that has to be; default all
+   */
+  sync(through = Infinity): Promise<void> {
+    const last = { epochWord: this.#epochWord, seq: Math.min(through, this.#lastSeq) };
+    if (this.#durable.has(last)) return Promise.resolve();
+    if (this.#state.kind === "closed") return Promise.reject(notDurable());
+    const done = this.#durable.wait(last);
+    this.#work();
+    return done;
+  }
+
+  /** Blocks that are not on disk yet, oldest first; of the open one a copy, which ends nothing. */
+  unwritten(): Uint8Array<ArrayBuffer>[] {
+    const waiting = this.#backlog.blocks.map(({ bytes }) => bytes);
+    return this.#isOpen ? [...waiting, this.#builder.copy()] : waiting;
+  }
+
+  /** Ends the open file; recording goes on in a new one. */
+  async rotate(): Promise<void> {
+    this.#rotate();
+    await this.#work();
+  }
+
+  /** Writes everything and ends the file. What cannot be written in one try is counted, and told. */
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#working;
+    this.#retryAtMs = 0;
+    this.#rotate();
+    await this.#work();
+    this.#state = { kind: "closed" };
+    this.#packer.close();
+    this.#tails.close();
+    if (this.#backlog.length === 0) {
+      // Not those of another journal, whose card is in the place of ours.
+      const check = this.#options.checkDirectory?.() ?? Promise.resolve();
+      await check.then(() => removeTails(this.#options.directory)).catch(() => {});
+    } else {
+      const { frames } = this.#backlog;
+      this.#lost += frames;
+      this.#options.log.error("journal closed with frames that could not be written", { frames });
+    }
+    this.#durable.end();
+  }
+
+  /** A frame is not kept; the block ends, as the next frame has not the next number. */
+  #lose(seq: number, reason: string): false {
+    if (!this.#isLosing) this.#options.log.error("frames are not recorded", { from: seq, reason });
+    this.#isLosing = true;
+    this.#lost++;
+    // Frames that were there matter more than numbers that a start has skipped.
+    const isTold = this.#gap !== undefined && this.#gap.reason !== "restart";
+    if (!isTold) this.#gap = { firstMissing: this.#lastSeq === 0 ? seq : this.#lastSeq + 1, reason: "disk" };
+    this.#seal("missing numbers");
+    return false;
+  }
+
+  /** Begins a block with its first frame. @throws {RangeError} the frame cannot be stored, and nothing has begun */
+  #begin(seq: number, message: Message): void {
+    if (this.#lastSeq > 0 && seq > this.#lastSeq + 1) {
+      this.#gap ??= { firstMissing: this.#lastSeq + 1, reason: "source" };
+    }
+    const { buses, boot, devices, counts, digests, clock } = this.#options;
+    const epoch = this.#epoch;
+    const known = devices?.() ?? [];
+    const notes: BlockNotes = {
+      ...{ buses, epoch },
+      ...(boot && { boot }),
+      ...(this.#gap && { gap: this.#gap }),
+      ...(digests && { digests: digests.note(Math.floor(this.#builder.blockBytes / BLOCK_BYTES_A_DIGEST)) }),
+      ...(counts && { counts: counts() }),
+    };
+    this.#builder.begin({ devices: known, notes });
+    if (this.#builder.append(seq, message) !== "added") throw new RangeError("No room in an empty block");
+    const { blockBytes } = this.#builder;
+    this.#tails.begin({ blockBytes, epoch, firstSeq: seq }, encodeOpening({ devices: known, notes }));
+    this.#tails.add(seq, message);
+    this.#fileSinceMs ??= clock.monoMs();
+    this.#gap = undefined;
+    this.#isLosing = false;
+    this.#isOpen = true;
+  }
+
+  #seal(endedBy: EndedBy): void {
+    if (!this.#isOpen) return;
+    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = this.#builder;
+    this.#isOpen = false;
+    const epochWord = this.#epochWord;
+    const bytes = this.#builder.finish();
+    const { current: tail } = this.#tails;
+    this.#backlog.push({ bytes, firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord, tail, endedBy });
+    this.#work();
+  }
+
+  #rotate(): void {
+    this.#seal("rotation");
+    const { last } = this.#backlog;
+    if (last) last.endsFile = true;
+    else this.#endsFile = true;
+    this.#fileSinceMs = undefined;
+  }
+
+  #tick(): void {
+    const { rotateDurationMs = 0, clock } = this.#options;
+    const since = this.#fileSinceMs;
+    if (rotateDurationMs > 0 && since !== undefined && clock.monoMs() - since >= rotateDurationMs) this.#rotate();
+    this.#work();
+  }
+
+  /** Writes what waits; what comes meanwhile, too. */
+  #work(): Promise<void> {
+    this.#again = true;
+    if (this.#working) return this.#working;
+    if (this.#options.clock.monoMs() < this.#retryAtMs) return Promise.resolve();
+    return this.#working = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (this.#again) {
+        this.#again = false;
+        this.#durable.startSpan();
+        await this.#options.checkDirectory?.();
+        await this.#writeAll();
+        this.#durable.tell();
+      }
+      if (this.#state.kind === "failing") {
+        this.#options.log.info("recording again", { lost: this.#lost });
+        this.#state = { kind: "recording" };
+      }
+      this.#failures = 0;
+    } catch (error) {
+      await this.#fail(error);
+      this.#durable.tell();
+    } finally {
+      // At once, not in a promise's turn: whoever comes next begins anew.
+      this.#working = undefined;
+    }
+  }
+
+  async #writeAll(): Promise<void> {
+    for (let block = this.#backlog.first; block; block = this.#backlog.first) {
+      const packed = this.#pack(block);
+      if (packed === undefined) return await this.#flushWhilePacking(block);
+      await this.#writeBlock(block, packed);
+    }
+    if (this.#endsFile) await this.#endFile();
+    if (this.#backlog.length === 0) await this.#flush();
+  }
+
+  #onPacked(): void {
+    if (this.#state.kind !== "closed") this.#work();
+  }
+
+  /** The bytes of the first block as they shall lie in the file; undefined while a thread packs them. */
+  #pack(block: WaitingBlock): Uint8Array<ArrayBuffer> | undefined {
+    const { compression, slowBlockMs, maxBacklogBytes } = this.#options;
+    const { bytes, firstTimeUs, latestTimeUs, tail, endsFile = false } = block;
+    if (compression === "none") return bytes;
+    const isSlow = latestTimeUs - firstTimeUs >= slowBlockMs * 1000;
+    // Only while nothing waits for it: neither the next block, nor the end of the file, nor frames for room.
+    const isAlone = this.#backlog.length === 1 && 2 * bytes.length < maxBacklogBytes;
+    return this.#packer.pack(bytes, { mayWait: tail !== undefined && isSlow && isAlone && !endsFile });
+  }
+
+  /** Makes frames safe while a thread packs the only block that waits: it stays in its tail, which has to be whole. */
+  async #flushWhilePacking(block: WaitingBlock): Promise<void> {
+    const { epochWord, lastSeq } = block;
+    await block.tail?.flush();
+    this.#durable.note({ epochWord, seq: lastSeq });
+    // Meanwhile the open block may have become full, and wait, too.
+    if (this.#backlog.length === 1) await this.#flush();
+  }
+
+  /** Makes the open block's frames safe; those before it have to be, and all blocks but the last one in a file. */
+  async #flush(): Promise<void> {
+    if (!this.#isOpen) return;
+    const epochWord = this.#epochWord;
+    this.#durable.note({ epochWord, seq: await this.#tails.flush() });
+  }
+
+  async #writeBlock(block: WaitingBlock, packed: Uint8Array<ArrayBuffer>): Promise<void> {
+    if (!this.#files.fits(block)) await this.#endFile();
+    const { written, isFull } = await this.#files.append(block, packed);
+    this.#backlog.shift();
+    const { epochWord, lastSeq, endsFile = false } = block;
+    this.#durable.note({ epochWord, seq: lastSeq });
+    this.#options.onWritten?.(written);
+    // Whoever rotates has reset the time already; it may be the next file's by now.
+    const goesOn = this.#isOpen || this.#backlog.length > 0;
+    if (isFull && !endsFile) this.#fileSinceMs = goesOn ? this.#options.clock.monoMs() : undefined;
+    if (endsFile || isFull) await this.#endFile();
+  }
+
+  async #endFile(): Promise<void> {
+    this.#endsFile = false;
+    await this.#files.end();
+  }
+
+  /** Writing failed: the file keeps its blocks, and everything is tried again later in a new one. */
+  async #fail(error: unknown): Promise<void> {
+    const { clock, log } = this.#options;
+    const reason = errorText(error);
+    this.#failures++;
+    const waitMs = backoffMs(this.#failures, RETRY);
+    this.#retryAtMs = clock.monoMs() + waitMs;
+    if (this.#state.kind === "recording") log.error("journal cannot be written", { reason, retryInMs: waitMs });
+    const since = this.#state.kind === "failing" ? this.#state.since : clock.wallUs();
+    this.#state = { kind: "failing", reason, since };
+    this.#tails.close();
+    await this.#files.abandon();
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * From ports to requests: TCP and TLS listeners, one port for gRPC and HTTPS, limits of connections, certificates from
+ * files and by ACME (RFC 8555).
+ *
+ * @module
+ */
+export { ACME_DIRECTORY, AcmeCertificate, type AcmeOptions } from "./acme/certificate.ts";
+export { ACME_CHALLENGES, type AcmeChallenge } from "./acme/challenge.ts";
+export { AcmeError } from "./acme/error.ts";
+export * from "./client_hello.ts";
+export {
+  type Connection,
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  Connections,
+  networksProblem,
+} from "./connections.ts";
+export * from "./connections_open.ts";
+export * from "./error.ts";
+export type { Handler, HttpServerOptions } from "./http_server.ts";
+export * from "./listen.ts";
+export * from "./listen_grpc.ts";
+export * from "./listen_tls.ts";
+export * from "./pending_handler.ts";
+export * from "./tls_files.ts";
+export type { ClientCa, HelloPeek } from "./tls_listener.ts";
+export * from "./tls_pair.ts";

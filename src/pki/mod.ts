@@ -1,0 +1,23 @@
+/**
+ * Certificates: the authority that issues them to boats, whom a certificate names, revocation.
+ *
+ * @module
+ */
+export {
+  Authority,
+  AUTHORITY_FILES,
+  CertificateError,
+  type CertificateFolder,
+  FilesExistError,
+  initAuthority,
+  isHostName,
+  type IssueOptions,
+  readIssued,
+} from "./certificates.ts";
+export type { IssuedCertificate } from "./certificates_record.ts";
+export * from "./client_authorities.ts";
+export * from "./identity.ts";
+export * from "./instance_id.ts";
+export * from "./revocation.ts";
+export * from "./revocation_file.ts";
+export * from "./revocation_serial.ts";

@@ -1,0 +1,143 @@
+import { createHash } from "node:crypto";
+import { Registry } from "../../broker/mod.ts";
+import type { Message } from "../../frame/mod.ts";
+import { BlockBuilder, epochWordOf, MAX_BUSES, NO_PRODUCT, type SealedBlock } from "../../journal/mod.ts";
+
+/** A block of a journal that is made of recordings. */
+export interface ConvertedBlock extends SealedBlock {
+  /** Whether so much time has passed since the file began that another one begins. */
+  beginsFile: boolean;
+}
+
+/** Messages that give the run of numbers its name. */
+const HEAD_MESSAGES = 8192;
+/** Bytes of an epoch. */
+const EPOCH_BYTES = 16;
+/** Bytes of a message for the epoch, its payload aside: time, identifier, bus, length. */
+const HEADER_BYTES = 16;
+
+/**
+ * Numbers messages from 1 and fills blocks with them, with the devices that have told of themselves. Pure: the same
+ * messages give the same bytes. Even the epoch is made of them, of the first 8192: a recording that has grown since it
+ * was converted keeps its numbers.
+ */
+export class ConvertedBlocks {
+  readonly #emit: (block: ConvertedBlock) => void;
+  readonly #rotateUs: number;
+  readonly #builder: BlockBuilder;
+  readonly #registry = new Registry(Array.from({ length: MAX_BUSES }, (_, bus) => `${bus}`));
+  readonly #buses: readonly string[];
+  #head: Message[] | undefined = [];
+  #epoch = new Uint8Array(0);
+  #lastSeq = 0;
+  /** Names that the open block tells; undefined while none is open. */
+  #namedBuses: number | undefined;
+  #fileSinceUs: number | undefined;
+  #beginsFile = false;
+
+  /**
+   * @param options.buses names of the buses by index; may grow, up to four
+   * @param options.rotateDurationMs a file begins after so long; 0 never
+   * @param options.emit gets each block that is full
+   */
+  constructor({ buses, blockBytes, rotateDurationMs, emit }: {
+    buses: readonly string[];
+    blockBytes: number;
+    rotateDurationMs: number;
+    emit: (block: ConvertedBlock) => void;
+  }) {
+    this.#buses = buses;
+    this.#emit = emit;
+    this.#rotateUs = rotateDurationMs * 1000;
+    this.#builder = new BlockBuilder({
+      blockBytes,
+      productOf: (bus, src) => this.#registry.get(bus, src)?.product,
+    });
+  }
+
+  /** Number of the last message; 0 before the first. */
+  get lastSeq(): number {
+    return this.#lastSeq + (this.#head?.length ?? 0);
+  }
+
+  /** 16 bytes that name the run of numbers; empty before it is known. */
+  get epoch(): Uint8Array<ArrayBuffer> {
+    return this.#epoch;
+  }
+
+  /** Takes a message, which is to be an object of its own. */
+  add(message: Message): void {
+    if (!this.#head) return this.#append(message);
+    this.#head.push(message);
+    if (this.#head.length >= HEAD_MESSAGES) this.#begin(this.#head);
+  }
+
+  /** Hands over the last block. */
+  end(): void {
+    if (this.#head) this.#begin(this.#head);
+    this.#seal();
+  }
+
+  #begin(head: readonly Message[]): void {
+    this.#epoch = epochOf(head, this.#buses);
+    this.#head = undefined;
+    for (const message of head) this.#append(message);
+  }
+
+  #append(message: Message): void {
+    this.#registry.note(message);
+    this.#rotate(message.timeUs);
+    if (this.#namedBuses !== undefined && this.#namedBuses < this.#buses.length) this.#seal();
+    const seq = this.#lastSeq + 1;
+    if (this.#namedBuses === undefined || this.#builder.append(seq, message) !== "added") {
+      this.#seal();
+      this.#open();
+      if (this.#builder.append(seq, message) !== "added") throw new RangeError("No room in an empty block");
+    }
+    this.#lastSeq = seq;
+  }
+
+  /** Ends the file when its time is over, or lies far ahead as the clock was set back. */
+  #rotate(timeUs: number): void {
+    const sinceUs = this.#fileSinceUs ??= timeUs;
+    if (this.#rotateUs === 0 || Math.abs(timeUs - sinceUs) < this.#rotateUs) return;
+    this.#seal();
+    this.#beginsFile = true;
+    this.#fileSinceUs = timeUs;
+  }
+
+  #open(): void {
+    const devices = Array.from(
+      this.#registry,
+      ({ bus, src, name = 0n, product = NO_PRODUCT }) => ({ bus, src, name, activeFrom: 0, ...product }),
+    ).filter(({ name }) => name !== 0n);
+    const isNamed = this.#buses.some((name) => name !== "");
+    this.#builder.begin({ devices, notes: { epoch: this.#epoch, ...(isNamed && { buses: [...this.#buses] }) } });
+    this.#namedBuses = this.#buses.length;
+  }
+
+  #seal(): void {
+    if (this.#namedBuses === undefined) return;
+    this.#namedBuses = undefined;
+    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = this.#builder;
+    const epochWord = epochWordOf(this.#epoch);
+    const beginsFile = this.#beginsFile;
+    this.#beginsFile = false;
+    this.#emit({ bytes: this.#builder.finish(), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord, beginsFile });
+  }
+}
+
+function epochOf(messages: readonly Message[], buses: readonly string[]): Uint8Array<ArrayBuffer> {
+  // Buses that are known already, and none of these messages is of, shall make no difference.
+  const named = messages.reduce((most, { bus }) => Math.max(most, bus + 1), 0);
+  const hash = createHash("sha256").update(JSON.stringify(buses.slice(0, named)));
+  const header = new DataView(new ArrayBuffer(HEADER_BYTES));
+  for (const { id, bus, timeUs, data, offset, length } of messages) {
+    header.setFloat64(0, timeUs, true);
+    header.setUint32(8, id, true);
+    header.setUint16(12, bus, true);
+    header.setUint16(14, length, true);
+    hash.update(new Uint8Array(header.buffer)).update(data.subarray(offset, offset + length));
+  }
+  return Uint8Array.from(hash.digest().subarray(0, EPOCH_BYTES));
+}
