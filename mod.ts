@@ -11,7 +11,6 @@ export {
   type OutletOptions,
   type ReplicationOptions,
   startBoat,
-  type StoreOptions,
   type VirtualDeviceSettings,
   type VoiceOptions,
 } from "./src/boat/mod.ts";
@@ -76,7 +75,7 @@ export {
   startDemo,
   startSimulation,
 } from "./src/simulation/mod.ts";
-export { FrameRecorder, type FrameRecorderOptions, type RecordingOptions } from "./src/feed/mod.ts";
+export { FrameRecorder, type FrameRecorderOptions, type RecordingOptions, type StoreOptions } from "./src/feed/mod.ts";
 export * from "./src/client/mod.ts";
 export * from "./src/filter/mod.ts";
 export * from "./src/frame/mod.ts";

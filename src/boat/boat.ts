@@ -11,10 +11,10 @@ import { type Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAUL
 import { type CanBus, DEFAULT_MAX_ASSEMBLIES } from "../can/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import type { BoatLimits } from "./limits.ts";
-import { type Line, linesOf, openBuses } from "./bus_pipelines.ts";
+import { BusCounter, type Line, linesOf, openBuses } from "./bus_pipelines.ts";
 import { type OutletOptions, Outlets } from "./integrations.ts";
 import { linkOf, type ReplicationOptions } from "./replication.ts";
-import { openStores, type StoreOptions, type Stores } from "./stores.ts";
+import { BoatFeed, type StoreOptions } from "../feed/mod.ts";
 import { Voice, type VoiceOptions } from "./transmit.ts";
 import {
   Access,
@@ -38,7 +38,7 @@ import {
   TlsFiles,
   type TlsPaths,
 } from "../listen/mod.ts";
-import { type SessionLimits, StreamHub, StreamMemory } from "../stream/mod.ts";
+import { type SessionLimits, type StreamHub, StreamMemory } from "../stream/mod.ts";
 import { IdentityRequests, type SendSettings } from "../transmit/mod.ts";
 import type { AlertRules } from "../integrations/mod.ts";
 import { BoatLink, LINK_LIMITS } from "../replication/mod.ts";
@@ -173,25 +173,24 @@ async function startListening(options: BoatOptions, given: ListeningParts): Prom
   const { listener, pending, stall, tls, clock, log } = given;
   const { maxAssemblies, ...rest } = { ...BOAT_DEFAULTS, ...options };
   const limits = limitsOf(options);
-  const stores = await openStores(options, {
-    buses: buses.map(({ name }) => name),
-    sessionLimits: () => sessionLimitsOf(limits),
-    clock,
-    log,
-  });
-  const { broker } = stores;
-  const hub = new StreamHub({ broker, clock, stall, memory: new StreamMemory(options.streamMemoryBytes) });
+  const counters = buses.map((bus) => new BusCounter(bus));
+  const counts = () => counters.map((counter) => counter.read());
+  const names = buses.map(({ name }) => name);
+  const sessionLimits = () => sessionLimitsOf(limits);
+  const stores = await BoatFeed.open(options, { buses: names, counts, sessionLimits, clock, log });
+  const { feed, feed: { broker } } = stores;
+  const hub = feed.openHub({ stall, memory: new StreamMemory(options.streamMemoryBytes) });
   const access = new Access(limits, { log, isOverTls: tls !== undefined });
   const alerts = { ...options.alerts, ...alertRulesOf(limits) };
   const outlets = await Outlets.open({ ...options, alerts }, { broker, clock, stall, log });
   const voice = new Voice(options, { broker, buses, sending: () => sendSettingsOf(limits), clock, log });
   const take = (message: Message) => {
-    stores.take(message);
+    stores.publish(message);
     voice.message(message);
   };
   const link = options.replication &&
-    linkOf(options.replication, { stores, limits: () => limits.replicationLimits, clock, log });
-  const { lines, close: closeLines } = linesOf(buses, { maxAssemblies, take, log, stall });
+    linkOf(options.replication, { feed: stores, limits: () => limits.replicationLimits, clock, log });
+  const { lines, close: closeLines } = linesOf(buses, { counters, maxAssemblies, take, log, stall });
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
   const parts = { ...given, stores, hub, access, voice, outlets, link, lines, identity };
   const health = healthOf(parts, () => limits.busSilenceThresholdMs);
@@ -212,7 +211,7 @@ async function startListening(options: BoatOptions, given: ListeningParts): Prom
   };
   try {
     await Promise.all([outlets.start(), link && BoatLink.prepare()]);
-    await openBuses(lines, { stores, identity, voice, log, stall });
+    await openBuses(lines, { ready: () => stores.ready(), identity, voice, log, stall });
     identity?.start();
     voice.start();
     link?.start();
@@ -287,7 +286,7 @@ function sendSettingsOf({ sendEnabled, readOnly, sendRules, sendRateLimit, sendR
 
 /** What the API is made of. */
 interface ApiParts {
-  stores: Stores;
+  stores: BoatFeed;
   hub: StreamHub;
   stall: StallDetector;
   access: Access;
@@ -319,7 +318,7 @@ function apiOf(
     bodyTimeoutMs: number;
   },
 ): Handler {
-  const { stores: { broker, sessions, journal }, hub, access, voice, link, tls, clock, log } = parts;
+  const { stores: { feed: { broker, sessions }, journal }, hub, access, voice, link, tls, clock, log } = parts;
   const routes = boatRoutes({
     broker,
     hub,
@@ -353,10 +352,10 @@ function healthOf(
   const startedMs = clock.monoMs();
   return () =>
     judgeHealth({
-      broker: stores.broker,
+      broker: stores.feed.broker,
       lines,
       journal: stores.journal,
-      numbers: stores.numbers(),
+      numbers: stores.numbers,
       replication: link,
       others: {
         ...voice.health(),
@@ -372,7 +371,7 @@ function healthOf(
 
 /** Looks for idle devices, stale fragments, sessions left, and what is to be told; returns the timer. */
 function keepHouse(
-  { stores: { broker, sessions }, lines, outlets, clock, stall, health, beat }: ApiParts & {
+  { stores: { feed: { broker, sessions } }, lines, outlets, clock, stall, health, beat }: ApiParts & {
     health: () => Health;
     beat: () => void;
   },

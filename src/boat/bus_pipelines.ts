@@ -1,7 +1,14 @@
 import type { Logger, StallDetector } from "../base/mod.ts";
-import type { Stores } from "./stores.ts";
 import type { Voice } from "./transmit.ts";
-import { ArrivalOrder, Assembler, BusError, type BusState, type CanBus } from "../can/mod.ts";
+import {
+  ArrivalOrder,
+  Assembler,
+  type AssemblerDrops,
+  BusError,
+  type BusState,
+  type CanBus,
+  newDrops,
+} from "../can/mod.ts";
 import { type Message, pgnOfId } from "../frame/mod.ts";
 import type { BusLine } from "../http/mod.ts";
 import type { BusCounts } from "../journal/mod.ts";
@@ -35,7 +42,8 @@ export interface Lines {
  */
 export function linesOf(
   buses: readonly CanBus[],
-  { maxAssemblies, take, log, stall }: {
+  { counters, maxAssemblies, take, log, stall }: {
+    counters: readonly BusCounter[];
     maxAssemblies: number;
     take: (message: Message) => void;
     log: Logger;
@@ -53,7 +61,7 @@ export function linesOf(
   }, { buses: buses.length });
   const each = buses.length > 1 ? (message: Message) => order.add(message) : take;
   const lines = buses.map((bus, index): Line => {
-    const assembler = new Assembler(each, { bus: index, maxAssemblies });
+    const assembler = new Assembler(each, { bus: index, maxAssemblies, drops: counters[index]?.drops });
     return { bus, index, assembler, take: each, fault: { count: 0, message: "" } };
   });
   const close = async () => {
@@ -63,14 +71,26 @@ export function linesOf(
   return { lines, close };
 }
 
-/** What a bus and its assembler have counted, as the journal keeps it. */
-function countsOf({ bus: { counters }, assembler: { drops } }: Line): BusCounts {
-  const { received, kernelDropped, interfaceDropped } = counters;
-  return { received, dropped: kernelDropped + interfaceDropped, incomplete: { ...drops } };
+/** What a bus and its assembler have counted. */
+export class BusCounter {
+  /** Why frames on this bus never became a message. */
+  readonly drops: AssemblerDrops = newDrops();
+  readonly #bus: CanBus;
+
+  constructor(bus: CanBus) {
+    this.#bus = bus;
+  }
+
+  /** The counts as the journal keeps them. */
+  read(): BusCounts {
+    const { received, kernelDropped, interfaceDropped } = this.#bus.counters;
+    return { received, dropped: kernelDropped + interfaceDropped, incomplete: { ...this.drops } };
+  }
 }
 
 interface Surroundings {
-  stores: Pick<Stores, "countWith" | "ready">;
+  /** Resolves when more frames can be recorded; undefined while they can. */
+  ready: () => Promise<void> | undefined;
   identity: IdentityRequests | undefined;
   voice: Voice;
   log: Logger;
@@ -84,12 +104,11 @@ interface Surroundings {
  */
 export async function openBuses(
   lines: readonly Line[],
-  { stores, identity, voice, log, stall }: Surroundings,
+  { ready, identity, voice, log, stall }: Surroundings,
 ): Promise<void> {
   const names = lines.map(({ bus }) => bus.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new BusError(`Cannot open bus "${twice}" twice`);
-  stores.countWith(() => lines.map(countsOf));
   for (const line of lines) {
     const { bus, index, assembler, take } = line;
     let wasUp = true;
@@ -111,7 +130,7 @@ export async function openBuses(
           noteFault(line, { error, log });
         }
       },
-      ready: stores.ready,
+      ready,
       state: (state) => {
         logState(log, bus.name, state);
         const isUp = state.type === "up" && state.controller !== "bus-off";

@@ -7,7 +7,5 @@ export * from "./boat.ts";
 export * from "./bus_pipelines.ts";
 export * from "./integrations.ts";
 export * from "./limits.ts";
-export * from "./numbers.ts";
 export * from "./replication.ts";
-export * from "./stores.ts";
 export * from "./transmit.ts";

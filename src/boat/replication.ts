@@ -1,5 +1,5 @@
 import type { Clock, Logger } from "../base/mod.ts";
-import type { Stores } from "./stores.ts";
+import type { BoatFeed } from "../feed/mod.ts";
 import type { Broker, DeviceRecord } from "../broker/mod.ts";
 import { BROADCAST_ADDRESS, buildCanId, NAME_BYTES } from "../frame/mod.ts";
 import { encode, EncodeError, PGN, type ProductInformation } from "../pgn/mod.ts";
@@ -20,20 +20,21 @@ export interface ReplicationOptions {
 /** Links a boat to its cloud; not started yet. */
 export function linkOf(
   { target, instanceId, tls, insecure = false }: ReplicationOptions,
-  { stores: { broker, source, run, journal }, limits, clock, log }: {
-    stores: Stores;
+  { feed: boatFeed, limits, clock, log }: {
+    feed: BoatFeed;
     limits: () => LinkLimits;
     clock: Clock;
     log: Logger;
   },
 ): BoatLink {
+  const { journal, feed: { broker, source } } = boatFeed;
   if (!tls && !insecure) throw new RangeError(`Cannot replicate to "${target}" without a certificate`);
   const link = new BoatLink({
     target,
     instanceId,
     tls,
     source,
-    numbers: run,
+    numbers: boatFeed,
     archive: journal,
     devices: () => introductions(broker, clock.wallUs()),
     journalBytes: () => journal?.index.bytes ?? 0,
@@ -42,7 +43,7 @@ export function linkOf(
     clock,
     log,
   });
-  run.follow({ newEpoch: (_, formerHead) => link.newEpoch(formerHead) });
+  boatFeed.onNewEpoch((_, formerHead) => link.newEpoch(formerHead));
   return link;
 }
 

@@ -24,7 +24,7 @@ import {
   ReplicaReaders,
   serveRoutes,
 } from "../http/mod.ts";
-import { compileFor, StreamMemory } from "../stream/mod.ts";
+import { StreamMemory } from "../stream/mod.ts";
 import { type ConnectionOptions, type Connections, type Handler, openConnections } from "../listen/mod.ts";
 import { Keepers, type RetentionSettings } from "../journal/mod.ts";
 import { VERSION } from "../version.ts";
@@ -253,7 +253,7 @@ function replicasOf(
   };
   return (parts) => {
     const { deviceIdleTimeoutMs } = limits;
-    const shared = { ringFrames, maxValues, deviceIdleTimeoutMs, compile: compileFor, sessionLimits, pool, clock, log };
+    const shared = { ringFrames, maxValues, deviceIdleTimeoutMs, sessionLimits, pool, clock, log };
     return Replica.open({ ...parts, ...shared });
   };
 }

@@ -1,7 +1,10 @@
 /**
- * What becomes of a frame once it is whole: numbered, recorded, published.
+ * What becomes of a whole message: it is numbered, published and recorded, and clients read it at their own pace.
+ * {@linkcode Feed} is put together here once, for the boat server, the simulation and each replica in the cloud.
  *
  * @module
  */
+export { BoatFeed, type StoreOptions } from "./boat_feed.ts";
+export { Feed } from "./feed.ts";
 export * from "./frame_recorder.ts";
-export * from "./recorder.ts";
+export type { RecordingOptions } from "./recording.ts";

@@ -19,15 +19,8 @@ import {
   Metrics,
   serveRoutes,
 } from "../http/mod.ts";
-import {
-  compileFor,
-  FrameSource,
-  Sessions,
-  type Slot,
-  type StreamClient,
-  StreamHub,
-  StreamMemory,
-} from "../stream/mod.ts";
+import { Feed } from "../feed/mod.ts";
+import { type Slot, type StreamClient, type StreamHub, StreamMemory } from "../stream/mod.ts";
 import { type ConnectionOptions, listen, openConnections } from "../listen/mod.ts";
 import { PlayedBlocks, Player, type PlayerState, Playlist } from "../recordings/mod.ts";
 import { VERSION } from "../version.ts";
@@ -99,21 +92,18 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
   const { ringFrames, maxValues, maxBodyBytes, bodyTimeoutMs } = limits;
   const broker = new Broker({ buses: playlist.buses, ringFrames, maxValues, decoder: new Decoder({ log }) });
   const played = new PlayedBlocks(() => broker.head);
-  const sessions = await Sessions.open({
-    source: new FrameSource(broker, { archive: played }),
-    compile: (filter) => compileFor(filter, broker),
+  const { maxSessions, maxSessionsPerOwner, maxBufferDurationMs: maxTimeoutMs } = limits;
+  const sessionLimits = { maxSessions, maxSessionsPerOwner, maxTimeoutMs };
+  const feed = await Feed.open({
+    broker,
+    archive: played,
+    sessions: { limits: () => sessionLimits, slots, slotsFrom: 1 },
     clock,
     log,
-    limits: () => ({
-      maxSessions: limits.maxSessions,
-      maxSessionsPerOwner: limits.maxSessionsPerOwner,
-      maxTimeoutMs: limits.maxBufferDurationMs,
-    }),
-    slots,
-    slotsFrom: 1,
   });
+  const { sessions } = feed;
   const stall = new StallDetector(log);
-  const hub = new StreamHub({ broker, clock, stall, memory: new StreamMemory(options.streamMemoryBytes) });
+  const hub = feed.openHub({ stall, memory: new StreamMemory(options.streamMemoryBytes) });
   const patience = new Patience(hub, clock);
   const player = new Player({ ...options, playlist, played, broker, clock, log, caughtUp: () => patience.caughtUp() });
   const connections = await openConnections(options, { most: BOAT_DEFAULTS.mostConnections, clock });

@@ -4,7 +4,6 @@ import { silentLogger, systemClock } from "../../src/base/mod.ts";
 import { RingPool } from "../../src/broker/mod.ts";
 import { Replica } from "../../src/cloud/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
-import { compileFor } from "../../src/stream/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";
 import { rssMb } from "./process.ts";
 
@@ -23,7 +22,7 @@ async function openReplica(boat: number): Promise<Replica> {
     ...{ id: `boat-${boat}`, directory, epoch: "a1".repeat(16), buses: ["can0"], head: 0 },
     index: await JournalIndex.open(directory, { log: silentLogger }),
     ...{ ringFrames: 65_536, maxValues: 65_536, deviceIdleTimeoutMs: 300_000, pool },
-    ...{ compile: compileFor, clock: systemClock, log: silentLogger },
+    ...{ clock: systemClock, log: silentLogger },
     sessionLimits: () => ({ maxSessions: 100, maxSessionsPerOwner: 100, maxTimeoutMs: 3_600_000 }),
   });
 }

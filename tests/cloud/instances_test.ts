@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { FileError, silentLogger } from "../../src/base/mod.ts";
 import { RingPool } from "../../src/broker/mod.ts";
 import { type Instance, Instances, type InstanceSettings, type OpenReplica, Replica } from "../../src/cloud/mod.ts";
-import { compileFilter } from "../../src/filter/mod.ts";
-import { manufacturerCode } from "../../src/pgn/mod.ts";
 import { RpcError } from "../../src/replication/mod.ts";
 import { code } from "../replication/fixture.ts";
 import { eventually } from "../support/eventually.ts";
@@ -40,7 +38,6 @@ function openReplicas(clock: FakeClock): OpenReplica {
       ringFrames: 1024,
       maxValues: 1000,
       deviceIdleTimeoutMs: 300_000,
-      compile: (filter, { buses }) => compileFilter(filter, { buses, manufacturerCode }),
       sessionLimits: () => ({ maxSessions: 10, maxSessionsPerOwner: 10, maxTimeoutMs: 3_600_000 }),
     });
 }

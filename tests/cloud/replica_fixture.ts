@@ -1,10 +1,8 @@
 import { type Clock, Logger } from "../../src/base/mod.ts";
 import { type Broker, type DeviceRecord, type Registry, RingPool } from "../../src/broker/mod.ts";
 import { Replica, type ReplicaOptions } from "../../src/cloud/mod.ts";
-import { compileFilter } from "../../src/filter/mod.ts";
 import { formatHex, type Message } from "../../src/frame/mod.ts";
 import { type BlockDevice, Journal, NO_PRODUCT } from "../../src/journal/mod.ts";
-import { manufacturerCode } from "../../src/pgn/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { claim, message, product } from "../support/messages.ts";
 import type { Random } from "../support/random.ts";
@@ -60,7 +58,6 @@ export class BoatHere {
       ringFrames: 1024,
       maxValues: 65_536,
       deviceIdleTimeoutMs: 300_000,
-      compile: (filter, { buses }) => compileFilter(filter, { buses, manufacturerCode }),
       sessionLimits: () => ({ maxSessions: 10, maxSessionsPerOwner: 10, maxTimeoutMs: 3_600_000 }),
       log: new Logger({ write: (line) => this.lines.push(line) }),
       ...options,

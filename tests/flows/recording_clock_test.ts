@@ -1,7 +1,7 @@
 // A boat that records while its wall clock jumps: numbers and sessions do not care, times are shown as they were.
 import assert from "node:assert/strict";
 import type { Frame } from "../../src/frame/mod.ts";
-import type { RecordingOptions } from "../../src/feed/recorder.ts";
+import type { RecordingOptions } from "../../src/feed/recording.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";

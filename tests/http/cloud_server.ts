@@ -23,7 +23,6 @@ import {
   ReplicaReaders,
   serveRoutes,
 } from "../../src/http/mod.ts";
-import { compileFor } from "../../src/stream/mod.ts";
 import { Connections, listen, type Listener } from "../../src/listen/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import type { HandshakeRequest } from "../../src/replication/mod.ts";
@@ -73,7 +72,6 @@ export class CloudServer implements AsyncDisposable {
         ringFrames: 1024,
         maxValues: 65_536,
         deviceIdleTimeoutMs: 300_000,
-        compile: compileFor,
         sessionLimits: () => ({ maxSessions, maxSessionsPerOwner: 100, maxTimeoutMs: 3_600_000 }),
         ...{ pool, clock, log },
       });

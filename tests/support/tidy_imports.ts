@@ -28,7 +28,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   recordings: ["base", "frame", "pgn", "filter", "can", "broker", "journal", "stream"],
   pki: ["base"],
   replication: ["base", "frame", "journal", "stream", "pki"],
-  cloud: ["base", "frame", "broker", "journal", "stream", "pki", "replication"],
+  cloud: ["base", "frame", "broker", "journal", "stream", "feed", "pki", "replication"],
   http: UP_TO_CLOUD,
   listen: ["base", "pki", "stream", "replication", "http"],
   integrations: ["base", "frame", "pgn", "filter", "broker", "stream"],

@@ -44,7 +44,7 @@ interface Assembly {
  * are put together. Pure: the time comes with the frames.
  */
 export class Assembler {
-  readonly drops: AssemblerDrops = newDrops();
+  readonly drops: AssemblerDrops;
   readonly #emit: (message: Message) => void;
   readonly #message: Message;
   readonly #maxAssemblies: number;
@@ -59,12 +59,18 @@ export class Assembler {
    * @param emit gets each whole message; the object and its buffer are reused
    * @param options.bus index of the bus, told in every message
    * @param options.maxAssemblies most unfinished messages at once, default {@linkcode DEFAULT_MAX_ASSEMBLIES}
+   * @param options.drops where drops are counted; default its own
    */
   constructor(
     emit: (message: Message) => void,
-    { bus = 0, maxAssemblies = DEFAULT_MAX_ASSEMBLIES }: { bus?: number; maxAssemblies?: number } = {},
+    { bus = 0, maxAssemblies = DEFAULT_MAX_ASSEMBLIES, drops = newDrops() }: {
+      bus?: number;
+      maxAssemblies?: number;
+      drops?: AssemblerDrops | undefined;
+    } = {},
   ) {
     this.#emit = emit;
+    this.drops = drops;
     this.#maxAssemblies = maxAssemblies;
     this.#message = { bus, pgn: 0, id: 0, timeUs: 0, monoMs: 0, data: new Uint8Array(0), offset: 0, length: 0 };
     this.#transport = new TransportListener(this.drops, maxAssemblies);

@@ -2,14 +2,12 @@ import { type Clock, type DurableFile, FileError, type Logger, readKept } from "
 import { Broker, Decoder, type RingPool } from "../../broker/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import { epochWordOf, type JournalIndex } from "../../journal/mod.ts";
-import { type CompileFilter, type FrameArchive, FrameSource, type SessionLimits, Sessions } from "../../stream/mod.ts";
+import { Feed } from "../../feed/mod.ts";
+import type { FrameArchive, FrameSource, SessionLimits, Sessions } from "../../stream/mod.ts";
 import { absentFrames, type ReplicaNumbers, skippedFrames } from "./numbers.ts";
 import { recallJournal } from "./warm_up.ts";
 import { keptSnapshot, parseSnapshot, type ReplicaSnapshot, snapshotFile } from "./snapshot.ts";
 import { TalkTime } from "./time.ts";
-
-/** Compiles a filter for the buses of a replica. */
-export type CompileFor = (filter: Parameters<CompileFilter>[0], broker: Broker) => ReturnType<CompileFilter>;
 
 /** How a replica is opened. */
 export interface ReplicaOptions {
@@ -33,7 +31,6 @@ export interface ReplicaOptions {
   maxValues: number;
   /** A device goes when the boat has talked so long without it, milliseconds; 0: never. */
   deviceIdleTimeoutMs: number;
-  compile: CompileFor;
   sessionLimits: () => SessionLimits;
   /** Where the ring's memory comes from. */
   pool: RingPool;
@@ -52,9 +49,7 @@ interface Run {
 }
 
 interface Parts {
-  broker: Broker;
-  source: FrameSource;
-  sessions: Sessions;
+  feed: Feed;
   run: Run;
   time: TalkTime;
   file: DurableFile;
@@ -66,6 +61,8 @@ interface Parts {
  * the boat's own frames: while a boat is silent, it keeps them.
  */
 export class Replica {
+  /** What clients read. */
+  readonly feed: Feed;
   readonly broker: Broker;
   readonly source: FrameSource;
   readonly sessions: Sessions;
@@ -81,10 +78,11 @@ export class Replica {
   #usedMs: number;
   #stopping: Promise<void> | undefined;
 
-  private constructor(options: ReplicaOptions, { broker, source, sessions, run, time, file }: Parts) {
-    this.broker = broker;
-    this.source = source;
-    this.sessions = sessions;
+  private constructor(options: ReplicaOptions, { feed, run, time, file }: Parts) {
+    this.feed = feed;
+    this.broker = feed.broker;
+    this.source = feed.source;
+    this.sessions = feed.sessions;
     this.index = options.index;
     this.#options = options;
     this.#run = run;
@@ -114,17 +112,10 @@ export class Replica {
     const knownThrough = snapshot?.seq ?? 0;
     const recalled = await recallJournal(broker, { index, epochWord: wordOf(run), knownThrough, head, time });
     log.info("replica started", { id, devices: broker.registry.size, values: broker.values.size, recalled });
-    const source = new FrameSource(broker, { archive: archiveOf(index, { run, ...options }) });
-    const sessions = await Sessions.open({
-      source,
-      compile: (filter) => options.compile(filter, broker),
-      clock,
-      log,
-      limits: options.sessionLimits,
-      epoch: run.epoch,
-      directory,
-    });
-    return new Replica(options, { broker, source, sessions, run, time, file });
+    const archive = archiveOf(index, { run, ...options });
+    const sessions = { limits: options.sessionLimits, epoch: run.epoch, directory };
+    const feed = await Feed.open({ broker, archive, sessions, clock, log });
+    return new Replica(options, { feed, run, time, file });
   }
 
   /** The run of numbers, hex. */

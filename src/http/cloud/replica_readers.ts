@@ -4,14 +4,7 @@ import { HistoryTurns } from "../history/turns.ts";
 import type { ReadApi } from "../read_routes.ts";
 import { overloaded } from "../reply.ts";
 import { RETRY_AFTER_S } from "../capacity.ts";
-import {
-  Places,
-  type SessionFigures,
-  type StreamClient,
-  StreamHub,
-  StreamMemory,
-  type StreamPlaces,
-} from "../../stream/mod.ts";
+import { Places, type SessionFigures, type StreamClient, StreamMemory, type StreamPlaces } from "../../stream/mod.ts";
 import type { SessionApi } from "../sessions/routes.ts";
 
 /** What requests to one boat are answered from. */
@@ -110,8 +103,8 @@ export class ReplicaReaders {
     if (known) return known;
     const { clock, stall, limits } = this.#options;
     const [memory, histories] = [this.memory, this.#histories];
-    const { broker, sessions, index } = replica;
-    const hub = new StreamHub({ broker, clock, stall, places: this.#placesOf(replica), memory });
+    const { feed, broker, sessions, index } = replica;
+    const hub = feed.openHub({ stall, places: this.#placesOf(replica), memory });
     const journal = { index };
     const api = { broker, sessions, journal, hub, clock, limits, histories, maxLimit: () => limits().maxHistory };
     this.#apis.set(replica, api);

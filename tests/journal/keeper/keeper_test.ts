@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
-import { Logger } from "../../../src/base/mod.ts";
 import { formatFileName } from "../../../src/journal/file/name.ts";
-import { Keeper, type KeeperOptions } from "../../../src/journal/keeper/keeper.ts";
-import type { RetentionSettings } from "../../../src/journal/keeper/retention.ts";
 import { eventually } from "../../support/eventually.ts";
-import { FakeClock } from "../../support/fake_clock.ts";
 import { inFolder } from "../../support/folder.ts";
 import { START_US } from "../../support/messages.ts";
 import { needs } from "../../support/needs.ts";
-import { ALL_OK, readLog, writeScript } from "./script.ts";
+import { Bench } from "./bench.ts";
+import { ALL_OK, readLog } from "./script.ts";
 
 const DISK = needs({ permissions: ["read", "write"] });
 const PROCESSES = needs({ permissions: ["read", "write", "run"], programs: ["sh", "cat", "chmod"] });
@@ -18,56 +15,6 @@ const MINUTE = 60_000;
 /** A name of so many hours before the test begins. */
 function name(hoursAgo: number): string {
   return formatFileName("nmea2k", START_US - hoursAgo * HOUR * 1000);
-}
-
-/** A directory of journal files with its keeper. */
-class Bench {
-  readonly clock = new FakeClock();
-  readonly lines: string[] = [];
-  readonly pauses: boolean[] = [];
-  readonly open = new Set<string>();
-  readonly folder: string;
-  readonly directory: string;
-
-  constructor(folder: string) {
-    this.folder = folder;
-    this.directory = `${folder}/journal`;
-    Deno.mkdirSync(this.directory);
-  }
-
-  write(...names: string[]): void {
-    for (const each of names) Deno.writeFileSync(`${this.directory}/${each}`, new Uint8Array(100));
-  }
-
-  /** Names in the directory: markers as a plus behind their file. */
-  get names(): string[] {
-    const all = [...Deno.readDirSync(this.directory)].map((entry) => entry.name).sort();
-    return all.filter((each) => !each.endsWith(".archived") || !all.includes(each.slice(0, -9)))
-      .map((each) => all.includes(`${each}.archived`) ? `${each}+` : each);
-  }
-
-  keeper(settings: Partial<RetentionSettings>, options: Partial<KeeperOptions> = {}): Keeper {
-    return new Keeper({
-      directory: this.directory,
-      settings: { softPercent: 80, overflow: "delete-unarchived", archive: "off", ...settings },
-      instanceId: "boat",
-      isOpen: (each) => this.open.has(each),
-      onPause: (isPaused) => this.pauses.push(isPaused),
-      log: new Logger({ write: (line) => this.lines.push(line) }),
-      clock: this.clock,
-      random: () => 0.5,
-      ...options,
-    });
-  }
-
-  /** Runs of the command so far, each as the names that it got. */
-  async runs(): Promise<string[][]> {
-    return (await readLog(this.folder)).map((line) => line.trim().split(" "));
-  }
-
-  script(body: string): Promise<string> {
-    return writeScript(this.folder, body);
-  }
 }
 
 function test(claim: string, where: { ignore: boolean }, run: (bench: Bench) => Promise<void>): void {

@@ -1,0 +1,66 @@
+import type { Clock, Logger, StallDetector } from "../base/mod.ts";
+import type { Broker } from "../broker/mod.ts";
+import {
+  compileFor,
+  type FrameArchive,
+  FrameSource,
+  Sessions,
+  type SessionsOptions,
+  StreamHub,
+  type StreamMemory,
+  type StreamPlaces,
+} from "../stream/mod.ts";
+
+/** What a feed consists of. */
+export interface FeedOptions {
+  /** Where frames are published. */
+  broker: Broker;
+  /** Frames kept longer than in the ring; default none. */
+  archive?: FrameArchive | undefined;
+  /** How sessions are kept. */
+  sessions: Pick<SessionsOptions, "limits" | "slots" | "slotsFrom" | "epoch" | "directory" | "journal">;
+  clock: Clock;
+  log: Logger;
+}
+
+/** How live streams are opened. */
+export interface HubOptions {
+  stall: StallDetector;
+  /** Memory budget of all streams; default its own. */
+  memory?: StreamMemory;
+  /** Counts open streams; several feeds may share it. Default its own. */
+  places?: StreamPlaces;
+}
+
+/**
+ * A boat's frames as clients read them: the broker that they are published to, everything that can still be read, sessions
+ * and live streams. The boat server, the simulation and each replica in the cloud have one.
+ */
+export class Feed {
+  readonly broker: Broker;
+  /** All frames that can still be read. */
+  readonly source: FrameSource;
+  readonly sessions: Sessions;
+  readonly #clock: Clock;
+
+  private constructor({ broker, clock }: FeedOptions, { source, sessions }: Pick<Feed, "source" | "sessions">) {
+    this.broker = broker;
+    this.source = source;
+    this.sessions = sessions;
+    this.#clock = clock;
+  }
+
+  /** Opens a feed; sessions are restored from their directory. */
+  static async open(options: FeedOptions): Promise<Feed> {
+    const { broker, archive, clock, log } = options;
+    const source = new FrameSource(broker, { archive });
+    const compile = (filter: Parameters<typeof compileFor>[0]) => compileFor(filter, broker);
+    const sessions = await Sessions.open({ ...options.sessions, source, compile, clock, log });
+    return new Feed(options, { source, sessions });
+  }
+
+  /** Opens the hub of the live streams; the caller stops it. */
+  openHub(options: HubOptions): StreamHub {
+    return new StreamHub({ ...options, broker: this.broker, clock: this.#clock });
+  }
+}

@@ -1,0 +1,125 @@
+import { AtomicFile, type Clock, type Logger } from "../base/mod.ts";
+import type { Broker } from "../broker/mod.ts";
+import { HEAD_FILE, type SeqRange, type SequenceState, SequenceStore } from "../journal/mod.ts";
+
+/** Bytes of an epoch. */
+const EPOCH_BYTES = 16;
+
+/** Where a boat's sequence numbers come from: the journal, a file of their own, or memory alone. */
+export interface Numbers {
+  /** Number of the first frame. */
+  readonly firstSeq: number;
+  /** 16 bytes that name the epoch. */
+  readonly epoch: Uint8Array<ArrayBuffer>;
+  /** Numbers of this epoch that the last start skipped: none of them ever had a frame. */
+  readonly skipped: SeqRange | undefined;
+  /** Whether the numbers would survive a restart now; undefined where they are not meant to. */
+  readonly numbers: SequenceState | undefined;
+  /** The number of the next frame. */
+  next(): number;
+  /** Begins a new epoch at 1. */
+  newEpoch(why: string): void;
+  /** Writes the last number to disk. */
+  close(): Promise<void>;
+}
+
+/** Called when a new epoch begins, with the last number of the one that has ended. */
+export type EpochListener = (epoch: string, formerHead: number) => void;
+
+/** Reports new epochs: first the broker begins again at 1, then every listener is called. */
+export class EpochChanges {
+  readonly #broker: Broker;
+  readonly #listeners: EpochListener[] = [];
+
+  constructor(broker: Broker) {
+    this.#broker = broker;
+  }
+
+  /** Calls `listener` for each new epoch from now on. */
+  follow(listener: EpochListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** A new epoch begins; no number of it has been assigned yet. */
+  begin(epoch: Uint8Array): void {
+    const { head } = this.#broker;
+    this.#broker.startOver();
+    for (const listener of this.#listeners) listener(epoch.toHex(), head);
+  }
+}
+
+/** Numbers of a boat that records nothing but has a state directory: they go on after a restart. */
+export class StoredNumbers implements Numbers {
+  /** Which of the missing numbers had a frame is unknown: they count as lost, not as skipped. */
+  readonly skipped = undefined;
+  readonly #store: SequenceStore;
+
+  private constructor(store: SequenceStore) {
+    this.#store = store;
+  }
+
+  /** Continues after the last number on disk. */
+  static async open(
+    stateDirectory: string,
+    { changes, clock, log }: { changes: EpochChanges; clock: Clock; log: Logger },
+  ): Promise<StoredNumbers> {
+    const file = new AtomicFile(stateDirectory, { name: HEAD_FILE });
+    return new StoredNumbers(
+      await SequenceStore.open({ file, clock, log, onNewEpoch: (epoch) => changes.begin(epoch) }),
+    );
+  }
+
+  get firstSeq(): number {
+    return this.#store.start.first;
+  }
+
+  get epoch(): Uint8Array<ArrayBuffer> {
+    return this.#store.epoch;
+  }
+
+  get numbers(): SequenceState {
+    return this.#store.state;
+  }
+
+  next(): number {
+    return this.#store.next();
+  }
+
+  newEpoch(why: string): void {
+    this.#store.newEpoch(why);
+  }
+
+  async close(): Promise<void> {
+    await this.#store.close();
+  }
+}
+
+/** Numbers of a boat without a state directory: each start is an epoch of its own. */
+export class VolatileNumbers implements Numbers {
+  readonly firstSeq = 1;
+  readonly skipped = undefined;
+  readonly numbers = undefined;
+  readonly #changes: EpochChanges;
+  #epoch = crypto.getRandomValues(new Uint8Array(EPOCH_BYTES));
+  #last = 0;
+
+  constructor(changes: EpochChanges) {
+    this.#changes = changes;
+  }
+
+  get epoch(): Uint8Array<ArrayBuffer> {
+    return this.#epoch;
+  }
+
+  next(): number {
+    return ++this.#last;
+  }
+
+  newEpoch(_why: string): void {
+    this.#epoch = crypto.getRandomValues(new Uint8Array(EPOCH_BYTES));
+    this.#last = 0;
+    this.#changes.begin(this.#epoch);
+  }
+
+  async close(): Promise<void> {}
+}
