@@ -37,6 +37,8 @@ export class StreamHub {
   readonly #broker: Broker;
   readonly #clock: Clock;
   readonly #stall: StallDetector;
+  /** Milliseconds, for the pace of writes: it must run as timers do, whatever the clock. */
+  readonly #now: () => number;
   readonly #places: StreamPlaces;
   /** The budget of all streams. */
   readonly memory: StreamMemory;
@@ -53,15 +55,17 @@ export class StreamHub {
 
   /** @param options.places, options.memory default its own */
   constructor(
-    { broker, clock, stall, places = new Places(), memory = new StreamMemory() }: {
+    { broker, clock, stall, places = new Places(), memory = new StreamMemory(), now = () => performance.now() }: {
       broker: Broker;
       clock: Clock;
       stall: StallDetector;
       places?: StreamPlaces;
       memory?: StreamMemory;
+      now?: () => number;
     },
   ) {
     this.memory = memory;
+    this.#now = now;
     this.#places = places;
     this.#broker = broker;
     this.#clock = clock;
@@ -194,8 +198,8 @@ export class StreamHub {
   /** Sends to the channels that are due, the longest overdue first. */
   #deliverReady(): void {
     this.#tick = undefined;
-    const startMs = this.#clock.monoMs();
-    const isOver = () => this.#clock.monoMs() >= startMs + SLICE_MS;
+    const startMs = this.#now();
+    const isOver = () => this.#now() >= startMs + SLICE_MS;
     const intervalMs = this.#intervalMs();
     const dueMs = ({ turn }: StreamChannel) => turn.isUnfinished ? turn.startMs : turn.startMs + intervalMs;
     for (const channel of [...this.#ready].sort((a, b) => Number(dueMs(a) > dueMs(b)) - Number(dueMs(a) < dueMs(b)))) {
@@ -204,7 +208,7 @@ export class StreamHub {
     }
     let nextMs = Infinity;
     for (const channel of this.#ready) nextMs = Math.min(nextMs, dueMs(channel));
-    const waitMs = nextMs - this.#clock.monoMs();
+    const waitMs = nextMs - this.#now();
     if (waitMs < Infinity) this.#deliverIn(Math.max(0, Math.min(waitMs - TIMER_LATE_MS, MIN_PAUSE_MS)));
     this.memory.keep();
     this.#drainSoon();
@@ -219,10 +223,10 @@ export class StreamHub {
 
   #send(channel: StreamChannel, isOver: () => boolean): void {
     const { turn } = channel;
-    const startMs = this.#clock.monoMs();
+    const startMs = this.#now();
     this.#ready.delete(channel);
     this.#dropped += channel.send(isOver);
-    const tookMs = this.#clock.monoMs() - startMs;
+    const tookMs = this.#now() - startMs;
     turn.tookMs = turn.isUnfinished ? turn.tookMs + tookMs : tookMs;
     turn.startMs = startMs;
     turn.isUnfinished = channel.isBehind;
