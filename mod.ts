@@ -8,11 +8,11 @@ export {
   BOAT_DEFAULTS,
   type BoatLimits,
   type BoatOptions,
-  type OutletOptions,
+  type BoatTransmitOptions,
+  type IntegrationOptions,
   type ReplicationOptions,
   startBoat,
   type VirtualDeviceSettings,
-  type VoiceOptions,
 } from "./src/boat/mod.ts";
 export {
   type ConvertedFile,

@@ -63,7 +63,7 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
     let tokens = readTokens(settings);
     return {
       address: boat.address,
-      beats: boat.beats,
+      heartbeats: boat.heartbeats,
       reload: (changed) => {
         current = { ...current, ...changed };
         const before = tokens;

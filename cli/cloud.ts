@@ -4,7 +4,7 @@
  * @module
  */
 import { type CommandSet, dispatch } from "./program/dispatch.ts";
-import { processSurroundings, type Surroundings } from "./program/program.ts";
+import { processContext, type ProgramContext } from "./program/program.ts";
 
 /** The program with all its commands. */
 export const cloud: CommandSet = {
@@ -44,8 +44,8 @@ export const cloud: CommandSet = {
 };
 
 /** Runs the command that the first words name, or the server. Answers the exit code. */
-export async function runCloud(around: Surroundings): Promise<number> {
+export async function runCloud(around: ProgramContext): Promise<number> {
   return await dispatch(cloud, around);
 }
 
-if (import.meta.main) Deno.exit(await runCloud(processSurroundings()));
+if (import.meta.main) Deno.exit(await runCloud(processContext()));

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { processSurroundings } from "./program/program.ts";
+import { processContext } from "./program/program.ts";
 import { runVbg } from "./vbg.ts";
 
-if (import.meta.main) Deno.exit(await runVbg(processSurroundings()));
+if (import.meta.main) Deno.exit(await runVbg(processContext()));

@@ -4,6 +4,6 @@
  * @module
  */
 import { runCloud } from "./cloud.ts";
-import { processSurroundings } from "./program/program.ts";
+import { processContext } from "./program/program.ts";
 
-if (import.meta.main) Deno.exit(await runCloud(processSurroundings()));
+if (import.meta.main) Deno.exit(await runCloud(processContext()));

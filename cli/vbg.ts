@@ -4,7 +4,7 @@
  * @module
  */
 import { type CommandSet, dispatch } from "./program/dispatch.ts";
-import { processSurroundings, type Surroundings } from "./program/program.ts";
+import { processContext, type ProgramContext } from "./program/program.ts";
 
 /** The program with all its commands. */
 export const vbg: CommandSet = {
@@ -97,8 +97,8 @@ export const vbg: CommandSet = {
 };
 
 /** Runs the command that the first word names. Answers the exit code. */
-export async function runVbg(around: Surroundings): Promise<number> {
+export async function runVbg(around: ProgramContext): Promise<number> {
   return await dispatch(vbg, around);
 }
 
-if (import.meta.main) Deno.exit(await runVbg(processSurroundings()));
+if (import.meta.main) Deno.exit(await runVbg(processContext()));

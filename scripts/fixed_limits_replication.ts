@@ -5,7 +5,7 @@ import { MAX_OPEN_BACKFILL_FILES } from "../src/cloud/files/backfill_files.ts";
 import { MAX_REJECTED, MAX_WAITING_BYTES as MAX_BACKFILL_BYTES } from "../src/cloud/service/backfill_session.ts";
 import { MAX_PACKED_RATIO } from "../src/cloud/files/block_check.ts";
 import { MAX_CHAIN_LENGTH } from "../src/pki/identity.ts";
-import { MAX_GREETED } from "../src/cloud/instance/sessions.ts";
+import { MAX_PENDING_HANDSHAKES } from "../src/cloud/instance/sessions.ts";
 import {
   MAX_DIAGNOSTIC_EVENTS,
   MAX_EVENT_LINES,
@@ -17,7 +17,7 @@ import {
 } from "../src/cloud/mod.ts";
 import { PEER_HOLES_WAIT_MS, PEER_REPLAY_FRAMES } from "../src/cloud/peer/holes.ts";
 import { FORMER_LIMITS as former } from "../src/cloud/state/former_epochs.ts";
-import { MAX_RECALLED_FRAMES } from "../src/cloud/replica/warm_up.ts";
+import { MAX_WARM_UP_FRAMES } from "../src/cloud/replica/warm_up.ts";
 import { MAX_FORMER_RECORDINGS } from "../src/journal/mod.ts";
 import { DIGEST_WINDOW, MAX_WINDOW_DIGESTS } from "../src/journal/digest/window_digest.ts";
 import { MAX_CALLS_PER_CONNECTION } from "../src/replication/grpc/server.ts";
@@ -58,7 +58,7 @@ export const REPLICATION: readonly FixedLimit[] = [
   },
   {
     what: "Connections of one boat that have made a handshake",
-    limit: count(MAX_GREETED),
+    limit: count(MAX_PENDING_HANDSHAKES),
     beyond: "The oldest needs another handshake before its next stream.",
   },
   {
@@ -108,7 +108,7 @@ export const REPLICATION: readonly FixedLimit[] = [
   },
   {
     what: "Frames of the journal that are read again when a boat is loaded into memory",
-    limit: count(MAX_RECALLED_FRAMES),
+    limit: count(MAX_WARM_UP_FRAMES),
     beyond: "Devices and values of older frames come from the snapshot alone.",
   },
   {

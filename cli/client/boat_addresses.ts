@@ -37,7 +37,7 @@ export function placeOf(address: string, { token }: { token: string | undefined 
  * The requests of one client, sent to wherever its boat is: it is looked for again when it could not be reached, and
  * when a stream is begun again. So a client keeps its place while the boat's address changes or its cloud stands in.
  */
-export class BoatPlaces {
+export class BoatAddresses {
   /** What the client takes for the server's address. */
   readonly base: string;
   readonly #find: () => Promise<ServerPlace>;
@@ -67,7 +67,7 @@ export class BoatPlaces {
   readonly fetch: Fetch = async (address, init) => {
     const path = address.slice(this.base.length);
     const isAgain = STREAM_PATHS.test(path) && this.#streams++ > 0;
-    if (this.#isLost || isAgain) await this.#lookAgain();
+    if (this.#isLost || isAgain) await this.#pollServer();
     const { url, root, token } = this.#place;
     const headers = new Headers(init.headers);
     if (token !== undefined) headers.set("Authorization", `Bearer ${token}`);
@@ -80,7 +80,7 @@ export class BoatPlaces {
   };
 
   /** One search at a time, whoever asks. */
-  async #lookAgain(): Promise<void> {
+  async #pollServer(): Promise<void> {
     this.#looking ??= this.#find().finally(() => this.#looking = undefined);
     this.#place = await this.#looking;
     this.#isLost = false;

@@ -8,7 +8,7 @@ import {
 } from "@vessel/gateway/client";
 import type { FindBoatsOptions, FoundBoat } from "@vessel/gateway";
 import { errorText } from "@vessel/gateway/base";
-import { BoatPlaces, cloudPlace, placeOf, type ServerPlace } from "./boat_addresses.ts";
+import { BoatAddresses, cloudPlace, placeOf, type ServerPlace } from "./boat_addresses.ts";
 import type { ClientConfig, ConfiguredBoat, Exclusions } from "./client_config.ts";
 import type { ServerChoice } from "./client_options.ts";
 import { findLocalServer, LOCAL_SERVERS } from "./local_servers.ts";
@@ -85,7 +85,7 @@ export async function chooseServer(settings: ServerChoice, parts: ChoiceParts): 
   const find = () => findPlace({ name, boat, settings, parts });
   const first = await find();
   if (first.isLocal) parts.note?.(`no boat server was found on the network: using ${first.url} on this machine`);
-  const places = new BoatPlaces(find, { first, fetch: options?.fetch });
+  const places = new BoatAddresses(find, { first, fetch: options?.fetch });
   const { label } = places.current;
   return {
     client: connect(places.base, { ...ending, ...options, fetch: places.fetch }),

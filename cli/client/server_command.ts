@@ -11,9 +11,9 @@ import {
   type InterruptedCode,
   outputOf,
   type Program,
+  type ProgramContext,
   runOnce,
   stoppedBy,
-  type Surroundings,
 } from "../program/program.ts";
 import { advised } from "./server_advice.ts";
 import type { Output } from "../program/terminal.ts";
@@ -41,7 +41,7 @@ export interface Asking extends ChosenServer {
 export async function runOnServer<S extends ClientSettings>(
   program: Program<S>,
   { around, run, checkWords, interrupted = EXIT.interrupted }: {
-    around: Surroundings;
+    around: ProgramContext;
     run: (settings: S, asking: Asking) => Promise<void>;
     /** Looks at the words before a server is looked for. @throws {SettingsError} one is wrong */
     checkWords?: (words: readonly string[]) => void;
@@ -70,7 +70,7 @@ export async function runOnServer<S extends ClientSettings>(
 /** Chooses the server that the settings name. */
 export async function askingOf(
   settings: ClientSettings,
-  { around, name }: { around: Surroundings; name: string },
+  { around, name }: { around: ProgramContext; name: string },
 ): Promise<Omit<Asking, "words">> {
   const { environment } = around;
   const note = (text: string) => around.complain(`${name}: ${text}`);

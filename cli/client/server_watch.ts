@@ -20,7 +20,7 @@ const ERASE_BELOW = "\u001b[J";
  * @param lost gets each failure after the first answer, with its reason
  * @param hasLooked true: there was an answer already, and the next request is made after the pause
  */
-export async function lookAgain(
+export async function pollServer(
   { signal }: Pick<Asking, "signal">,
   { look, lost, hasLooked = false }: {
     look: () => Promise<void>;
@@ -53,7 +53,7 @@ export async function watch(
     } else if (text !== last) await output.write(`${last === undefined ? "" : "\n"}${text}\n`);
     await output.flush();
   };
-  return await lookAgain({ signal }, {
+  return await pollServer({ signal }, {
     look: async () => {
       const text = await tell();
       await show(text);

@@ -1,14 +1,14 @@
 import { VERSION } from "@vessel/gateway/version";
 import type { HelpSubject } from "./help.ts";
 import { hint } from "../settings/nearest.ts";
-import { EXIT, type Surroundings } from "./program.ts";
+import { EXIT, type ProgramContext } from "./program.ts";
 
 /** What the file of a command exports. */
 export interface CommandFile {
   /** Its name (`vbg NAME`), words and flags, for help and the reference page. */
   program: HelpSubject<unknown>;
   /** Runs it with the words behind its name. Answers the exit code. */
-  run: (around: Surroundings) => Promise<number>;
+  run: (around: ProgramContext) => Promise<number>;
 }
 
 /** One word behind a program's name: a command, or the first word of several. */
@@ -42,7 +42,7 @@ export interface CommandSet {
 const NAME_COLUMNS = 14;
 
 /** Runs the command that the first word names. Answers the exit code. */
-export async function dispatch(set: CommandSet, around: Surroundings): Promise<number> {
+export async function dispatch(set: CommandSet, around: ProgramContext): Promise<number> {
   const [name = "", ...args] = around.args;
   const command = Object.hasOwn(set.commands, name) ? set.commands[name] : undefined;
   if (command !== undefined) {

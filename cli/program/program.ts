@@ -26,7 +26,7 @@ type AnySettings = ProgramSettings & Partial<FileSettings>;
 type RunningSettings = AnySettings & RunSettings;
 
 /** What a program is started with. */
-export interface Surroundings {
+export interface ProgramContext {
   args: readonly string[];
   environment: Environment;
   /** Prints a line on standard output. */
@@ -62,7 +62,7 @@ export interface Running<S> {
   /** Resolves with the exit code of a program that has done what it was for; left out: it runs until it is stopped. */
   done?: Promise<number>;
   /** Something that grows as long as the program works; left out: it works while it runs. */
-  beats?: () => number;
+  heartbeats?: () => number;
   /** Ends everything in order. */
   stop(): Promise<void>;
 }
@@ -89,7 +89,7 @@ const STOP_SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIG
 /** Reads the settings of a program from this process's arguments, environment and files. */
 export async function prepare<S extends AnySettings>(
   program: Program<S>,
-  around: Surroundings = processSurroundings(),
+  around: ProgramContext = processContext(),
 ): Promise<Prepared<S>> {
   const { environment, print, complain } = around;
   const { flags, positionals, error } = parseCommandLine(around.args, program.options);
@@ -131,7 +131,7 @@ export type InterruptedCode<S> = number | ((settings: S, positionals: readonly s
 export async function runOnce<S extends ProgramSettings>(
   program: Program<S>,
   { around, run, interrupted = EXIT.ok }: {
-    around: Surroundings;
+    around: ProgramContext;
     /**
      * Answers the exit code. What it throws is one line on standard error and exit code 1, or 2 of a SettingsError; a
      * reader of its output that has gone is exit code 0.
@@ -160,17 +160,17 @@ export async function runOnce<S extends ProgramSettings>(
 }
 
 /** Where a command writes its answer. */
-export function outputOf({ output, environment }: Surroundings): Output {
+export function outputOf({ output, environment }: ProgramContext): Output {
   return output ?? processOutput(environment);
 }
 
 /** Where a command writes what is not the answer. */
-export function errorsOf({ errors, environment }: Surroundings): Output {
+export function errorsOf({ errors, environment }: ProgramContext): Output {
   return errors ?? processErrors(environment);
 }
 
 /** Ends a command: aborted with {@linkcode Interrupted}, for which `runOnce` has an exit code of its own. */
-export function stoppedBy({ stopping }: Surroundings, options: InterruptionOptions = {}): AbortSignal {
+export function stoppedBy({ stopping }: ProgramContext, options: InterruptionOptions = {}): AbortSignal {
   return stopping ?? interruption(options);
 }
 
@@ -182,7 +182,7 @@ export function stoppedBy({ stopping }: Surroundings, options: InterruptionOptio
 export async function serve<S extends RunningSettings>(
   program: ServerProgram<S>,
   start: (settings: S, parts: Starting) => Promise<Running<S>>,
-  around: Surroundings = processSurroundings(),
+  around: ProgramContext = processContext(),
 ): Promise<number> {
   const prepared = await prepare(program, around);
   if (prepared.kind === "exit") return prepared.code;
@@ -218,14 +218,14 @@ export async function serve<S extends RunningSettings>(
 
 /** systemd, where it has started us. */
 async function managerOf<S>(
-  { beats }: Running<S>,
+  { heartbeats }: Running<S>,
   { environment, log }: { environment: Environment; log: Logger },
 ): Promise<SystemdNotifier | undefined> {
   if (environment["NOTIFY_SOCKET"] === undefined) return undefined;
   // Loaded late: this file is also the commands', which ought to start at once.
   const { growing, readNotifySettings, SystemdNotifier } = await import("@vessel/gateway");
   const settings = readNotifySettings(environment, [Deno.pid, Deno.ppid]);
-  return settings && new SystemdNotifier({ settings, probe: beats ? growing(beats) : () => true, log });
+  return settings && new SystemdNotifier({ settings, probe: heartbeats ? growing(heartbeats) : () => true, log });
 }
 
 /** Aborted at the first stop signal. From then on the process ends in time, even if starting or stopping hangs. */
@@ -292,7 +292,7 @@ function inFile(problem: string, path: string | undefined): string {
 }
 
 /** This process's own arguments, environment and output. */
-export function processSurroundings(): Surroundings {
+export function processContext(): ProgramContext {
   return {
     args: Deno.args,
     environment: Deno.env.toObject(),

@@ -2,7 +2,7 @@ import { isOwnMachine } from "@vessel/gateway";
 import { readClientAuthorities, readRevoked } from "@vessel/gateway/cloud";
 import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress } from "@vessel/gateway/base";
 import { address, boolean, oneOf, text } from "./option_types.ts";
-import type { Check, LateCheck, Options } from "./options.ts";
+import type { AsyncCheck, Check, Options } from "./options.ts";
 import { authoritiesProblem, tlsPairProblem } from "./tls_pair.ts";
 
 /** Settings of where a cloud listens, and of who it lets in. */
@@ -228,7 +228,7 @@ export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
 ];
 
 /** What must be in the files by which boats are known: read as the server reads them. */
-export const cloudTrustChecks: readonly LateCheck<CloudListenSettings>[] = [
+export const cloudTrustChecks: readonly AsyncCheck<CloudListenSettings>[] = [
   {
     settings: ["tlsClientCa"],
     test: async ({ tlsClientCa }) =>

@@ -18,7 +18,7 @@ import {
 import { connectionOptions, type ConnectionSettings } from "./connection_options.ts";
 import { journalFileChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
 import { duration, integer, powerOfTwo, size, text } from "./option_types.ts";
-import type { Check, LateCheck, Option, Options } from "./options.ts";
+import type { AsyncCheck, Check, Option, Options } from "./options.ts";
 import { sessionOptions, type SessionSettings } from "./session_options.ts";
 
 /** Settings of the cloud server. */
@@ -266,4 +266,4 @@ export const cloudChecks: readonly Check<CloudSettings>[] = [
 ];
 
 /** Those whose answer takes time. */
-export const cloudLateChecks: readonly LateCheck<CloudSettings>[] = cloudTrustChecks;
+export const cloudAsyncChecks: readonly AsyncCheck<CloudSettings>[] = cloudTrustChecks;

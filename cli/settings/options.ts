@@ -64,7 +64,7 @@ export interface Check<S> {
 }
 
 /** A rule whose answer takes time, such as one that makes of files what the program will make of them. */
-export interface LateCheck<S> extends Pick<Check<S>, "settings"> {
+export interface AsyncCheck<S> extends Pick<Check<S>, "settings"> {
   /** Answers what is wrong, an error, or nothing. */
   test(settings: S): Promise<string | undefined>;
 }
@@ -175,9 +175,9 @@ export function resolveSettings<S>(
 }
 
 /** The same after rules that take time; one is skipped when there is an error already in the setting that it blames. */
-export async function resolveLate<S>(
+export async function resolveAsync<S>(
   table: Options<S>,
-  { resolution, checks }: { resolution: Resolution<S>; checks: readonly LateCheck<S>[] },
+  { resolution, checks }: { resolution: Resolution<S>; checks: readonly AsyncCheck<S>[] },
 ): Promise<Resolution<S>> {
   const { outcomes } = resolution;
   const problems = [...resolution.problems];

@@ -1,14 +1,14 @@
 import type { FileSettings, ProgramSettings } from "./common_options.ts";
 import { type ConfigFile, configPlaces, loadConfigFile } from "./config_file.ts";
 import {
+  type AsyncCheck,
   type Check,
   type Environment,
-  type LateCheck,
   type Options,
   type Problem,
   readOption,
   type Resolution,
-  resolveLate,
+  resolveAsync,
   resolveSettings,
 } from "./options.ts";
 
@@ -17,7 +17,7 @@ export interface SettingsSubject<S extends ProgramSettings & Partial<FileSetting
   options: Options<S>;
   checks: readonly Check<S>[];
   /** Those whose answer takes time. */
-  lateChecks?: readonly LateCheck<S>[];
+  asyncChecks?: readonly AsyncCheck<S>[];
   /** Name of the configuration file that is looked for without `-config`; left out: none is read. */
   configName?: string;
 }
@@ -41,16 +41,16 @@ export interface Loaded<S> {
 
 /** Reads the configuration file and every setting. `configPath` is a file that must be there, whatever `-config` says. */
 export async function loadSettings<S extends ProgramSettings & Partial<FileSettings>>(
-  { options, checks, lateChecks = [], configName }: SettingsSubject<S>,
+  { options, checks, asyncChecks = [], configName }: SettingsSubject<S>,
   { flags, environment, configPath }: Given & { configPath?: string | undefined },
 ): Promise<Loaded<S>> {
   const named = configName === undefined ? undefined : readOption(options.config, { flags, environment });
   const path = configPath ?? (named?.ok ? named.value : undefined);
   const places = configName === undefined ? [] : configPlaces(configName);
   const file = await loadConfigFile(options, { path, places });
-  const resolution = await resolveLate(options, {
+  const resolution = await resolveAsync(options, {
     resolution: resolveSettings(options, { flags, environment, config: file.values, checks }),
-    checks: lateChecks,
+    checks: asyncChecks,
   });
   const settings = file.problems.length === 0 ? resolution.settings : undefined;
   return { file, resolution, problems: [...file.problems, ...resolution.problems], settings };

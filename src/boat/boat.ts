@@ -11,18 +11,18 @@ import { type Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAUL
 import { type CanBus, DEFAULT_MAX_ASSEMBLIES } from "../can/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import type { BoatLimits } from "./limits.ts";
-import { BusCounter, type Line, linesOf, openBuses } from "./bus_pipelines.ts";
-import { type OutletOptions, Outlets } from "./integrations.ts";
+import { BusCounter, type BusPipeline, busPipelinesOf, openBuses } from "./bus_pipelines.ts";
+import { type IntegrationOptions, Integrations } from "./integrations.ts";
 import { linkOf, type ReplicationOptions } from "./replication.ts";
 import { BoatFeed, type StoreOptions } from "../feed/mod.ts";
-import { Voice, type VoiceOptions } from "./transmit.ts";
+import { BoatTransmit, type BoatTransmitOptions } from "./transmit.ts";
 import {
   Access,
   boatRoutes,
   DEFAULT_BODY_TIMEOUT_MS,
   DEFAULT_MAX_BODY_BYTES,
+  evaluateHealth,
   type Health,
-  judgeHealth,
   Metrics,
   serveRoutes,
 } from "../http/mod.ts";
@@ -45,7 +45,8 @@ import { BoatLink, LINK_LIMITS } from "../replication/mod.ts";
 import { VERSION } from "../version.ts";
 
 /** How a boat server is made. Only `buses` must be given. */
-export interface BoatOptions extends Partial<BoatLimits>, StoreOptions, VoiceOptions, OutletOptions, ConnectionOptions {
+export interface BoatOptions
+  extends Partial<BoatLimits>, StoreOptions, BoatTransmitOptions, IntegrationOptions, ConnectionOptions {
   /** The buses to serve, not opened yet. */
   buses: readonly CanBus[];
   /** Default all addresses, port 8089. */
@@ -77,7 +78,7 @@ export interface Boat {
   /** Where it listens. */
   readonly address: ListenAddress;
   /** Rounds of housekeeping so far, one a second: a server that works has more and more. */
-  readonly beats: () => number;
+  readonly heartbeats: () => number;
   /**
    * The broker itself, for tests.
    *
@@ -182,21 +183,24 @@ async function startListening(options: BoatOptions, given: ListeningParts): Prom
   const hub = feed.openHub({ stall, memory: new StreamMemory(options.streamMemoryBytes) });
   const access = new Access(limits, { log, isOverTls: tls !== undefined });
   const alerts = { ...options.alerts, ...alertRulesOf(limits) };
-  const outlets = await Outlets.open({ ...options, alerts }, { broker, clock, stall, log });
-  const voice = new Voice(options, { broker, buses, sending: () => sendSettingsOf(limits), clock, log });
+  const outlets = await Integrations.open({ ...options, alerts }, { broker, clock, stall, log });
+  const voice = new BoatTransmit(options, { broker, buses, sending: () => sendSettingsOf(limits), clock, log });
   const take = (message: Message) => {
     stores.publish(message);
     voice.message(message);
   };
   const link = options.replication &&
     linkOf(options.replication, { feed: stores, limits: () => limits.replicationLimits, clock, log });
-  const { lines, close: closeLines } = linesOf(buses, { counters, maxAssemblies, take, log, stall });
+  const { lines, close: closeLines } = busPipelinesOf(buses, { counters, maxAssemblies, take, log, stall });
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
   const parts = { ...given, stores, hub, access, voice, outlets, link, lines, identity };
   const health = healthOf(parts, () => limits.busSilenceThresholdMs);
   const handler = apiOf(parts, { ...rest, name: nameOf(options), limits, health });
-  let beats = 0;
-  const housekeeping = keepHouse({ ...parts, health, beat: () => beats++ }, () => limits.deviceIdleTimeoutMs);
+  let heartbeats = 0;
+  const housekeeping = runHousekeeping(
+    { ...parts, health, beat: () => heartbeats++ },
+    () => limits.deviceIdleTimeoutMs,
+  );
 
   const stopParts = async () => {
     clearInterval(housekeeping);
@@ -220,7 +224,7 @@ async function startListening(options: BoatOptions, given: ListeningParts): Prom
     let stopping: Promise<void> | undefined;
     return {
       address: listener.address,
-      beats: () => beats,
+      heartbeats: () => heartbeats,
       broker,
       reload: (changed) => {
         Object.assign(limits, changed);
@@ -290,10 +294,10 @@ interface ApiParts {
   hub: StreamHub;
   stall: StallDetector;
   access: Access;
-  voice: Voice;
-  outlets: Outlets;
+  voice: BoatTransmit;
+  outlets: Integrations;
   link: BoatLink | undefined;
-  lines: readonly Line[];
+  lines: readonly BusPipeline[];
   identity: IdentityRequests | undefined;
   tls: TlsFiles | undefined;
   connections: Connections;
@@ -351,7 +355,7 @@ function healthOf(
 ): () => Health {
   const startedMs = clock.monoMs();
   return () =>
-    judgeHealth({
+    evaluateHealth({
       broker: stores.feed.broker,
       lines,
       journal: stores.journal,
@@ -370,7 +374,7 @@ function healthOf(
 }
 
 /** Looks for idle devices, stale fragments, sessions left, and what is to be told; returns the timer. */
-function keepHouse(
+function runHousekeeping(
   { stores: { feed: { broker, sessions } }, lines, outlets, clock, stall, health, beat }: ApiParts & {
     health: () => Health;
     beat: () => void;
@@ -383,7 +387,7 @@ function keepHouse(
     // By now everything is read that had come by the last round, even if the process stood still in between.
     for (const { assembler } of lines) assembler.expire(lastRoundMs);
     broker.registry.expire(lastRoundMs, deviceIdleTimeoutMs());
-    sessions.keepHouse();
+    sessions.runHousekeeping();
     outlets.look({ broker, lines, health: health() }, lastRoundMs);
     lastRoundMs = nowMs;
     beat();

@@ -1,5 +1,5 @@
 import type { Logger, StallDetector } from "../base/mod.ts";
-import type { Voice } from "./transmit.ts";
+import type { BoatTransmit } from "./transmit.ts";
 import {
   ArrivalOrder,
   Assembler,
@@ -10,7 +10,7 @@ import {
   newDrops,
 } from "../can/mod.ts";
 import { type Message, pgnOfId } from "../frame/mod.ts";
-import type { BusLine } from "../http/mod.ts";
+import type { MonitoredBus } from "../http/mod.ts";
 import type { BusCounts } from "../journal/mod.ts";
 import type { IdentityRequests } from "../transmit/mod.ts";
 
@@ -22,16 +22,16 @@ async function closeBuses(buses: readonly CanBus[], log: Logger): Promise<void> 
 }
 
 /** A bus on its way through the server. */
-export type Line = BusLine & {
+export type BusPipeline = MonitoredBus & {
   readonly assembler: Assembler;
   /** Where whole messages go. */
   readonly take: (message: Message) => void;
 };
 
 /** All buses of a server. */
-export interface Lines {
+export interface BusPipelines {
   /** One for each bus, in the order of their indexes. */
-  readonly lines: readonly Line[];
+  readonly lines: readonly BusPipeline[];
   /** Closes the buses; what they have delivered is handed over by then. */
   readonly close: () => Promise<void>;
 }
@@ -40,7 +40,7 @@ export interface Lines {
  * The way of the buses: what their assemblers put together goes to `take`. Messages of several buses are put in order of
  * time first; those of a single bus are in order already.
  */
-export function linesOf(
+export function busPipelinesOf(
   buses: readonly CanBus[],
   { counters, maxAssemblies, take, log, stall }: {
     counters: readonly BusCounter[];
@@ -49,7 +49,7 @@ export function linesOf(
     log: Logger;
     stall: StallDetector;
   },
-): Lines {
+): BusPipelines {
   const order = new ArrivalOrder((message) => {
     stall.mark("frames");
     try {
@@ -60,7 +60,7 @@ export function linesOf(
     }
   }, { buses: buses.length });
   const each = buses.length > 1 ? (message: Message) => order.add(message) : take;
-  const lines = buses.map((bus, index): Line => {
+  const lines = buses.map((bus, index): BusPipeline => {
     const assembler = new Assembler(each, { bus: index, maxAssemblies, drops: counters[index]?.drops });
     return { bus, index, assembler, take: each, fault: { count: 0, message: "" } };
   });
@@ -92,7 +92,7 @@ interface Surroundings {
   /** Resolves when more frames can be recorded; undefined while they can. */
   ready: () => Promise<void> | undefined;
   identity: IdentityRequests | undefined;
-  voice: Voice;
+  voice: BoatTransmit;
   log: Logger;
   stall: StallDetector;
 }
@@ -103,7 +103,7 @@ interface Surroundings {
  * @throws {BusError} one cannot be opened, or is there twice
  */
 export async function openBuses(
-  lines: readonly Line[],
+  lines: readonly BusPipeline[],
   { ready, identity, voice, log, stall }: Surroundings,
 ): Promise<void> {
   const names = lines.map(({ bus }) => bus.name);
@@ -145,7 +145,7 @@ export async function openBuses(
 }
 
 /** A fault of ours costs a frame, never the server: it is counted, told by health, and logged the first time. */
-function noteFault({ bus, fault }: Line, { error, log }: { error: unknown; log: Logger }): void {
+function noteFault({ bus, fault }: BusPipeline, { error, log }: { error: unknown; log: Logger }): void {
   fault.count++;
   fault.message = String(error);
   const stack = error instanceof Error ? error.stack : undefined;

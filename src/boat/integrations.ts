@@ -1,5 +1,5 @@
 import { AtomicFile, type Clock, type ListenAddress, type Logger, type StallDetector } from "../base/mod.ts";
-import type { Line } from "./bus_pipelines.ts";
+import type { BusPipeline } from "./bus_pipelines.ts";
 import type { Broker } from "../broker/mod.ts";
 import type { ComponentHealth, Health } from "../http/mod.ts";
 import {
@@ -16,7 +16,7 @@ import {
 import { VERSION } from "../version.ts";
 
 /** What the boat tells others by itself. */
-export interface OutletOptions {
+export interface IntegrationOptions {
   /** Publishes frames to an MQTT broker; left out: none. */
   mqtt?: MqttSettings;
   /** Announces the server by mDNS under this name; left out: it is not announced. */
@@ -30,7 +30,7 @@ export interface OutletOptions {
 }
 
 /** What outlets must know of their surroundings. */
-export interface OutletSurroundings {
+export interface IntegrationContext {
   broker: Broker;
   clock: Clock;
   stall: StallDetector;
@@ -38,17 +38,17 @@ export interface OutletSurroundings {
 }
 
 /** The ways by which a boat tells others of itself. */
-export class Outlets {
+export class Integrations {
   readonly mqtt: MqttBridge | undefined;
   readonly alerts: Alerts;
-  readonly #options: OutletOptions;
+  readonly #options: IntegrationOptions;
   readonly #log: Logger;
   readonly #stopListening: () => void;
   #mdns: MdnsAnnouncer | undefined;
 
   private constructor(
     alerts: Alerts,
-    { options, broker, clock, stall, log }: OutletSurroundings & { options: OutletOptions },
+    { options, broker, clock, stall, log }: IntegrationContext & { options: IntegrationOptions },
   ) {
     this.alerts = alerts;
     this.#options = options;
@@ -58,14 +58,14 @@ export class Outlets {
   }
 
   /** Makes the outlets; alerts go on where the last run ended. */
-  static async open(options: OutletOptions, surroundings: OutletSurroundings): Promise<Outlets> {
+  static async open(options: IntegrationOptions, surroundings: IntegrationContext): Promise<Integrations> {
     const { broker, clock, log } = surroundings;
     const { stateDirectory } = options;
     const file = stateDirectory === undefined
       ? undefined
       : new AtomicFile(stateDirectory, { name: ALERT_FILE, maxBytes: MAX_ALERT_FILE_BYTES });
     const alerts = await Alerts.open(options.alerts ?? {}, { buses: broker.buses, clock, log, file });
-    return new Outlets(alerts, { ...surroundings, options });
+    return new Integrations(alerts, { ...surroundings, options });
   }
 
   /** Begins to publish; to be awaited before frames come. */
@@ -85,7 +85,7 @@ export class Outlets {
   look(
     { broker, lines, health: { components, replication } }: {
       broker: Broker;
-      lines: readonly Line[];
+      lines: readonly BusPipeline[];
       health: Pick<Health, "components" | "replication">;
     },
     nowMs: number,

@@ -8,7 +8,7 @@ export interface BoatLimits {
   sendEnabled: boolean;
   /** Let no client send, whatever else is set; default false. */
   readOnly: boolean;
-  /** What clients may send, see `judge`; none (the default): anything. */
+  /** What clients may send, see `decide`; none (the default): anything. */
   sendRules: readonly SendRule[];
   /** Messages a second that clients may send, all together; 0 (the default): no limit. */
   sendRateLimit: number;

@@ -20,7 +20,7 @@ import {
 export type VirtualDeviceSettings = Omit<VirtualDeviceOptions, "buses" | "transmit" | "clock" | "log">;
 
 /** Who speaks on the buses, and what about. */
-export interface VoiceOptions {
+export interface BoatTransmitOptions {
   /** How messages are queued and paced. */
   transmit?: Partial<TransmitLimits>;
   /** Claims an address on every bus, from which everything is sent; left out: clients' messages come from 254. */
@@ -32,7 +32,7 @@ export interface VoiceOptions {
 }
 
 /** What a voice must know of its surroundings. */
-export interface VoiceSurroundings {
+export interface TransmitContext {
   broker: Broker;
   buses: readonly CanBus[];
   sending: () => SendSettings;
@@ -41,7 +41,7 @@ export interface VoiceSurroundings {
 }
 
 /** Our own voice on the buses: whatever is said goes through one transmitter. */
-export class Voice {
+export class BoatTransmit {
   readonly transmitter: Transmitter;
   readonly gate: SendGate;
   readonly queries: Queries;
@@ -51,7 +51,7 @@ export class Voice {
   readonly #log: Logger;
   #faults = 0;
 
-  constructor(options: VoiceOptions, { broker, buses, sending, clock, log }: VoiceSurroundings) {
+  constructor(options: BoatTransmitOptions, { broker, buses, sending, clock, log }: TransmitContext) {
     const { virtualDevice, requests: rules = [], requestsGlobalMinIntervalMs: globalMinIntervalMs } = options;
     this.#buses = broker.buses;
     this.#log = log;

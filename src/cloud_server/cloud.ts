@@ -10,7 +10,7 @@ import {
   Replica,
   Scrub,
 } from "../cloud/mod.ts";
-import { type CloudPorts, type DoorState, openDoors } from "./listeners.ts";
+import { type CloudPorts, openListeners, type PortListenerState } from "./listeners.ts";
 import {
   Access,
   type AccessToken,
@@ -20,7 +20,7 @@ import {
   countRecordings,
   countRefused,
   countUnarchived,
-  judgeCloudHealth,
+  evaluateCloudHealth,
   ReplicaReaders,
   serveRoutes,
 } from "../http/mod.ts";
@@ -125,7 +125,7 @@ export interface Cloud {
   /** Where it listens; the same one twice on a single port. */
   readonly addresses: { readonly grpc: ListenAddress; readonly http: ListenAddress };
   /** Rounds of housekeeping so far, one a second. */
-  readonly beats: () => number;
+  readonly heartbeats: () => number;
   /** Changes limits while running, and looks at all files of certificates now. */
   reload: (limits: Partial<CloudLimits>) => void;
   /** Ends streams, writes everything, stops listening. Safe to call twice. */
@@ -191,10 +191,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     clock,
     log,
   };
-  let beats = 0;
+  let heartbeats = 0;
   const housekeeping = setInterval(() => {
-    stall.run("housekeeping", () => instances.keepHouse());
-    beats++;
+    stall.run("housekeeping", () => instances.runHousekeeping());
+    heartbeats++;
   }, HOUSEKEEPING_MS);
   const stopParts = async () => {
     clearInterval(housekeeping);
@@ -206,14 +206,14 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   };
   try {
     if (keepers) await sweep(keepers, options, log);
-    const doors = await openDoors(options.ports, { ...parts, handler: (state) => apiOf(parts, state) });
+    const doors = await openListeners(options.ports, { ...parts, handler: (state) => apiOf(parts, state) });
     keepers?.start();
     instances.settle();
     scrub.start();
     let stopping: Promise<void> | undefined;
     return {
       addresses: doors.addresses,
-      beats: () => beats,
+      heartbeats: () => heartbeats,
       reload: (changed) => {
         Object.assign(limits, changed);
         access.reload(changed);
@@ -295,7 +295,7 @@ function apiOf(
     stall: StallDetector;
     log: Logger;
   },
-  doors: DoorState,
+  doors: PortListenerState,
 ): Handler {
   const { maxBodyBytes = BOAT_DEFAULTS.maxBodyBytes, bodyTimeoutMs = BOAT_DEFAULTS.bodyTimeoutMs } = options;
   const metrics = new CloudMetrics({
@@ -308,7 +308,7 @@ function apiOf(
     archiveFailures: (id) => keepers?.status(id)?.archiveFailures ?? 0,
   });
   const health = () =>
-    judgeCloudHealth({
+    evaluateCloudHealth({
       instances,
       recordings: countRecordings(instances),
       damaged: countDamaged(instances),

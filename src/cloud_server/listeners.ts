@@ -63,26 +63,26 @@ export type CloudPorts =
   | { kind: "insecure"; grpc: ListenAddress; http: ListenAddress };
 
 /** What doors lead to. */
-export interface DoorParts {
+export interface PortListenerParts {
   dataDirectory: string;
   service: CloudService;
   /** Of all ports. */
   connections: Connections;
   /** Answers requests; told how the doors do, and when their certificates end. */
-  handler: (state: DoorState) => Handler;
+  handler: (state: PortListenerState) => Handler;
   stall: StallDetector;
   clock: Clock;
   log: Logger;
 }
 
 /** How the ports do. */
-export interface DoorState {
+export interface PortListenerState {
   health: () => Record<string, ComponentHealth>;
   certificates: () => CertificateReading[];
 }
 
 /** The ports of a cloud, open. */
-export interface CloudDoors {
+export interface CloudListeners {
   readonly addresses: { readonly grpc: ListenAddress; readonly http: ListenAddress };
   /** Looks at all files of certificates now. */
   look: () => void;
@@ -107,14 +107,14 @@ const GRACE_MS = 2000;
  * @throws {AuthoritiesError} the authorities of boats cannot be used
  * @throws {RevocationError} the list of revoked certificates cannot be used
  */
-export async function openDoors(ports: CloudPorts, parts: DoorParts): Promise<CloudDoors> {
+export async function openListeners(ports: CloudPorts, parts: PortListenerParts): Promise<CloudListeners> {
   return ports.kind === "insecure" ? await openInsecure(ports, parts) : await openSecure(ports, parts);
 }
 
 async function openInsecure(
   { grpc, http }: Extract<CloudPorts, { kind: "insecure" }>,
-  parts: DoorParts,
-): Promise<CloudDoors> {
+  parts: PortListenerParts,
+): Promise<CloudListeners> {
   const { connections, log } = parts;
   const server = await serverOf((credentials) => identify(credentials, "insecure"), parts);
   const accept = (socket: Duplex, { begin }: Connection) => server.accept(socket, begin);
@@ -135,8 +135,8 @@ async function openInsecure(
 
 async function openSecure(
   ports: Exclude<CloudPorts, { kind: "insecure" }>,
-  parts: DoorParts,
-): Promise<CloudDoors> {
+  parts: PortListenerParts,
+): Promise<CloudListeners> {
   const { clock, log, service } = parts;
   const opened = new Opened();
   try {
@@ -177,7 +177,7 @@ async function openSecure(
 /** The certificate that clients see. */
 async function openCertificate(
   { tls, ...ports }: Exclude<CloudPorts, { kind: "insecure" }>,
-  { dataDirectory, ...parts }: DoorParts,
+  { dataDirectory, ...parts }: PortListenerParts,
 ): Promise<TlsFiles | AcmeCertificate> {
   if ("certPath" in tls) return await TlsFiles.open({ ...tls, ...parts });
   const ca = tls.caPath === undefined ? undefined : await Deno.readTextFile(tls.caPath);
@@ -193,7 +193,7 @@ async function openCertificate(
 
 async function serverOf(
   identify: (credentials: Credentials) => string,
-  { service, log }: DoorParts,
+  { service, log }: PortListenerParts,
 ): Promise<ReplicationServer> {
   const onFault = (error: unknown) =>
     log.error("a call of a boat failed by a fault of the server", { error: errorText(error) });
@@ -224,7 +224,7 @@ function told(
 function doorsOf(
   server: ReplicationServer,
   { grpc, http, opened, look }: { grpc: Listener; http: Listener; opened: Opened; look: () => void },
-): CloudDoors {
+): CloudListeners {
   return {
     addresses: { grpc: grpc.address, http: http.address },
     look,
@@ -272,7 +272,7 @@ function boatCertificatesHealth(ends: CertificateEnds, nowMs: number): Record<st
 /** Reads whose certificates boats must have. */
 async function openTrust(
   { clientCaPath, revokedPath }: BoatTrust,
-  { clock, log, opened }: Pick<DoorParts, "clock" | "log"> & { opened: Opened },
+  { clock, log, opened }: Pick<PortListenerParts, "clock" | "log"> & { opened: Opened },
 ): Promise<Trust> {
   const authorities = opened.add(await ClientAuthorities.open({ path: clientCaPath, clock, log }));
   const revoked = revokedPath === undefined

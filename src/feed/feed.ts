@@ -6,9 +6,9 @@ import {
   FrameSource,
   Sessions,
   type SessionsOptions,
+  type StreamCounter,
   StreamHub,
   type StreamMemory,
-  type StreamPlaces,
 } from "../stream/mod.ts";
 
 /** What a feed consists of. */
@@ -29,7 +29,7 @@ export interface HubOptions {
   /** Memory budget of all streams; default its own. */
   memory?: StreamMemory;
   /** Counts open streams; several feeds may share it. Default its own. */
-  places?: StreamPlaces;
+  places?: StreamCounter;
 }
 
 /**

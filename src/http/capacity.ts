@@ -16,7 +16,7 @@ export interface StreamRoom {
  *
  * @throws {ApiError} 503, all streams or all their memory are in use
  */
-export function roomForStream({ hub, limits }: StreamRoom): { bufferBytes: number } {
+export function admitStream({ hub, limits }: StreamRoom): { bufferBytes: number } {
   const { maxStreams, streamBufferBytes } = limits();
   if (hub.taken >= maxStreams) {
     throw overloaded(`All ${maxStreams} streams are in use: see -max-streams`, RETRY_AFTER_S);

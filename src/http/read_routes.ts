@@ -5,7 +5,7 @@ import { historyRow } from "./history/route.ts";
 import { decodedQuery, devicesQuery, eventsQuery, filterOf, filterQuery, streamQuery } from "./params.ts";
 import { listDevices, listValues } from "./reads.ts";
 import { json, jsonList } from "./reply.ts";
-import { roomForStream, type StreamRoom } from "./capacity.ts";
+import { admitStream, type StreamRoom } from "./capacity.ts";
 import { route, type RouteTable } from "./routes.ts";
 import { decodedValuesSchema, labelledDeviceSchema, PROBLEM, streamSchema, valuesSchema } from "./schemas.ts";
 import { SEND_DISABLED, type SendApi, sendFromSocket } from "./send/routes.ts";
@@ -64,7 +64,7 @@ export const readRows: RouteTable<ReadApi> = [
 ];
 
 function openEvents(api: ReadApi, query: z.output<typeof eventsQuery>): Response {
-  const { bufferBytes } = roomForStream(api);
+  const { bufferBytes } = admitStream(api);
   const release = api.hub.take();
   let leave: () => void = () => {};
   const stream = new EventStream({
@@ -87,7 +87,7 @@ function openSocket(
   { query, caller }: { query: z.output<typeof streamQuery>; caller: Caller },
 ): Response {
   checkUpgrade(request.headers);
-  const { bufferBytes } = roomForStream(api);
+  const { bufferBytes } = admitStream(api);
   const wanted = { filter: filterOf(query), decode: query.decode, labels: query.labels };
   const release = api.hub.take();
   let leave: () => void = () => {};

@@ -6,7 +6,7 @@ import { epochWordOf } from "./file/layout.ts";
 import { DEFAULT_PREFIX, JOURNAL_EXTENSION, nameOf, nextFileName, parseFileName } from "./file/name.ts";
 import { UNORDERED_PREFIX } from "./file/order.ts";
 import type { SealedBlock } from "./file/journal_file.ts";
-import { readTails, type StoredTail } from "./wal/wal_files.ts";
+import { readWals, type StoredWal } from "./wal/wal_files.ts";
 import { DEFAULT_BLOCK_BYTES } from "./types.ts";
 import { type Unsealed, unsealedOf } from "./wal/unsealed.ts";
 
@@ -32,7 +32,7 @@ export async function readJournalDirectory(
   directory: string,
   { log }: { log?: Logger } = {},
 ): Promise<JournalDirectory> {
-  const stored = await readTails(directory);
+  const stored = await readWals(directory);
   const files = await journalFilesOf(directory);
   if (files.length === 0 && stored.length === 0) {
     throw new Deno.errors.NotFound(
@@ -58,7 +58,7 @@ export async function readJournalDirectory(
  */
 export async function isTornBlockKept(path: string, end: { epochWord: number; lastSeq: number }): Promise<boolean> {
   const slash = path.lastIndexOf("/");
-  const stored = await readTails(slash < 0 ? "." : path.slice(0, slash));
+  const stored = await readWals(slash < 0 ? "." : path.slice(0, slash));
   return stored.some(({ tail }) =>
     // Blocks are written in order: the next one is torn.
     tail !== undefined && tail.frames.length > 0 && tail.firstSeq > end.lastSeq &&
@@ -123,7 +123,7 @@ function indexed(
   return { offset, header: { baseTimeUs, baseSeq, compression: "none", ...lengths }, unsealed };
 }
 
-function unreadable({ path, bytes }: StoredTail): BlockFile {
+function unreadable({ path, bytes }: StoredWal): BlockFile {
   const header = { version: 2, compression: "zstd", blockBytes: DEFAULT_BLOCK_BYTES, epochWord: 0 } as const;
   const index = { header, blocks: [], end: 0, state: "torn", damaged: 0 } as const;
   return { path, bytes, index, blocks: [], sealsInto: nameOf(path) + JOURNAL_EXTENSION };

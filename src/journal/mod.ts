@@ -22,7 +22,7 @@ export { JournalFile, type JournalFileOptions, type SealedBlock } from "./file/j
 export * from "./file/layout.ts";
 export { JOURNAL_DIRECTORY_MODE, JOURNAL_FILE_MODE } from "./file/modes.ts";
 export { JOURNAL_EXTENSION, nextFileName, parseFileName } from "./file/name.ts";
-export type { BlockPlace } from "./index/block_table.ts";
+export type { BlockLocation } from "./index/block_table.ts";
 export {
   type FileIndex,
   type IndexedBlock,

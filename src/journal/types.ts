@@ -56,7 +56,7 @@ export interface BusCounts {
 }
 
 /** What a block says beside frames and devices; readers that do not know it pass it over. */
-export interface BlockNotes {
+export interface BlockMetadata {
   /** Names of the buses by index. */
   buses?: readonly string[];
   /** 16 bytes that name the run of sequence numbers. */

@@ -1,7 +1,7 @@
 import type { ListenAddress } from "../base/mod.ts";
 import type { Connections } from "./connections.ts";
 import { HttpServer, type HttpServerOptions } from "./http_server.ts";
-import { openDoor } from "./listener.ts";
+import { openPortListener } from "./listener.ts";
 
 /** What a server for HTTP is made of. */
 export interface ListenOptions extends HttpServerOptions {
@@ -24,7 +24,7 @@ export interface Listener {
 export async function listen(address: ListenAddress, { connections, ...options }: ListenOptions): Promise<Listener> {
   const server = new HttpServer(options);
   const take = server.accept.bind(server);
-  const door = await openDoor(address, { connections, log: options.log, take });
+  const door = await openPortListener(address, { connections, log: options.log, take });
   return {
     address: door.address,
     stop: async () => {

@@ -5,9 +5,9 @@ import { isOwnMachine } from "../replication/mod.ts";
 import type { Connection, Connections } from "./connections.ts";
 import { HttpServer, type HttpServerOptions } from "./http_server.ts";
 import type { Listener } from "./listen.ts";
-import { openDoor } from "./listener.ts";
+import { openPortListener } from "./listener.ts";
 import { ListenError } from "./error.ts";
-import { type ClientCa, type HelloPeek, openFront } from "./tls_listener.ts";
+import { type ClientCa, type HelloPeek, openTlsListener } from "./tls_listener.ts";
 import type { TlsSource } from "./tls_pair.ts";
 
 /** Name of HTTP/2 over TLS, on which gRPC travels (RFC 9113 §3.2). */
@@ -42,7 +42,7 @@ export async function listenGrpc(
     if (socket.alpnProtocol === HTTP2) accept(socket, connection);
     else socket.destroy();
   };
-  const front = await openFront(address, { ...options, protocols: [HTTP2], accept: take });
+  const front = await openTlsListener(address, { ...options, protocols: [HTTP2], accept: take });
   return {
     address: front.address,
     stop: async () => {
@@ -67,7 +67,7 @@ export async function listenSingle(
   const take = (socket: TLSSocket, connection: Connection) =>
     socket.alpnProtocol === HTTP2 ? accept(socket, connection) : server.accept(socket, connection);
   // In this order: a browser that offers both is not to land on gRPC.
-  const front = await openFront(address, { ...options, protocols: ["http/1.1", HTTP2], accept: take });
+  const front = await openTlsListener(address, { ...options, protocols: ["http/1.1", HTTP2], accept: take });
   return {
     address: front.address,
     stop: async () => {
@@ -97,7 +97,7 @@ export async function listenGrpcInsecure(
     socket.once("close", () => open.delete(socket));
     accept(socket, connection);
   };
-  const door = await openDoor(address, { connections, log, take });
+  const door = await openPortListener(address, { connections, log, take });
   return {
     address: door.address,
     stop: async () => {

@@ -1,7 +1,7 @@
 import type { ListenAddress } from "../base/mod.ts";
 import { HttpServer } from "./http_server.ts";
 import type { Listener, ListenOptions } from "./listen.ts";
-import { openFront } from "./tls_listener.ts";
+import { openTlsListener } from "./tls_listener.ts";
 import type { TlsSource } from "./tls_pair.ts";
 
 /** What a server over TLS is made of. */
@@ -16,7 +16,11 @@ export interface TlsListenOptions extends ListenOptions {
  */
 export async function listenTls(address: ListenAddress, options: TlsListenOptions): Promise<Listener> {
   const server = new HttpServer(options);
-  const front = await openFront(address, { ...options, protocols: ["http/1.1"], accept: server.accept.bind(server) });
+  const front = await openTlsListener(address, {
+    ...options,
+    protocols: ["http/1.1"],
+    accept: server.accept.bind(server),
+  });
   return {
     address: front.address,
     stop: async () => {

@@ -4,7 +4,7 @@ import type { Connection, Connections } from "./connections.ts";
 import { listenError } from "./error.ts";
 
 /** What a port is made of. */
-export interface DoorOptions {
+export interface PortListenerOptions {
   connections: Connections;
   log: Logger;
   /** Serves a connection. Its errors are handled: it only closes. */
@@ -12,7 +12,7 @@ export interface DoorOptions {
 }
 
 /** A TCP port. */
-export interface Door {
+export interface PortListener {
   /** Where it really listens. */
   readonly address: ListenAddress;
   /** Accepts no more. Connections stay. */
@@ -31,14 +31,14 @@ const RETRY = { firstMs: 100, capMs: 5000 };
  *
  * @throws {ListenError} the port is taken or may not be used
  */
-export async function openDoor(address: ListenAddress, options: DoorOptions): Promise<Door> {
+export async function openPortListener(address: ListenAddress, options: PortListenerOptions): Promise<PortListener> {
   const door = new KeptDoor(address, options);
   await door.open();
   return door;
 }
 
-class KeptDoor implements Door {
-  readonly #options: DoorOptions;
+class KeptDoor implements PortListener {
+  readonly #options: PortListenerOptions;
   #address: ListenAddress;
   #server: Server | undefined;
   #accepted = 0;
@@ -46,7 +46,7 @@ class KeptDoor implements Door {
   #probe: Socket | undefined;
   #isClosed = false;
 
-  constructor(address: ListenAddress, options: DoorOptions) {
+  constructor(address: ListenAddress, options: PortListenerOptions) {
     this.#address = address;
     this.#options = options;
   }

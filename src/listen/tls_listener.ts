@@ -6,7 +6,7 @@ import type { ClientAuthorities } from "../pki/mod.ts";
 import { type ClientHello, MAX_HELLO_BYTES, readClientHello } from "./client_hello.ts";
 import type { Connection, Connections } from "./connections.ts";
 import { peerOf } from "./http_server.ts";
-import { openDoor } from "./listener.ts";
+import { openPortListener } from "./listener.ts";
 import type { TlsSource } from "./tls_pair.ts";
 
 /** Somebody who takes certain connections before TLS has them. */
@@ -21,7 +21,7 @@ export interface HelloPeek {
 export type ClientCa = Pick<ClientAuthorities, "pem" | "follow">;
 
 /** What connections over TLS are taken with. */
-export interface FrontOptions {
+export interface TlsListenerOptions {
   tls: TlsSource;
   log: Logger;
   /** Protocols that are spoken, the favourite first. */
@@ -35,7 +35,7 @@ export interface FrontOptions {
 }
 
 /** A port on which TLS is spoken. */
-export interface Front {
+export interface TlsListener {
   /** Where it really listens. */
   readonly address: ListenAddress;
   /** Takes no more connections, and closes those that are not encrypted yet. */
@@ -52,7 +52,7 @@ const NO_CERTIFICATE = Uint8Array.of(21, 3, 3, 0, 2, 2, 80);
  *
  * @throws {ListenError} the port is taken or may not be used
  */
-export async function openFront(address: ListenAddress, options: FrontOptions): Promise<Front> {
+export async function openTlsListener(address: ListenAddress, options: TlsListenerOptions): Promise<TlsListener> {
   const { tls, clientCa, connections, log } = options;
   // A connection and the one over TLS that comes of it are different objects, and have the other side in common.
   const handshakes = new Map<string, Handshake>();
@@ -83,7 +83,7 @@ export async function openFront(address: ListenAddress, options: FrontOptions): 
     });
     receive(socket, { ...options, secure: () => server.emit("connection", socket) });
   };
-  const door = await openDoor(address, { connections, log, take });
+  const door = await openPortListener(address, { connections, log, take });
   // A context that cannot be used throws nothing and fails in every handshake: both sources check what they hand over.
   const renew = () => server.setSecureContext(contextOf(options));
   const leave = [tls.follow(renew), clientCa?.follow(renew)];
@@ -110,7 +110,7 @@ function keyOf(socket: Socket): string {
 /** Hands a new connection to TLS, or to who looks at hellos. */
 function receive(
   socket: Socket,
-  { tls, helloPeek, secure }: Pick<FrontOptions, "tls" | "helloPeek"> & { secure: () => void },
+  { tls, helloPeek, secure }: Pick<TlsListenerOptions, "tls" | "helloPeek"> & { secure: () => void },
 ): void {
   const go = () => tls.pair ? secure() : socket.end(NO_CERTIFICATE);
   if (!helloPeek?.isWaiting) return void go();
@@ -126,6 +126,6 @@ function receive(
   socket.on("data", look);
 }
 
-function contextOf({ tls: { pair }, clientCa }: Pick<FrontOptions, "tls" | "clientCa">) {
+function contextOf({ tls: { pair }, clientCa }: Pick<TlsListenerOptions, "tls" | "clientCa">) {
   return { ...pair && { cert: pair.cert, key: pair.key }, ...clientCa && { ca: clientCa.pem } };
 }

@@ -99,7 +99,7 @@ export class IdentityCheck {
    *
    * @param chain the peer's certificates, its own first, DER or PEM; see {@linkcode peerChain}
    */
-  judge(chain: readonly (Uint8Array | string)[], { nowMs, claimed, isRevoked }: IdentityCircumstances): Identity {
+  decide(chain: readonly (Uint8Array | string)[], { nowMs, claimed, isRevoked }: IdentityCircumstances): Identity {
     const certificates: Certificate[] = [];
     try {
       for (const each of chain.slice(0, MAX_CHAIN_LENGTH)) certificates.push(read(this.#x509, each));

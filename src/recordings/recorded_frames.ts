@@ -20,7 +20,7 @@ import {
   type Block,
   type BlockDevice,
   BlockError,
-  type BlockPlace,
+  type BlockLocation,
   BlockReader,
   JournalIndex,
   MAX_BUSES,
@@ -155,7 +155,7 @@ async function* fileParts(path: string, { log }: OfflineOptions): AsyncGenerator
 
 async function readPlace(
   reader: BlockReader,
-  { path, place, log }: { path: string; place: BlockPlace; log: Logger },
+  { path, place, log }: { path: string; place: BlockLocation; log: Logger },
 ): Promise<Block | undefined> {
   try {
     return await reader.read(path, place);

@@ -1,7 +1,7 @@
 import { systemClock } from "../base/mod.ts";
 import { type Boat, type BoatOptions, startBoat } from "../boat/mod.ts";
 import { LoopbackBus } from "../can/mod.ts";
-import { attachTwin } from "../simulator/mod.ts";
+import { attachSimulatedBoat } from "../simulator/mod.ts";
 
 /** Name of the demo's bus. */
 const DEMO_BUS = "can0";
@@ -15,7 +15,7 @@ const DEMO_BUS = "can0";
 export async function startDemo(options: Omit<BoatOptions, "buses"> = {}): Promise<Boat> {
   const bus = new LoopbackBus(DEMO_BUS);
   const boat = await startBoat({ ...options, buses: [bus] });
-  const twin = attachTwin(bus, { clock: options.clock ?? systemClock });
+  const twin = attachSimulatedBoat(bus, { clock: options.clock ?? systemClock });
   twin.start();
   return {
     ...boat,

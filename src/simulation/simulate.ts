@@ -14,8 +14,8 @@ import {
   Access,
   boatRoutes,
   type ComponentHealth,
+  evaluateHealth,
   type Health,
-  judgeHealth,
   Metrics,
   serveRoutes,
 } from "../http/mod.ts";
@@ -119,7 +119,7 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
   });
   const access = new Access({ allowOrigins: limits.allowOrigins }, { log });
   const handler = serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
-  const housekeeping = setInterval(() => stall.run("housekeeping", () => sessions.keepHouse()), HOUSEKEEPING_MS);
+  const housekeeping = setInterval(() => stall.run("housekeeping", () => sessions.runHousekeeping()), HOUSEKEEPING_MS);
   const stopParts = async () => {
     clearInterval(housekeeping);
     player.stop();
@@ -180,5 +180,5 @@ function healthOf({ state, damaged }: Player, broker: Broker): Health {
     : damaged > 0
     ? { status: "degraded", message: `${damaged} damaged blocks passed over` }
     : { status: "ok", message: state.kind };
-  return judgeHealth({ broker, lines: [], others: { replay }, busSilenceMs: undefined, startedMs: 0, nowMs: 0 });
+  return evaluateHealth({ broker, lines: [], others: { replay }, busSilenceMs: undefined, startedMs: 0, nowMs: 0 });
 }

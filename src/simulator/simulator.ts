@@ -11,7 +11,7 @@ import { createPassage, type PassageState, stepPassage } from "./passage.ts";
 import type { SendFrame } from "./send.ts";
 
 /** How a simulated boat is made. */
-export interface TwinOptions {
+export interface SimulatedBoatOptions {
   /** Same seed and start, same frames; default 1. */
   seed?: number;
   /** Wall clock at the start, microseconds since 1970; default what `clock` says when the boat is made. */
@@ -24,7 +24,7 @@ export interface TwinOptions {
 }
 
 /** A device of the simulated boat, as it is now. */
-export interface TwinDevice {
+export interface SimulatedDevice {
   /** 64-bit NAME. */
   readonly name: bigint;
   /** Address that it holds or claims. */
@@ -50,18 +50,18 @@ const GOLDEN_STEP = 0.6180339887498949;
 type Running = { readonly type: "idle" } | { readonly type: "running"; readonly timer: ReturnType<typeof setInterval> };
 
 /**
- * The simulated boat. Driven by {@linkcode Twin.start} in real time, or by {@linkcode Twin.advance} as fast as it goes.
+ * The simulated boat. Driven by {@linkcode SimulatedBoat.start} in real time, or by {@linkcode SimulatedBoat.advance} as fast as it goes.
  *
  * @example
  * ```ts
  * let frames = 0;
  * const clock = { wallUs: () => 0, monoMs: () => 0 };
- * const twin = new Twin({ seed: 7, startUs: 1.75e15, clock, send: () => frames++ });
+ * const twin = new SimulatedBoat({ seed: 7, startUs: 1.75e15, clock, send: () => frames++ });
  * twin.advance(60_000);
  * ```
  */
-export class Twin {
-  readonly devices: readonly TwinDevice[];
+export class SimulatedBoat {
+  readonly devices: readonly SimulatedDevice[];
   readonly #nodes: readonly Node[];
   readonly #agenda = new Agenda();
   readonly #clock: Clock;
@@ -77,7 +77,7 @@ export class Twin {
   /** Wall time that the boat has not sailed because the process stood still. */
   #skippedMs = 0;
 
-  constructor({ seed = 1, clock, startUs = clock.wallUs(), send, devices = standardBoat() }: TwinOptions) {
+  constructor({ seed = 1, clock, startUs = clock.wallUs(), send, devices = standardBoat() }: SimulatedBoatOptions) {
     this.#clock = clock;
     this.#startUs = startUs;
     this.#send = send;
@@ -203,12 +203,12 @@ function nameOf(data: Uint8Array): bigint | undefined {
   return data.length < NAME_BYTES ? undefined : nameFromBytes(data);
 }
 
-/** Puts a simulated boat on a loopback bus. It is silent and deaf until {@linkcode Twin.start}. */
-export function attachTwin(
+/** Puts a simulated boat on a loopback bus. It is silent and deaf until {@linkcode SimulatedBoat.start}. */
+export function attachSimulatedBoat(
   bus: LoopbackBus,
-  { clock = systemClock, ...options }: Partial<Omit<TwinOptions, "send">> = {},
-): Twin {
-  const twin = new Twin({ ...options, clock, send: (id, data) => bus.inject(id, data) });
+  { clock = systemClock, ...options }: Partial<Omit<SimulatedBoatOptions, "send">> = {},
+): SimulatedBoat {
+  const twin = new SimulatedBoat({ ...options, clock, send: (id, data) => bus.inject(id, data) });
   bus.attach((frame) => {
     if (twin.running) twin.receive(frame);
   });

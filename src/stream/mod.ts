@@ -13,7 +13,7 @@ export { Chunk } from "./live/chunk.ts";
 export * from "./live/client.ts";
 export * from "./live/hub.ts";
 export { type StreamMember, StreamMemory, TRANSPORT_BYTES } from "./live/memory.ts";
-export { Places, type StreamPlaces } from "./live/slots.ts";
+export { OpenStreams, type StreamCounter } from "./live/slots.ts";
 export * from "./session_access.ts";
 export { CLIENT_ID } from "./session_file.ts";
 export * from "./session_options.ts";

@@ -215,7 +215,7 @@ export class Sessions {
   }
 
   /** Removes sessions whose client has been away for too long. To be called now and then. */
-  keepHouse(): void {
+  runHousekeeping(): void {
     const { head } = this.#options.source;
     for (const session of [...this.#sessions.values()]) {
       if (session.slot) this.#slotLog.look(slotStateOf(session), head);
@@ -307,7 +307,7 @@ export class Sessions {
 
   /** Ends a session that gives way to a new one, where there is no room. */
   #makeRoom(client: SessionClient): void {
-    this.keepHouse();
+    this.runHousekeeping();
     this.#replace(this.#owners.giveWay(client, this.#options.limits()));
   }
 

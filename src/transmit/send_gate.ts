@@ -1,7 +1,7 @@
 import { type Clock, errorText, type Logger, TokenBucket } from "../base/mod.ts";
 import { BROADCAST_ADDRESS, formatHex, NULL_ADDRESS } from "../frame/mod.ts";
 import { PGN } from "../pgn/mod.ts";
-import { type DenyCause, formatSendRule, judge, type NameOf, type SendRule } from "./send_policy.ts";
+import { decide, type DenyCause, formatSendRule, type NameOf, type SendRule } from "./send_policy.ts";
 import { type OutgoingMessage, type OwnAddress, type Transmit, TransmitError } from "./transmit.ts";
 
 /** What may be sent; read whenever it matters. */
@@ -10,7 +10,7 @@ export interface SendSettings {
   enabled: boolean;
   /** Nothing is sent for clients, whatever `enabled` says. */
   readOnly: boolean;
-  /** In order; see {@linkcode judge}. */
+  /** In order; see {@linkcode decide}. */
   rules: readonly SendRule[];
   /** Messages a second on average, all clients together; 0: no limit. */
   rateLimit: number;
@@ -200,7 +200,7 @@ export class SendGate {
     // Whoever a claim is for, all go by it, and so do our rules: it says whose the addresses are.
     const subject = { bus, pgn, dst: isClaim ? BROADCAST_ADDRESS : message.dst, messagePgn: message.pgn };
     const { rules } = settings();
-    const verdict = judge(rules, { subject, nameOf });
+    const verdict = decide(rules, { subject, nameOf });
     if (verdict.kind === "allowed") return undefined;
     const what = `(pgn=${subject.pgn}, dst=${subject.dst})`;
     if (verdict.kind === "unmatched") return `no send rule matched ${what}`;

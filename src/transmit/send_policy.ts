@@ -49,7 +49,7 @@ export type NameOf = (bus: number, src: number) => bigint | undefined;
  * device, and an address that nobody has claimed may be anyone's: there a rule that denies matches, and one that allows
  * does not. PGNs that are always broadcast are for no device: a rule that denies a NAME covers them only if it names PGNs.
  */
-export function judge(
+export function decide(
   rules: readonly SendRule[],
   { subject, nameOf }: { subject: SendSubject; nameOf: NameOf },
 ): Verdict {

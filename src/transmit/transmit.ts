@@ -63,7 +63,7 @@ export interface AddressUser {
 }
 
 /** Somebody who must hear every frame of a bus, our own included: transport sessions, address claims, requests. */
-export interface FrameHearer {
+export interface FrameListener {
   /** The object and its buffer are reused. Must not throw. */
   heard(bus: number, frame: CanFrame): void;
 }

@@ -1,6 +1,6 @@
 import { Assembler } from "../../src/can/mod.ts";
 import { BlockBuilder, type BlockDevice, compress, compressSmall } from "../../src/journal/mod.ts";
-import { Twin, type TwinDevice } from "../../src/simulator/mod.ts";
+import { SimulatedBoat, type SimulatedDevice } from "../../src/simulator/mod.ts";
 import { Random } from "../support/random.ts";
 import { report } from "./figure.ts";
 
@@ -13,7 +13,7 @@ const FRAME_BITS = 77;
 /** Devices are late by up to so much: they have other things to do. */
 const MAX_LATE_US = 500;
 
-function blockDevice({ name, address = 0, spec: { product } }: TwinDevice): BlockDevice {
+function blockDevice({ name, address = 0, spec: { product } }: SimulatedDevice): BlockDevice {
   const { code, model, softwareVersion, modelVersion, serial } = product;
   const texts = { modelId: model, softwareVersion, modelVersion, modelSerial: serial };
   return { bus: 0, src: address, name, activeFrom: 0, productCode: code, ...texts };
@@ -75,7 +75,7 @@ export function journalSizeBench(): void {
   const onBus = new Recorded(() => twin.devices.map(blockDevice));
   const timeOf = busTimes();
   let frames = 0;
-  const twin: Twin = new Twin({
+  const twin: SimulatedBoat = new SimulatedBoat({
     clock: CLOCK,
     send: (id, data) => {
       frames++;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Episodes } from "../../cli/commands/alarms/intervals.ts";
+import { AlarmIntervals } from "../../cli/commands/alarms/intervals.ts";
 import { alarmWord } from "../../cli/commands/alarms/sources.ts";
 import { runCommand } from "../support/command.ts";
 import { inFolder } from "../support/folder.ts";
@@ -26,7 +26,7 @@ function wordOf([pgn, payload]: Said) {
 
 /** What is said second by second, and the episodes that it makes. */
 function episodesOf(said: readonly (readonly [second: number, said: Said])[], gapMs = 120_000) {
-  const episodes = new Episodes({ gapMs });
+  const episodes = new AlarmIntervals({ gapMs });
   for (const [second, each] of said) {
     const word = wordOf(each);
     if (word) episodes.add(word, { bus: "can0", src: 7, timeUs: second * 1_000_000 });

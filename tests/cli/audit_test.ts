@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { audit, type AuditOptions, type EpochReport } from "../../cli/commands/audit/compare.ts";
-import { truthLine } from "../../cli/commands/audit/expected.ts";
+import { expectedLine } from "../../cli/commands/audit/expected.ts";
 import { keptState, STATE_FILE } from "../../src/cloud/mod.ts";
 import type { JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
 import type { LostRange, Range } from "../../src/replication/mod.ts";
@@ -190,7 +190,7 @@ test("what the cloud holds is compared with what was put on the bus", async ({ b
   const truth = `${folder}/truth`;
   const lineOf = (seq: number) => {
     const { id, data, offset, length } = frameOf(seq);
-    return truthLine(id, data.subarray(offset, offset + length));
+    return expectedLine(id, data.subarray(offset, offset + length));
   };
   const lines = Array.from({ length: 100 }, (_, i) => lineOf(i + 1));
   Deno.writeTextFileSync(truth, [...lines, "0123"].join("\n"));

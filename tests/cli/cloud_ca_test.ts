@@ -85,7 +85,7 @@ Deno.test(
     assert.equal(flags["replication-instance-id"], "aurora");
     const check = await IdentityCheck.open(await Deno.readTextFile(flags["replication-tls-ca"]!));
     const cert = await Deno.readTextFile(flags["replication-tls-cert"]!);
-    const identity = check.judge([cert], { nowMs: Date.now(), claimed: "aurora", isRevoked: () => false });
+    const identity = check.decide([cert], { nowMs: Date.now(), claimed: "aurora", isRevoked: () => false });
     assert.equal(identity.ok, true);
     assert.equal(flags["replication-tls-key"], `${dir}/boats/aurora/key.pem`);
     const config = await parseHocon(partFrom(printed, /^Add to .*vbg-boat\.conf/).join("\n"));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cloudChecks, cloudLateChecks, cloudOptions } from "../../cli/settings/cloud_options.ts";
+import { cloudAsyncChecks, cloudChecks, cloudOptions } from "../../cli/settings/cloud_options.ts";
 import { flattenConfig, parseHocon } from "../../cli/settings/hocon.ts";
 import { parseCommandLine, resolveSettings } from "../../cli/settings/options.ts";
 import { loadSettings } from "../../cli/settings/settings.ts";
@@ -23,7 +23,7 @@ function read(...args: string[]) {
 /** The errors that are blamed on a flag, with what only files tell. */
 async function errorsOf(flag: string, ...args: string[]): Promise<string[]> {
   const { flags } = parseCommandLine(args, cloudOptions);
-  const subject = { options: cloudOptions, checks: cloudChecks, lateChecks: cloudLateChecks };
+  const subject = { options: cloudOptions, checks: cloudChecks, asyncChecks: cloudAsyncChecks };
   const { problems } = await loadSettings(subject, { flags, environment: {} });
   return problems.filter(({ name }) => `-${name}` === flag).map(({ message }) => message);
 }

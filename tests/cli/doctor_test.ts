@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { judgeInterfaces } from "../../cli/commands/doctor/can.ts";
+import { evaluateInterfaces } from "../../cli/commands/doctor/can.ts";
 import { checkCertificate, checkDirectory, checkServerCertificate } from "../../cli/commands/doctor/machine.ts";
-import { judgeHealth } from "../../cli/commands/doctor/server.ts";
+import { evaluateHealth } from "../../cli/commands/doctor/server.ts";
 import { TestBoat } from "../support/boat.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { runCommand } from "../support/command.ts";
@@ -35,17 +35,17 @@ Deno.test("doctor: a CAN interface is judged by what the system says of it", () 
     { ifname: "vcan0", flags: ["NOARP", "UP"], link_type: "can", linkinfo: { info_kind: "vcan" } },
   ];
   const states = (names: string[]) =>
-    judgeInterfaces(JSON.stringify(links), names).map(({ name, state }) => `${name} ${state}`);
+    evaluateInterfaces(JSON.stringify(links), names).map(({ name, state }) => `${name} ${state}`);
   assert.deepEqual(states([]), [
     ...["interface can0 ok", "interface can1 fail", "interface can2 fail"],
     ...["interface can3 warn", "interface can4 fail", "interface vcan0 ok"],
   ]);
   assert.deepEqual(states(["can0", "can9", "lo"]), ["interface can0 ok", "interface can9 fail", "interface lo fail"]);
-  assert.deepEqual(judgeInterfaces("[]", []).map(({ state }) => state), ["skip"]);
+  assert.deepEqual(evaluateInterfaces("[]", []).map(({ state }) => state), ["skip"]);
 });
 
 Deno.test("doctor: parts of a server are told as it tells them, and a cloud's are, too", () => {
-  const findings = judgeHealth({
+  const findings = evaluateHealth({
     status: "degraded",
     components: { can0: { status: "ok" }, journal: { status: "unhealthy", message: "no room" } },
   });
@@ -54,7 +54,7 @@ Deno.test("doctor: parts of a server are told as it tells them, and a cloud's ar
     { name: "server: can0", state: "ok", text: "ok" },
     { name: "server: journal", state: "fail", text: "no room" },
   ]);
-  assert.deepEqual(judgeHealth({ status: "ok" }), [{ name: "server's health", state: "ok", text: "ok" }]);
+  assert.deepEqual(evaluateHealth({ status: "ok" }), [{ name: "server's health", state: "ok", text: "ok" }]);
 });
 
 Deno.test("doctor: a directory has to be there, and its disk to have room", DISK, () =>

@@ -90,15 +90,15 @@ test("files of a boat that is away are closed when they are idle, and opened whe
   await live.send(batch(1, 20));
   await eventually("frames", () => cloud.boat.received.cursor === 20);
   clock.advance(120_000);
-  cloud.instances.keepHouse();
+  cloud.instances.runHousekeeping();
   assert.equal(cloud.boat.isOpen, true, "while it streams it is not idle");
   live.end();
   await eventually("the end", () => !cloud.boat.connected);
   clock.advance(59_000);
-  cloud.instances.keepHouse();
+  cloud.instances.runHousekeeping();
   assert.equal(cloud.boat.isOpen, true);
   clock.advance(1000);
-  cloud.instances.keepHouse();
+  cloud.instances.runHousekeeping();
   await eventually("its files to be closed", () => !cloud.boat.isOpen);
   assert.deepEqual(await framesIn(cloud.boat.directory), Array.from({ length: 20 }, (_, i) => wanted(i + 1)));
   const client = await cloud.client();
@@ -222,11 +222,11 @@ test("a replica has what comes live, goes when it is idle, and knows the devices
   await eventually("the end", () => !cloud.boat.connected);
   const letGo = replica.hold();
   clock.advance(61_000);
-  cloud.instances.keepHouse();
+  cloud.instances.runHousekeeping();
   assert.equal(cloud.boat.isOpen, true, "somebody uses it");
   letGo();
   clock.advance(61_000);
-  cloud.instances.keepHouse();
+  cloud.instances.runHousekeeping();
   await eventually("the replica to be gone", () => !cloud.boat.isOpen);
   assert.equal(cloud.boat.runningReplica, undefined);
   const again = await cloud.boat.replica();
@@ -252,9 +252,9 @@ test(
       live.end();
       await eventually("the end", () => !cloud.boat.connected);
       if (isClosed) {
-        cloud.instances.keepHouse();
+        cloud.instances.runHousekeeping();
         clock.advance(61_000);
-        cloud.instances.keepHouse();
+        cloud.instances.runHousekeeping();
         await eventually("its files to be closed", () => !cloud.boat.isOpen);
       }
       // Frames 21 to 30 come later, and a start has skipped all up to 1000.
@@ -316,10 +316,10 @@ test("boats that many readers have opened and nobody uses leave the memory befor
   const [first] = boats;
   await first!.enterLive({ end: () => {} });
   const open = () => boats.filter(({ isOpen }) => isOpen).map(({ id }) => id);
-  cloud.instances.keepHouse();
+  cloud.instances.runHousekeeping();
   assert.equal(open().length, 4, "they may be between two calls");
   clock.advance(2000);
-  cloud.instances.keepHouse();
+  cloud.instances.runHousekeeping();
   await eventually("the one that was used longest ago to go", () => open().length === 3);
   assert.deepEqual(open(), ["boat-1", "boat-3", "boat-4"]);
 }, CLOUD);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beginEpoch, type EpochHistory, isPeerEpoch, judgeEpoch, MAX_PREVIOUS_EPOCHS } from "../../src/cloud/mod.ts";
+import { beginEpoch, type EpochHistory, evaluateEpoch, isPeerEpoch, MAX_PREVIOUS_EPOCHS } from "../../src/cloud/mod.ts";
 import { Random } from "../support/random.ts";
 
 const NOTHING: EpochHistory = { current: undefined, previous: [] };
@@ -16,7 +16,7 @@ function after(...epochs: (Uint8Array | undefined)[]): EpochHistory {
 }
 
 function judged(history: EpochHistory, epoch: Uint8Array | undefined, { headSeq = 100, last = 100 } = {}): string {
-  return judgeEpoch(history, { epoch, headSeq, last }).kind;
+  return evaluateEpoch(history, { epoch, headSeq, last }).kind;
 }
 
 Deno.test("a boat that goes on counting is the same, also when it has less than the cloud", () => {

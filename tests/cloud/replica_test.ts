@@ -265,15 +265,15 @@ Deno.test(
     boat.feed(message({ src: 1, monoMs: 0 }), replica);
     boat.feed(message({ src: 2, monoMs: 1000 }), replica);
     boat.clock.advance(60 * MINUTE_MS);
-    replica.keepHouse();
+    replica.runHousekeeping();
     assert.deepEqual(sources(), [1, 2]);
     // The boat was off for a day.
     const backMs = 24 * 60 * MINUTE_MS;
     boat.feed(message({ src: 2, monoMs: backMs }), replica);
-    replica.keepHouse();
+    replica.runHousekeeping();
     assert.deepEqual(sources(), [1, 2]);
     for (let ms = 0; ms <= 4 * MINUTE_MS; ms += 1000) boat.feed(message({ src: 2, monoMs: backMs + ms }), replica);
-    replica.keepHouse();
+    replica.runHousekeeping();
     assert.deepEqual(sources(), [2]);
     await replica.stop();
   }),
@@ -289,7 +289,7 @@ Deno.test(
     await first.stop();
     const second = await boat.replica();
     for (let ms = 3 * MINUTE_MS; ms <= 6 * MINUTE_MS; ms += 1000) {
-      second.keepHouse();
+      second.runHousekeeping();
       assert.equal(second.broker.registry.size, ms <= 5 * MINUTE_MS + 1000 ? 2 : 1, `${ms} ms`);
       boat.feed(message({ src: 2, monoMs: ms }), second);
     }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { TalkTime } from "../../src/cloud/replica/time.ts";
+import { BoatClock } from "../../src/cloud/replica/time.ts";
 
 /** What was counted after each of these times, seconds. */
 function counted(times: readonly number[], newest?: number): number[] {
-  const time = new TalkTime({ maxStepMs: 60_000, newestMs: newest === undefined ? undefined : newest * 1000 });
+  const time = new BoatClock({ maxStepMs: 60_000, newestMs: newest === undefined ? undefined : newest * 1000 });
   return times.map((seconds) => time.heard(seconds * 1000) / 1000);
 }
 

@@ -8,7 +8,7 @@ import {
   type AccessToken,
   boatRoutes,
   type Caller,
-  judgeHealth,
+  evaluateHealth,
   Metrics,
   type RouteTable,
   routeWithBody,
@@ -84,7 +84,7 @@ export class GuardedServer implements AsyncDisposable {
     const hub = new StreamHub({ broker, clock, stall });
     const metrics = new Metrics({ version: "0.0.0", broker, lines: [], hub, stall, access, identity: undefined });
     const health = () =>
-      judgeHealth({ broker, lines: [], busSilenceMs: undefined, startedMs: 0, nowMs: clock.monoMs() });
+      evaluateHealth({ broker, lines: [], busSilenceMs: undefined, startedMs: 0, nowMs: clock.monoMs() });
     const limits = () => ({ maxStreams: 1000, streamBufferBytes: 2 ** 20 });
     const asked: Caller[] = [];
     const table = [

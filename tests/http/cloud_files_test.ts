@@ -212,10 +212,10 @@ Deno.test(
       const clock = new FakeClock();
       await using cloud = await CloudServer.start(folder, { clock });
       const boat = await filled(cloud);
-      cloud.instances.keepHouse();
+      cloud.instances.runHousekeeping();
       Deno.removeSync(filesOf(folder, "backfill")[0]!);
       clock.advance(60_000);
-      cloud.instances.keepHouse();
+      cloud.instances.runHousekeeping();
       await eventually("the stream to be ended", () => boat.ended);
       assert.deepEqual((await statusOf(cloud)).holes, [{ start: 201, end: 301 }]);
     }),

@@ -212,7 +212,7 @@ Deno.test(
       assert.equal(events.frames.length, 3);
       boat.leave();
       await eventually("the last frame", () => {
-        cloud.instances.keepHouse();
+        cloud.instances.runHousekeeping();
         return events.frames.at(-1)?.seq === 25;
       });
       assert.deepEqual(events.frames.map(({ seq }) => seq), [1, 2, 3, ...numbers(20, 25)]);

@@ -137,7 +137,7 @@ Deno.test(
       const { instance } = boat;
       const pass = () => {
         clock.advance(IDLE_MS);
-        cloud.instances.keepHouse();
+        cloud.instances.runHousekeeping();
       };
       const events = await SseClient.open(`${cloud.url}/instances/boat-1/events`);
       await using socket = await WsClient.open(`${cloud.url}/instances/boat-1/ws`);
@@ -183,13 +183,13 @@ Deno.test(
       await reader?.read();
       const replica = boat.instance.runningReplica;
       clock.advance(IDLE_MS);
-      cloud.instances.keepHouse();
+      cloud.instances.runHousekeeping();
       assert.equal(await boat.instance.replica(), replica, "one that had been stopped would be another one now");
       abort.abort();
       await reader?.closed.catch(() => {});
       await eventually("the replica to stop", () => {
         clock.advance(IDLE_MS);
-        cloud.instances.keepHouse();
+        cloud.instances.runHousekeeping();
         return boat.instance.runningReplica === undefined;
       });
     }),
@@ -227,7 +227,7 @@ Deno.test(
       }
       await eventually("the replica to stop", () => {
         clock.advance(IDLE_MS);
-        cloud.instances.keepHouse();
+        cloud.instances.runHousekeeping();
         return boat.instance.runningReplica === undefined;
       });
     }),

@@ -19,7 +19,7 @@ import {
   cloudRoutes,
   countDamaged,
   countRecordings,
-  judgeCloudHealth,
+  evaluateCloudHealth,
   ReplicaReaders,
   serveRoutes,
 } from "../../src/http/mod.ts";
@@ -87,7 +87,7 @@ export class CloudServer implements AsyncDisposable {
     const readers = new ReplicaReaders({ clock, stall, log, limits });
     const metrics = new CloudMetrics({ readers, stall, access, version: "0.0.0" });
     const health = () =>
-      judgeCloudHealth({ instances, recordings: countRecordings(instances), damaged: countDamaged(instances) });
+      evaluateCloudHealth({ instances, recordings: countRecordings(instances), damaged: countDamaged(instances) });
     const table = cloudRoutes({ instances, readers, metrics, health, server: { name: "Cloud", version: "1.2.3" } });
     const handler = serveRoutes(table, { title: "Test", version: "0.0.0", log, access });
     const connections = new Connections();

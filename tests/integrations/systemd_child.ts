@@ -9,12 +9,12 @@ import { growing, readNotifySettings } from "../../src/integrations/systemd/watc
 
 const settings = readNotifySettings(Deno.env.toObject(), [Deno.pid]);
 if (!settings) throw new Error("No systemd");
-let beats = 0;
-setInterval(() => beats++, 1);
-const systemd = new SystemdNotifier({ settings, probe: growing(() => beats), log: new Logger() });
+let heartbeats = 0;
+setInterval(() => heartbeats++, 1);
+const systemd = new SystemdNotifier({ settings, probe: growing(() => heartbeats), log: new Logger() });
 await systemd.ready("listening on 8089");
 for await (const word of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
-  if (word.startsWith("hang")) { for (;;) beats++; }
+  if (word.startsWith("hang")) { for (;;) heartbeats++; }
 }
 await systemd.stopping();
 Deno.exit(0);

@@ -42,10 +42,10 @@ Deno.test("what systemd put into the environment is read, and what is not for us
 });
 
 Deno.test("signs of life come while the count grows, stop with it, and come again", async () => {
-  let beats = 0;
-  const { seen, dog } = watchdog(growing(() => beats));
+  let heartbeats = 0;
+  const { seen, dog } = watchdog(growing(() => heartbeats));
   for (const grows of [1, 1, 0, 0, 5, 1]) {
-    beats += grows;
+    heartbeats += grows;
     await dog.tick();
   }
   dog.stop();

@@ -3,7 +3,7 @@ import {
   type Block,
   BlockBuilder,
   type BlockDevice,
-  type BlockNotes,
+  type BlockMetadata,
   encodeFileHeader,
   OversizedMessageError,
   readBlock,
@@ -24,14 +24,14 @@ function device(src: number, fields: Partial<BlockDevice> = {}): BlockDevice {
   return { bus: 0, src, name: 0x1000n + BigInt(src), activeFrom: 0, ...product, ...fields };
 }
 
-const NOTES: BlockNotes = {
+const NOTES: BlockMetadata = {
   buses: ["can0", "can1", "", "ü"],
   epoch: new Uint8Array(16).fill(1),
   boot: { bootId: new Uint8Array(16).fill(2), monoMs: 1.5, timeUs: START_US, clock: "unsynchronized" },
   gap: { firstMissing: 5, reason: "disk" },
 };
 
-function begun(options: { devices?: BlockDevice[]; notes?: BlockNotes; blockBytes?: number } = {}): BlockBuilder {
+function begun(options: { devices?: BlockDevice[]; notes?: BlockMetadata; blockBytes?: number } = {}): BlockBuilder {
   const builder = new BlockBuilder({ blockBytes: options.blockBytes ?? BLOCK_BYTES });
   builder.begin(options);
   return builder;
@@ -129,7 +129,7 @@ Deno.test("block builder: an address claim inside the block becomes an entry wit
 });
 
 Deno.test("block builder: blocks are filled to the last frame that fits", () => {
-  for (const [devices, notes] of [[[], {}], [[device(1), device(2)], NOTES]] as [BlockDevice[], BlockNotes][]) {
+  for (const [devices, notes] of [[[], {}], [[device(1), device(2)], NOTES]] as [BlockDevice[], BlockMetadata][]) {
     const builder = begun({ devices, notes });
     let seq = 1;
     while (builder.append(seq, message({ timeUs: START_US })) === "added") seq++;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   BlockBuilder,
   type BlockDevice,
-  type BlockNotes,
+  type BlockMetadata,
   type BusCounts,
   crc32c,
   DIGEST_WINDOW,
@@ -60,8 +60,8 @@ function randomCounts(random: Random): BusCounts {
   };
 }
 
-function randomNotes(random: Random): BlockNotes {
-  const notes: BlockNotes = {};
+function randomNotes(random: Random): BlockMetadata {
+  const notes: BlockMetadata = {};
   if (random.chance(0.5)) notes.buses = Array.from({ length: random.between(1, 4) }, () => randomText(random));
   if (random.chance(0.5)) notes.epoch = random.bytes(16);
   if (random.chance(0.5)) {
@@ -77,7 +77,7 @@ function randomNotes(random: Random): BlockNotes {
   return notes;
 }
 
-function build(devices: BlockDevice[], notes: BlockNotes): Uint8Array<ArrayBuffer> {
+function build(devices: BlockDevice[], notes: BlockMetadata): Uint8Array<ArrayBuffer> {
   const builder = new BlockBuilder({ blockBytes: BLOCK_BYTES });
   builder.begin({ devices, notes });
   builder.append(1, message());
@@ -124,9 +124,9 @@ Deno.test("journal: a block of one bus without notes has nothing that older soft
 Deno.test("journal: notes that are not known, longer than known or no notes at all cost nothing", () => {
   const random = new Random(4);
   const devices = [randomDevice(random, { buses: 4 })];
-  const notes: BlockNotes = { epoch: random.bytes(16) };
+  const notes: BlockMetadata = { epoch: random.bytes(16) };
   const gap = [9, 0, 0, 0, 0, 0, 0, 0, 1];
-  const extras: [extra: number[], notes: BlockNotes][] = [
+  const extras: [extra: number[], notes: BlockMetadata][] = [
     [[77, 2, 0, 1, 2], notes],
     [[77, 2, 0, 1, 2, 5, 9, 0, ...gap], { ...notes, gap: { firstMissing: 9, reason: "restart" } }],
     [[5, 11, 0, ...gap, 1, 2], { ...notes, gap: { firstMissing: 9, reason: "restart" } }],
@@ -150,7 +150,7 @@ Deno.test("journal: a block says why frames never became a message by every reas
 });
 
 Deno.test("journal: what is told with tag 8, a chain of hashes, and with later tags costs a reader nothing", () => {
-  const notes: BlockNotes = { buses: ["can0"], counts: [{ received: 3, dropped: 1, incomplete: { timeout: 2 } }] };
+  const notes: BlockMetadata = { buses: ["can0"], counts: [{ received: 3, dropped: 1, incomplete: { timeout: 2 } }] };
   const plain = build([], notes);
   const chained = withExtra(plain, [8, 3, 0, 1, 2, 3, 9, 0, 0, 200, 1, 0, 7]);
   const block = readBlock(chained, { version: 2, blockBytes: BLOCK_BYTES });
@@ -181,7 +181,7 @@ Deno.test("journal: the smallest block has room for the longest message beside a
   const most = Number.MAX_SAFE_INTEGER;
   const incomplete = Object.fromEntries(INCOMPLETE_REASONS.map((reason) => [reason, most]));
   const digest = (firstSeq: number) => ({ firstSeq, lastSeq: firstSeq + 9, hash: random.bytes(8) });
-  const notes: BlockNotes = {
+  const notes: BlockMetadata = {
     buses: Array.from({ length: 4 }, () => "x".repeat(255)),
     epoch: random.bytes(16),
     boot: { bootId: random.bytes(16), monoMs: 1, timeUs: 1, clock: "unknown" },

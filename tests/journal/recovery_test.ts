@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { recover, type Recovered } from "../../src/journal/wal/recovery.ts";
 import { encodeFileHeader } from "../../src/journal/mod.ts";
 import { type FileIndex, readFileIndex } from "../../src/journal/index/file_index.ts";
-import { TAIL_NAMES } from "../../src/journal/wal/wal_files.ts";
+import { WAL_NAMES } from "../../src/journal/wal/wal_files.ts";
 import { inFolder } from "../support/folder.ts";
 import {
   appendRange,
@@ -118,7 +118,7 @@ for (const compression of ["none", "zstd"] as const) {
 test("a tail cut at any byte gives its whole frames, exactly once and in order", async (folder) => {
   const content = await recording(folder, "zstd");
   const random = new Random(22);
-  for (const name of TAIL_NAMES) {
+  for (const name of WAL_NAMES) {
     const bytes = content.get(name) ?? new Uint8Array(0);
     assert.ok(bytes.length > 1000);
     for (let round = 0; round < 40; round++) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readTail, TAIL_HEADER_BYTES, TailBuffer } from "../../src/journal/wal/wal.ts";
+import { readWal, WAL_HEADER_BYTES, WalBuffer } from "../../src/journal/wal/wal.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import { Random } from "../support/random.ts";
 
@@ -25,7 +25,7 @@ function plain({ bus, id, timeUs, data, offset, length }: Message): unknown {
 }
 
 function filled(random: Random, count: number): { bytes: Uint8Array; messages: unknown[] } {
-  const buffer = new TailBuffer();
+  const buffer = new WalBuffer();
   buffer.begin(HEADER);
   buffer.addOpening({ devices: [1, "two"] });
   const messages: unknown[] = [];
@@ -39,7 +39,7 @@ function filled(random: Random, count: number): { bytes: Uint8Array; messages: u
 
 Deno.test("a tail gives back what was put into it", () => {
   const { bytes, messages } = filled(new Random(1), 300);
-  const tail = readTail(bytes);
+  const tail = readWal(bytes);
   assert.ok(tail);
   assert.deepEqual(tail.frames.map(plain), messages);
   assert.deepEqual({ ...tail, frames: 0 }, { ...HEADER, opening: { devices: [1, "two"] }, frames: 0, torn: 0 });
@@ -48,23 +48,23 @@ Deno.test("a tail gives back what was put into it", () => {
 Deno.test("a tail cut at any byte gives the frames that are whole, and says how many bytes are not", () => {
   const { bytes, messages } = filled(new Random(2), 20);
   for (let end = 0; end <= bytes.length; end++) {
-    const tail = readTail(bytes.subarray(0, end));
-    if (end < TAIL_HEADER_BYTES) assert.equal(tail, undefined);
+    const tail = readWal(bytes.subarray(0, end));
+    if (end < WAL_HEADER_BYTES) assert.equal(tail, undefined);
     else assert.deepEqual(tail?.frames.map(plain), messages.slice(0, tail?.frames.length));
   }
-  assert.equal(readTail(bytes)?.frames.length, 20);
-  assert.equal(readTail(bytes.subarray(0, bytes.length - 1))?.frames.length, 19);
+  assert.equal(readWal(bytes)?.frames.length, 20);
+  assert.equal(readWal(bytes.subarray(0, bytes.length - 1))?.frames.length, 19);
 });
 
 Deno.test("records that an earlier tail left behind are not taken for this one's", () => {
   const { bytes } = filled(new Random(3), 50);
-  const buffer = new TailBuffer();
+  const buffer = new WalBuffer();
   buffer.begin({ ...HEADER, firstSeq: 9 });
   const fresh = buffer.from(0);
   const overwritten = bytes.slice();
   overwritten.set(fresh);
-  assert.deepEqual(readTail(overwritten)?.frames, []);
-  assert.equal(readTail(overwritten)?.firstSeq, 9);
+  assert.deepEqual(readWal(overwritten)?.frames, []);
+  assert.equal(readWal(overwritten)?.firstSeq, 9);
 });
 
 Deno.test("zeros and flipped bits end a tail where they stand", () => {
@@ -72,13 +72,13 @@ Deno.test("zeros and flipped bits end a tail where they stand", () => {
   const { bytes, messages } = filled(random, 40);
   const extended = new Uint8Array(bytes.length + 4096);
   extended.set(bytes);
-  assert.equal(readTail(extended)?.frames.length, 40);
+  assert.equal(readWal(extended)?.frames.length, 40);
   for (let round = 0; round < 2000; round++) {
     const flipped = bytes.slice();
     const at = random.int(bytes.length);
     flipped[at]! ^= 1 << random.int(8);
-    const tail = readTail(flipped);
-    if (at < TAIL_HEADER_BYTES) assert.equal(tail, undefined);
+    const tail = readWal(flipped);
+    if (at < WAL_HEADER_BYTES) assert.equal(tail, undefined);
     else assert.deepEqual(tail?.frames.map(plain), messages.slice(0, tail?.frames.length));
   }
 });

@@ -12,10 +12,10 @@ const CLIENT = [
   "extendedKeyUsage=clientAuth",
 ];
 
-/** Who somebody is to a judge who trusts `root`, as one word and a name. */
-async function judge(root: string, chain: string[]): Promise<string> {
+/** Who somebody is to a decide who trusts `root`, as one word and a name. */
+async function decide(root: string, chain: string[]): Promise<string> {
   const check = await IdentityCheck.open(root);
-  const identity = check.judge(chain, { nowMs: Date.now(), isRevoked: () => false });
+  const identity = check.decide(chain, { nowMs: Date.now(), isRevoked: () => false });
   return identity.ok ? `ok ${identity.instanceId}` : identity.reason;
 }
 
@@ -33,7 +33,7 @@ Deno.test(
           by: `root-${kind}`,
           extensions: CLIENT,
         });
-        assert.equal(await judge(root, [boat]), `ok boat-${kind}`);
+        assert.equal(await decide(root, [boat]), `ok boat-${kind}`);
       }
     }),
 );
@@ -50,17 +50,17 @@ Deno.test(
         extensions: ["basicConstraints=critical,CA:TRUE,pathlen:0"],
       });
       const boat = await makeCertificate(folder, { name: "boat", by: "middle", extensions: CLIENT });
-      assert.equal(await judge(root, [boat, middle]), "ok boat");
-      assert.equal(await judge(root, [boat, root, middle]), "ok boat");
-      assert.equal(await judge(root, [boat]), "untrusted");
-      assert.equal(await judge(middle, [boat]), "ok boat");
+      assert.equal(await decide(root, [boat, middle]), "ok boat");
+      assert.equal(await decide(root, [boat, root, middle]), "ok boat");
+      assert.equal(await decide(root, [boat]), "untrusted");
+      assert.equal(await decide(middle, [boat]), "ok boat");
 
       const low = await makeCertificate(folder, { name: "low", by: "middle", extensions: AUTHORITY });
       const far = await makeCertificate(folder, { name: "far", by: "low", extensions: CLIENT });
-      assert.equal(await judge(root, [far, low, middle]), "untrusted", "pathlen 0");
+      assert.equal(await decide(root, [far, low, middle]), "untrusted", "pathlen 0");
 
       const child = await makeCertificate(folder, { name: "child", by: "boat", extensions: CLIENT });
-      assert.equal(await judge(root, [child, boat, middle]), "untrusted", "a boat signs nobody");
+      assert.equal(await decide(root, [child, boat, middle]), "untrusted", "a boat signs nobody");
     }),
 );
 
@@ -70,7 +70,7 @@ Deno.test("a demand that is not understood makes a certificate worthless", OPENS
     const bound = ["basicConstraints=critical,CA:TRUE", "nameConstraints=critical,permitted;DNS:example.com"];
     const middle = await makeCertificate(folder, { name: "middle", by: "root", extensions: bound });
     const boat = await makeCertificate(folder, { name: "boat", by: "middle", extensions: CLIENT });
-    assert.equal(await judge(root, [boat, middle]), "untrusted");
+    assert.equal(await decide(root, [boat, middle]), "untrusted");
     await assert.rejects(IdentityCheck.open(middle), /not that of an authority/);
 
     const odd = await makeCertificate(folder, {
@@ -78,7 +78,7 @@ Deno.test("a demand that is not understood makes a certificate worthless", OPENS
       by: "root",
       extensions: [...CLIENT, "1.2.3.4=critical,ASN1:NULL"],
     });
-    assert.equal(await judge(root, [odd]), "untrusted");
+    assert.equal(await decide(root, [odd]), "untrusted");
   }));
 
 Deno.test(
@@ -97,7 +97,7 @@ Deno.test(
       ];
       for (const [extensions, expected] of uses) {
         const boat = await makeCertificate(folder, { name: "boat", by: "root", extensions });
-        assert.equal(await judge(root, [boat]), expected, extensions.join());
+        assert.equal(await decide(root, [boat]), expected, extensions.join());
       }
     }),
 );

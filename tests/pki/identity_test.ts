@@ -23,88 +23,88 @@ function verdict(identity: Identity): string {
   return identity.ok ? `ok ${identity.instanceId}` : identity.reason;
 }
 
-/** An authority, one that has its name, and a judge who trusts the first. */
+/** An authority, one that has its name, and a decide who trusts the first. */
 async function court(nowMs = DAY_ONE_MS) {
   const [ours, rogue] = [await authorityNamed("Boats", nowMs), await authorityNamed("Boats", nowMs)];
   const check = await IdentityCheck.open(ours.cert);
-  const judge = (chain: (string | Uint8Array)[], claimed?: string, now = NOW_MS) =>
-    verdict(check.judge(chain, { nowMs: now, claimed, isRevoked: nobody }));
-  return { ours, rogue, check, judge };
+  const decide = (chain: (string | Uint8Array)[], claimed?: string, now = NOW_MS) =>
+    verdict(check.decide(chain, { nowMs: now, claimed, isRevoked: nobody }));
+  return { ours, rogue, check, decide };
 }
 
 Deno.test("a boat is who its certificate says, and only with the name that it claims", async () => {
-  const { ours, check, judge } = await court();
+  const { ours, check, decide } = await court();
   const { cert, serial, notAfterMs } = await boatPair(ours, "aurora");
-  const identity = check.judge([cert], { nowMs: NOW_MS, claimed: "aurora", isRevoked: nobody });
+  const identity = check.decide([cert], { nowMs: NOW_MS, claimed: "aurora", isRevoked: nobody });
   assert.ok(identity.ok);
   const { serials: [own, ...others], ...rest } = identity;
   assert.deepEqual(rest, { ok: true, instanceId: "aurora", expiresMs: notAfterMs });
   assert.deepEqual([own, others.length], [serial, 1], "its own, and that of its authority");
-  assert.equal(judge([cert]), "ok aurora");
-  assert.equal(judge([cert], "borealis"), "name-mismatch");
-  assert.equal(judge([cert], ""), "name-mismatch");
-  assert.equal(judge([cert], "Aurora"), "name-mismatch");
+  assert.equal(decide([cert]), "ok aurora");
+  assert.equal(decide([cert], "borealis"), "name-mismatch");
+  assert.equal(decide([cert], ""), "name-mismatch");
+  assert.equal(decide([cert], "Aurora"), "name-mismatch");
 });
 
 Deno.test("DER and PEM are judged alike, and what is behind the own certificate does no harm", async () => {
-  const { ours, rogue, judge } = await court();
+  const { ours, rogue, decide } = await court();
   const { cert } = await boatPair(ours, "aurora");
   const other = await boatPair(rogue, "borealis");
-  assert.equal(judge([new X509Certificate(cert).raw]), "ok aurora");
-  assert.equal(judge([cert, rogue.cert, other.cert, ours.cert, cert]), "ok aurora");
-  assert.equal(judge([other.cert, ours.cert, cert], "aurora"), "untrusted");
+  assert.equal(decide([new X509Certificate(cert).raw]), "ok aurora");
+  assert.equal(decide([cert, rogue.cert, other.cert, ours.cert, cert]), "ok aurora");
+  assert.equal(decide([other.cert, ours.cert, cert], "aurora"), "untrusted");
 });
 
 Deno.test("nobody is let in without a certificate, with one of a rogue authority, or with one that signed itself", async () => {
-  const { ours, rogue, judge } = await court();
-  assert.equal(judge([], "aurora"), "none");
+  const { ours, rogue, decide } = await court();
+  assert.equal(decide([], "aurora"), "none");
   const forged = await boatPair(rogue, "aurora");
-  assert.equal(judge([forged.cert], "aurora"), "untrusted");
-  assert.equal(judge([forged.cert, rogue.cert], "aurora"), "untrusted");
-  assert.equal(judge([rogue.cert], "Boats"), "untrusted");
-  assert.equal(judge(["no certificate"], "aurora"), "untrusted");
-  assert.equal(judge([ours.cert.slice(0, 200)], "aurora"), "untrusted");
+  assert.equal(decide([forged.cert], "aurora"), "untrusted");
+  assert.equal(decide([forged.cert, rogue.cert], "aurora"), "untrusted");
+  assert.equal(decide([rogue.cert], "Boats"), "untrusted");
+  assert.equal(decide(["no certificate"], "aurora"), "untrusted");
+  assert.equal(decide([ours.cert.slice(0, 200)], "aurora"), "untrusted");
 });
 
 Deno.test("a certificate counts from its first to its last second, and its authority's with it", async () => {
-  const { ours, judge } = await court();
+  const { ours, decide } = await court();
   const { cert, notBeforeMs, notAfterMs } = await boatPair(ours, "aurora");
-  assert.equal(judge([cert], "aurora", notBeforeMs - 1000), "not-yet-valid");
-  assert.equal(judge([cert], "aurora", notBeforeMs), "ok aurora");
-  assert.equal(judge([cert], "aurora", notAfterMs), "ok aurora");
-  assert.equal(judge([cert], "aurora", notAfterMs + 1000), "expired");
+  assert.equal(decide([cert], "aurora", notBeforeMs - 1000), "not-yet-valid");
+  assert.equal(decide([cert], "aurora", notBeforeMs), "ok aurora");
+  assert.equal(decide([cert], "aurora", notAfterMs), "ok aurora");
+  assert.equal(decide([cert], "aurora", notAfterMs + 1000), "expired");
   const last = await boatPair(ours, "aurora", { nowMs: ours.signer.notAfterMs - DAY_MS, days: 100 });
   assert.equal(last.notAfterMs, ours.signer.notAfterMs);
-  assert.equal(judge([last.cert], "aurora", ours.signer.notAfterMs + 1000), "expired");
+  assert.equal(decide([last.cert], "aurora", ours.signer.notAfterMs + 1000), "expired");
 });
 
 Deno.test("a rogue certificate is told as untrusted, whatever its dates", async () => {
-  const { rogue, judge } = await court();
+  const { rogue, decide } = await court();
   const { cert } = await boatPair(rogue, "aurora", { days: 1 });
-  assert.equal(judge([cert]), "untrusted");
+  assert.equal(decide([cert]), "untrusted");
 });
 
 Deno.test("a revoked certificate is refused by its serial number, the boat's next one is not", async () => {
   const { ours, check } = await court();
   const [old, fresh] = [await boatPair(ours, "aurora"), await boatPair(ours, "aurora")];
   const isRevoked = (serial: string) => serial === old.serial;
-  assert.equal(verdict(check.judge([old.cert], { nowMs: NOW_MS, isRevoked })), "revoked");
-  assert.equal(verdict(check.judge([fresh.cert], { nowMs: NOW_MS, isRevoked })), "ok aurora");
+  assert.equal(verdict(check.decide([old.cert], { nowMs: NOW_MS, isRevoked })), "revoked");
+  assert.equal(verdict(check.decide([fresh.cert], { nowMs: NOW_MS, isRevoked })), "ok aurora");
 });
 
 Deno.test("a server's certificate and an authority's own make nobody a boat", async () => {
-  const { ours, judge } = await court();
-  assert.equal(judge([(await cloudPair(ours)).cert]), "wrong-usage");
-  assert.equal(judge([ours.cert], "Boats"), "wrong-usage");
+  const { ours, decide } = await court();
+  assert.equal(decide([(await cloudPair(ours)).cert]), "wrong-usage");
+  assert.equal(decide([ours.cert], "Boats"), "wrong-usage");
 });
 
 Deno.test("a name that is no instance id is none, even when it is claimed", async () => {
-  const { ours, judge } = await court();
+  const { ours, decide } = await court();
   for (const name of ["../other", ".hidden", "a b", "", "x".repeat(65), "a/b", "auröra", "a\u0000"]) {
     const { cert } = await boatPair(ours, name);
-    assert.equal(judge([cert], name), "no-instance-id", JSON.stringify(name));
+    assert.equal(decide([cert], name), "no-instance-id", JSON.stringify(name));
   }
-  assert.equal(judge([(await boatPair(ours, "x".repeat(64))).cert]), `ok ${"x".repeat(64)}`);
+  assert.equal(decide([(await boatPair(ours, "x".repeat(64))).cert]), `ok ${"x".repeat(64)}`);
 });
 
 Deno.test("two authorities may be trusted at once, as while one takes over from the other", async () => {
@@ -112,7 +112,7 @@ Deno.test("two authorities may be trusted at once, as while one takes over from 
   const check = await IdentityCheck.open(`${old.cert}\n${next.cert}`);
   for (const authority of [old, next]) {
     const { cert } = await boatPair(authority, "aurora");
-    assert.equal(verdict(check.judge([cert], { nowMs: NOW_MS, isRevoked: nobody })), "ok aurora");
+    assert.equal(verdict(check.decide([cert], { nowMs: NOW_MS, isRevoked: nobody })), "ok aurora");
   }
 });
 
@@ -129,7 +129,7 @@ Deno.test("what is no authority's certificate is never trusted as one", async ()
 });
 
 Deno.test("a changed bit in what is signed is never believed, one elsewhere makes nobody another", async () => {
-  const { ours, judge } = await court();
+  const { ours, decide } = await court();
   const good = new X509Certificate((await boatPair(ours, "aurora")).cert).raw;
   // A header of 4 bytes each for the certificate and for the part of it that is signed.
   const signedEnd = 8 + good.readUInt16BE(6);
@@ -139,10 +139,10 @@ Deno.test("a changed bit in what is signed is never believed, one elsewhere make
     const changed = Uint8Array.from(good);
     const at = random.int(changed.length);
     changed[at] = changed[at]! ^ (1 << random.int(8));
-    const judged = judge([changed]);
+    const judged = decide([changed]);
     if (at >= signedEnd && judged === "ok aurora") continue;
     assert.notEqual(judged.slice(0, 2), "ok", `byte ${at}`);
-    assert.equal(judge([changed.subarray(0, at)]), "untrusted");
+    assert.equal(decide([changed.subarray(0, at)]), "untrusted");
   }
 });
 
@@ -179,11 +179,11 @@ Deno.test("every client of a real handshake gets in or is judged, whatever TLS t
   for (const [expected, client] of clients) {
     const seen = await chainSeen({ server, ca: ours.cert, ...client && { client } });
     const judged = (chain: Uint8Array[]) =>
-      verdict(check.judge(chain, { nowMs, claimed: "aurora", isRevoked: nobody }));
+      verdict(check.decide(chain, { nowMs, claimed: "aurora", isRevoked: nobody }));
     assert.deepEqual([judged(seen.chain), judged(seen.leaf)], [expected, expected]);
     assert.equal(seen.isAuthorized, expected === "ok aurora" || expected === "name-mismatch", expected);
   }
   const [, boat] = clients[0]!;
   const { chain } = await chainSeen({ server, ca: ours.cert, ...boat && { client: boat } });
-  assert.equal(verdict(check.judge(chain, { nowMs, isRevoked: () => true })), "revoked");
+  assert.equal(verdict(check.decide(chain, { nowMs, isRevoked: () => true })), "revoked");
 });

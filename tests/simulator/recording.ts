@@ -1,6 +1,6 @@
 import { type CanFrame, parseCanId } from "../../src/frame/mod.ts";
 import { isFastPacket } from "../../src/pgn/mod.ts";
-import { Twin, type TwinOptions } from "../../src/simulator/mod.ts";
+import { SimulatedBoat, type SimulatedBoatOptions } from "../../src/simulator/mod.ts";
 
 /** A frame that a twin sent. */
 export interface Sent {
@@ -25,9 +25,9 @@ export const STILL = { wallUs: () => START_US, monoMs: () => 0 };
 export const START_US = Date.UTC(2025, 5, 15, 12) * 1000;
 
 /** A twin that writes down what it sends. */
-export function record(options: Partial<TwinOptions> = {}): { twin: Twin; sent: Sent[] } {
+export function record(options: Partial<SimulatedBoatOptions> = {}): { twin: SimulatedBoat; sent: Sent[] } {
   const sent: Sent[] = [];
-  const twin: Twin = new Twin({
+  const twin: SimulatedBoat = new SimulatedBoat({
     seed: 1,
     startUs: START_US,
     clock: STILL,

@@ -3,7 +3,7 @@ import { LoopbackBus } from "../../src/can/mod.ts";
 import { formatHex, parseCanId } from "../../src/frame/mod.ts";
 import { isFastPacket } from "../../src/pgn/mod.ts";
 import { standardBoat } from "../../src/simulator/devices/devices.ts";
-import { attachTwin } from "../../src/simulator/mod.ts";
+import { attachSimulatedBoat } from "../../src/simulator/mod.ts";
 import { canFrame, messages, nameBytes, record, type Sent, signed, STILL, type Told, unsigned } from "./recording.ts";
 
 const MINUTE_MS = 60_000;
@@ -168,9 +168,9 @@ Deno.test("twin: 150 to 250 frames a second, without bursts", () => {
 Deno.test("twin: every device sends a heartbeat a minute", () => {
   const { twin, sent } = record();
   twin.advance(3 * MINUTE_MS);
-  const beats = messages(sent).filter(({ pgn }) => pgn === 126993);
+  const heartbeats = messages(sent).filter(({ pgn }) => pgn === 126993);
   for (const { address } of twin.devices) {
-    const own = beats.filter(({ src }) => src === address);
+    const own = heartbeats.filter(({ src }) => src === address);
     assert.deepEqual(own.map(({ payload }) => payload[2]), [0, 1, 2]);
   }
 });
@@ -281,7 +281,7 @@ Deno.test("twin: joins a loopback bus in real time and hears requests there", as
   const bus = new LoopbackBus("can0", { clock });
   const heard: number[] = [];
   bus.attach(({ id }) => heard.push(id));
-  const twin = attachTwin(bus, { clock, startUs: STILL.wallUs() });
+  const twin = attachSimulatedBoat(bus, { clock, startUs: STILL.wallUs() });
   const wait = () => new Promise((resolve) => setTimeout(resolve, 15));
   twin.start();
   try {

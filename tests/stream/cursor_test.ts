@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Broker } from "../../src/broker/mod.ts";
 import { FallenBehindError, FrameCursor, FrameSource } from "../../src/stream/mod.ts";
-import type { BlockNotes } from "../../src/journal/mod.ts";
+import type { BlockMetadata } from "../../src/journal/mod.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
@@ -22,7 +22,7 @@ class Boat {
     this.source = new FrameSource(this.broker, { archive: records ? this.archive : undefined });
   }
 
-  publish(count: number, { recorded = true, src = 1, notes = {} as BlockNotes } = {}): void {
+  publish(count: number, { recorded = true, src = 1, notes = {} as BlockMetadata } = {}): void {
     for (let i = 0; i < count; i++) {
       const seq = this.broker.head + 1;
       const frame = message({ src, data: [seq & 0xff, seq >> 8], timeUs: seq });

@@ -1,4 +1,4 @@
-import { type Block, BlockBuilder, type BlockFrame, type BlockNotes, readBlock } from "../../src/journal/mod.ts";
+import { type Block, BlockBuilder, type BlockFrame, type BlockMetadata, readBlock } from "../../src/journal/mod.ts";
 import type { FrameArchive } from "../../src/stream/mod.ts";
 
 const BLOCK_BYTES = 4096;
@@ -19,7 +19,7 @@ export class MemoryArchive implements FrameArchive {
   }
 
   /** Records a frame; a number that is not the next one begins a block. */
-  append(seq: number, frame: BlockFrame, notes: BlockNotes = {}): void {
+  append(seq: number, frame: BlockFrame, notes: BlockMetadata = {}): void {
     if (!this.#isOpen) this.#begin(notes);
     if (this.#builder.append(seq, frame) === "added") return;
     this.seal();
@@ -62,7 +62,7 @@ export class MemoryArchive implements FrameArchive {
     }
   }
 
-  #begin(notes: BlockNotes): void {
+  #begin(notes: BlockMetadata): void {
     this.#builder.begin({ notes });
     this.#isOpen = true;
   }

@@ -157,7 +157,7 @@ Deno.test("a session goes when its client is away for its timeout, and not while
   assert.equal(sessions.get("a").isStreaming, false);
   const { stream } = watch(sessions, "a");
   clock.advance(60 * MINUTE_MS);
-  sessions.keepHouse();
+  sessions.runHousekeeping();
   assert.deepEqual([sessions.get("a").isStreaming, sessions.streaming], [true, 1]);
   stream.end({ code: "left" });
   clock.advance(4 * MINUTE_MS);
@@ -172,7 +172,7 @@ Deno.test("a session goes when its client is away for its timeout, and not while
   boat.publish(7);
   assert.equal(sessions.put("a", ALL).cursor, 9, "after that it begins anew");
   clock.advance(5 * MINUTE_MS);
-  sessions.keepHouse();
+  sessions.runHousekeeping();
   assert.equal(sessions.size, 0);
   await sessions.stop();
 });

@@ -40,7 +40,7 @@ class SlotTest {
   pass(seconds: number): void {
     for (let i = 0; i < seconds; i++) {
       this.clock.advance(1000);
-      this.sessions.keepHouse();
+      this.sessions.runHousekeeping();
     }
   }
 

@@ -1,6 +1,6 @@
 import { assembleRecording, readRecording, type RecordingFormat } from "../../src/can/mod.ts";
 import { formatHex, type Message, newStoredFrame, parseCanId, type StoredFrame } from "../../src/frame/mod.ts";
-import { type BlockNotes, FILE_HEADER_BYTES, parseFileHeader, readBlock } from "../../src/journal/mod.ts";
+import { type BlockMetadata, FILE_HEADER_BYTES, parseFileHeader, readBlock } from "../../src/journal/mod.ts";
 import { type LpjFile, type LpjFrame, readLpj } from "./minimal_lpj_reader.ts";
 import { streamOf } from "./recordings.ts";
 
@@ -33,7 +33,7 @@ export async function namesIn(directory: string): Promise<string[]> {
 }
 
 /** What our own reader finds in a journal without compression. */
-export async function journalBlocks(path: string): Promise<{ notes: BlockNotes; frames: StoredFrame[] }[]> {
+export async function journalBlocks(path: string): Promise<{ notes: BlockMetadata; frames: StoredFrame[] }[]> {
   const bytes = await Deno.readFile(path);
   const { version, blockBytes } = parseFileHeader(bytes);
   const count = (bytes.length - FILE_HEADER_BYTES) / blockBytes;

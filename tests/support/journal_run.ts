@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Logger } from "../../src/base/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
-import type { BlockNotes } from "../../src/journal/mod.ts";
+import type { BlockMetadata } from "../../src/journal/mod.ts";
 import { JournalWriter, type JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { type FrameSeen, frameSeen, framesOf, readFile } from "./journal_files.ts";
@@ -55,7 +55,7 @@ export function appendRange(writer: JournalWriter, from: number, to: number): vo
 /** A block as a test wants it. */
 export interface BlockSeen {
   file: string;
-  notes: BlockNotes;
+  notes: BlockMetadata;
   firstSeq: number;
   frames: FrameSeen[];
 }

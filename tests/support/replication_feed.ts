@@ -1,7 +1,7 @@
 import { splitFastPacket } from "../../src/can/mod.ts";
 import { buildCanId } from "../../src/frame/mod.ts";
 import { isFastPacket } from "../../src/pgn/mod.ts";
-import { truthLine } from "../../cli/commands/audit/expected.ts";
+import { expectedLine } from "../../cli/commands/audit/expected.ts";
 import { pause } from "./eventually.ts";
 import { GatewayPeer } from "./gateway_peer.ts";
 
@@ -136,7 +136,7 @@ export class BusFeed implements AsyncDisposable {
     const mixed = Math.imul(number + this.#name.charCodeAt(this.#name.length - 1) * 0x10000, 2_654_435_761);
     new DataView(payload.buffer).setUint16(6, Math.imul(mixed ^ (mixed >>> 15), 1_597_334_677) >>> 16);
     new DataView(payload.buffer).setUint32(0, number, true);
-    truth.push(`${truthLine(id, payload)}\n`);
+    truth.push(`${expectedLine(id, payload)}\n`);
     const frames = isFastPacket(pgn) ? splitFastPacket(payload, this.#fastSequence++) : [payload];
     const time = new Date().toISOString().slice(11, 23);
     const head = `${time} R ${id.toString(16).toUpperCase().padStart(8, "0")}`;

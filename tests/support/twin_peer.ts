@@ -7,12 +7,12 @@
  */
 import { systemClock } from "../../src/base/mod.ts";
 import { SocketCanBus } from "../../src/can/mod.ts";
-import { Twin } from "../../src/simulator/mod.ts";
+import { SimulatedBoat } from "../../src/simulator/mod.ts";
 
 if (import.meta.main) {
   const [name = ""] = Deno.args;
   const bus = new SocketCanBus(name);
-  const twin = new Twin({ clock: systemClock, send: (id, data) => void bus.send(id, data) });
+  const twin = new SimulatedBoat({ clock: systemClock, send: (id, data) => void bus.send(id, data) });
   await bus.open({ frame: (frame) => twin.receive(frame), state: () => {} });
   twin.start();
   console.log("ready");

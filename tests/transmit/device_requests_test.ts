@@ -12,7 +12,7 @@ import {
   TransmitError,
 } from "../../src/transmit/mod.ts";
 import { isoRequestPayload } from "../../src/pgn/mod.ts";
-import { attachTwin } from "../../src/simulator/mod.ts";
+import { attachSimulatedBoat } from "../../src/simulator/mod.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { claim, message, product } from "../support/messages.ts";
@@ -87,7 +87,7 @@ Deno.test("a boat's devices are asked for what the rules want, and all of it com
   await bus.open({ frame: (frame) => assembler.push(frame), state: () => {} });
   const answered = new Set<string>();
   bus.attach(({ id }) => answered.add(`${parseCanId(id).src} ${parseCanId(id).pgn}`));
-  const twin = attachTwin(bus);
+  const twin = attachSimulatedBoat(bus);
   const identity = new IdentityRequests({ broker, buses: [bus], clock: systemClock, log: silentLogger });
   const requests = new DeviceRequests({
     rules: [

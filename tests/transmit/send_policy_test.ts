@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { formatSendRule, judge, type NameOf, parseSendRules, type SendSubject } from "../../src/transmit/mod.ts";
+import { decide, formatSendRule, type NameOf, parseSendRules, type SendSubject } from "../../src/transmit/mod.ts";
 import { Random } from "../support/random.ts";
 
 const PILOT = 0x001c6e4000200000n;
@@ -8,7 +8,7 @@ const OTHER = 0x1n;
 const nameOf: NameOf = (bus, src) => src === 5 ? (bus === 0 ? PILOT : OTHER) : undefined;
 
 function verdict(rules: string, subject: Partial<SendSubject>): string {
-  const found = judge(parseSendRules(rules), { subject: { bus: 0, pgn: 126208, dst: 5, ...subject }, nameOf });
+  const found = decide(parseSendRules(rules), { subject: { bus: 0, pgn: 126208, dst: 5, ...subject }, nameOf });
   return found.kind === "denied" ? `denied by ${found.rule}` : found.kind;
 }
 

@@ -151,10 +151,10 @@ Deno.test("virtual device: claimed, heartbeat: claim every 60 s, product informa
   await bench.pass(10 * MINUTE_MS, 250);
   assert.equal(ofPgn(bench.heard, CLAIM).length, 10);
   assert.equal(ofPgn(bench.heard, PRODUCT).length, 2);
-  const beats = ofPgn(bench.heard, 126993);
-  assert.deepEqual(beats.map((each) => decode(126993, bytesOf(each))?.sequence_counter), [...beats.keys()]);
-  assert.equal(beats.length, 10);
-  assert.equal(decode(126993, bytesOf(beats[0]!))?.data_transmit_offset, 60);
+  const heartbeats = ofPgn(bench.heard, 126993);
+  assert.deepEqual(heartbeats.map((each) => decode(126993, bytesOf(each))?.sequence_counter), [...heartbeats.keys()]);
+  assert.equal(heartbeats.length, 10);
+  assert.equal(decode(126993, bytesOf(heartbeats[0]!))?.data_transmit_offset, 60);
 });
 
 Deno.test("virtual device: heartbeats of 0 are off", async () => {

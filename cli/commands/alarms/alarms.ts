@@ -7,7 +7,7 @@ import { VERSION } from "@vessel/gateway/version";
 import { formatTimeUs, newStoredFrame } from "@vessel/gateway/frame";
 import type { BlockFile } from "@vessel/gateway/journal";
 import { errorText, Ranges, systemClock } from "@vessel/gateway/base";
-import { type Episode, Episodes } from "./intervals.ts";
+import { type AlarmInterval, AlarmIntervals } from "./intervals.ts";
 import { ALARM_PGNS, alarmWord } from "./sources.ts";
 import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
 import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
@@ -18,9 +18,9 @@ import {
   EXIT,
   outputOf,
   type Program,
+  type ProgramContext,
   runOnce,
   stoppedBy,
-  type Surroundings,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 import { type Column, formatTable } from "../../program/table.ts";
@@ -47,7 +47,7 @@ export const program: Program<AlarmsSettings> = {
       default: DEFAULT_GAP_MS,
       minMs: 1,
       help: "An alarm that was silent for longer begins a new episode.",
-      group: "Episodes",
+      group: "AlarmIntervals",
     }),
     ...outputOptions(),
     ...programOptions(),
@@ -70,7 +70,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** Runs the command. Answers the exit code: 1 where something cannot be read. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
     interrupted: EXIT.interrupted,
@@ -80,13 +80,13 @@ export async function run(around: Surroundings): Promise<number> {
 
 async function alarms(
   settings: AlarmsSettings,
-  { names, around }: { names: readonly string[]; around: Surroundings },
+  { names, around }: { names: readonly string[]; around: ProgramContext },
 ): Promise<number> {
   const [output, stopping] = [outputOf(around), stoppedBy(around)];
   const found = await findFiles(names);
   const total = bytesOf(found);
   const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
-  const episodes = new Episodes(settings);
+  const episodes = new AlarmIntervals(settings);
   const reader = new AlarmReader(episodes);
   let failures = 0;
   const fail = (what: string) => {
@@ -127,11 +127,11 @@ async function inOrder(found: readonly FoundFile[], fail: (what: string) => void
 
 /** Reads the messages that speak of alarms. What is in several blocks counts once. */
 class AlarmReader {
-  readonly #episodes: Episodes;
+  readonly #episodes: AlarmIntervals;
   readonly #seen = new Map<number, Ranges>();
   readonly #frame = newStoredFrame();
 
-  constructor(episodes: Episodes) {
+  constructor(episodes: AlarmIntervals) {
     this.#episodes = episodes;
   }
 
@@ -159,7 +159,7 @@ class AlarmReader {
   }
 }
 
-function formatText(episodes: readonly Episode[], { columns, hasColor }: Output): string {
+function formatText(episodes: readonly AlarmInterval[], { columns, hasColor }: Output): string {
   const rows = episodes.map(({ firstUs, lastUs, clearedUs, bus, src, severity, source, code, count, detail }) => [
     formatTimeUs(firstUs),
     lastingText(lastUs - firstUs),
@@ -172,7 +172,7 @@ function formatText(episodes: readonly Episode[], { columns, hasColor }: Output)
   return `${table}\n${count(rows.length, "episode")}\n`;
 }
 
-function formatJson(episodes: readonly Episode[]): string {
+function formatJson(episodes: readonly AlarmInterval[]): string {
   return JSON.stringify(episodes.map(({ firstUs, lastUs, clearedUs, ...rest }) => ({
     first: formatTimeUs(firstUs),
     last: formatTimeUs(lastUs),

@@ -1,7 +1,7 @@
 import type { Alarm, AlarmWord } from "./sources.ts";
 
 /** Something that was wrong for a while. */
-export interface Episode extends Alarm {
+export interface AlarmInterval extends Alarm {
   /** Name of the bus. */
   bus: string;
   /** Address of the device. */
@@ -23,11 +23,11 @@ export interface Speaker {
 }
 
 /** Puts messages together: the same alarm of the same device is one episode until it is silent for longer, or is told to be over. */
-export class Episodes {
+export class AlarmIntervals {
   /** All of them, in the order in which they began. */
-  readonly all: Episode[] = [];
+  readonly all: AlarmInterval[] = [];
   readonly #gapUs: number;
-  readonly #open = new Map<string, Episode>();
+  readonly #open = new Map<string, AlarmInterval>();
   readonly #texts = new Map<string, string>();
 
   constructor({ gapMs }: { gapMs: number }) {

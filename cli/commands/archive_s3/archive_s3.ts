@@ -11,7 +11,7 @@ import { VERSION } from "@vessel/gateway/version";
 import { archiveS3Checks, archiveS3Options, type ArchiveS3Settings, isKeyPart } from "./options.ts";
 import { findAwsAccount } from "./aws_credentials.ts";
 import { type Environment, parseCommandLine } from "../../settings/options.ts";
-import { EXIT, type Program, runOnce, type Surroundings } from "../../program/program.ts";
+import { EXIT, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
 import { S3Store } from "./s3_store.ts";
 
 /** The command's name, words and settings. */
@@ -45,7 +45,7 @@ type Answer = (path: string, error?: string) => void;
  * @param input lines of JSON: `{"path", "instance_id"}`
  */
 export async function run(
-  around: Surroundings,
+  around: ProgramContext,
   input: ReadableStream<Uint8Array> = standardInput(),
 ): Promise<number> {
   const answered = new Set<string>();

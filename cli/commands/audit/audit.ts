@@ -10,7 +10,7 @@ import { formatJson, formatReport } from "./report.ts";
 import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
 import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
 import { optional, text } from "../../settings/option_types.ts";
-import { EXIT, outputOf, type Program, runOnce, type Surroundings } from "../../program/program.ts";
+import { EXIT, outputOf, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
 import { printable } from "../../program/terminal.ts";
 
 interface AuditSettings extends ProgramSettings, OutputChoice {
@@ -77,7 +77,7 @@ export const program: Program<AuditSettings> = {
 };
 
 /** Runs the command. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
     run: async (settings) => {

@@ -3,7 +3,7 @@ import { Ranges } from "@vessel/gateway/base";
 import { isSame, MergedFrames } from "./frames.ts";
 import { Numbers } from "./numbers.ts";
 import { findParts, type Part } from "./parts.ts";
-import { Truth, type TruthReport } from "./expected.ts";
+import { type ExpectedReport, Truth } from "./expected.ts";
 
 /** What is compared. */
 export interface AuditOptions {
@@ -46,7 +46,7 @@ export interface AuditReport {
   epochs: EpochReport[];
   /** What could not be read, in words. */
   damage: { boat: string[]; cloud: string[] };
-  truth: TruthReport | undefined;
+  truth: ExpectedReport | undefined;
   /** Nothing is missing, extra, different or, where there is a truth, untrue. */
   isGood: boolean;
 }
@@ -129,7 +129,7 @@ class Comparison {
       if (seq === Infinity) break;
       if (boat.seq === seq && Number.isNaN(this.#boatFirst)) this.#boatFirst = seq;
       if (cloud.seq === seq) this.#hold(seq);
-      this.#judge(seq);
+      this.#decide(seq);
       if (boat.seq === seq) boat.step();
       if (cloud.seq === seq) cloud.step();
     }
@@ -146,7 +146,7 @@ class Comparison {
     };
   }
 
-  #judge(seq: number): void {
+  #decide(seq: number): void {
     const [boat, cloud] = [this.#boat, this.#cloud];
     const [ours, theirs] = [boat.seq === seq ? boat.frame : undefined, cloud.seq === seq ? cloud.frame : undefined];
     if (ours && theirs) {

@@ -1,7 +1,7 @@
 import type { StoredFrame } from "@vessel/gateway/frame";
 
 /** What a comparison with the truth gave. */
-export interface TruthReport {
+export interface ExpectedReport {
   /** Frames of the truth that were found once. */
   found: number;
   /** Frames of the truth that are nowhere: a boat that was killed had not yet recorded them. */
@@ -17,12 +17,12 @@ export interface TruthReport {
 }
 
 /** A frame as a line of the truth has it: identifier in eight hexadecimal digits, `#`, payload. */
-export function truthLine(id: number, data: Uint8Array): string {
+export function expectedLine(id: number, data: Uint8Array): string {
   return `${id.toString(16).padStart(8, "0")}#${data.toHex()}`;
 }
 
 /**
- * What was put on the bus, in order, each frame another one: a line each, as {@linkcode truthLine} gives it. Frames have
+ * What was put on the bus, in order, each frame another one: a line each, as {@linkcode expectedLine} gives it. Frames have
  * no numbers there, so they are told apart by what they are.
  */
 export class Truth {
@@ -53,7 +53,7 @@ export class Truth {
 
   /** The next frame that is held. */
   see({ id, data, offset, length }: StoredFrame): void {
-    const place = this.#places.get(truthLine(id, data.subarray(offset, offset + length)));
+    const place = this.#places.get(expectedLine(id, data.subarray(offset, offset + length)));
     if (place === undefined) {
       if (this.#sources.has(id & 0xff)) this.#strange++;
       else this.#others++;
@@ -69,7 +69,7 @@ export class Truth {
   }
 
   /** What was seen so far. */
-  report(): TruthReport {
+  report(): ExpectedReport {
     return {
       found: this.#found,
       unrecorded: this.#places.size - this.#found,

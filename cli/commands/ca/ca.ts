@@ -19,7 +19,7 @@ import {
 import { formatBoat, formatInit, formatList, formatListJson, formatRevoked, formatServer } from "./report.ts";
 import type { CommandFile } from "../../program/dispatch.ts";
 import { formatUsage } from "../../program/help.ts";
-import { EXIT, type Program, runOnce, type Surroundings } from "../../program/program.ts";
+import { EXIT, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
 import type { ProgramSettings } from "../../settings/common_options.ts";
 
 const clock = systemClock;
@@ -124,7 +124,7 @@ class UsageError extends Error {}
 /** Runs a command that answers the text to print, if any; what it was asked wrongly is exit code 2. */
 async function runCommand<S extends ProgramSettings>(
   program: Program<S>,
-  { around, run }: { around: Surroundings; run: (settings: S, words: readonly string[]) => Promise<string> },
+  { around, run }: { around: ProgramContext; run: (settings: S, words: readonly string[]) => Promise<string> },
 ): Promise<number> {
   return await runOnce(program, {
     around,

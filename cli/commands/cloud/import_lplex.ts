@@ -9,7 +9,7 @@ import { errorText, lockDirectory, silentLogger } from "@vessel/gateway/base";
 import { dataDirOption } from "../../settings/cloud_options.ts";
 import type { CommandFile } from "../../program/dispatch.ts";
 import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
-import { EXIT, type Program, runOnce, SettingsError, type Surroundings } from "../../program/program.ts";
+import { EXIT, type Program, type ProgramContext, runOnce, SettingsError } from "../../program/program.ts";
 import { printable } from "../../program/terminal.ts";
 
 interface ImportSettings extends ProgramSettings {
@@ -52,7 +52,7 @@ export const importCommand: CommandFile = {
 /** Takes one boat over, and prints what became of it. */
 async function importOne(
   source: { from: string; id: string; dataDirectory: string },
-  around: Surroundings,
+  around: ProgramContext,
 ): Promise<boolean> {
   try {
     const report = await importPeer({ ...source, log: silentLogger });

@@ -15,8 +15,8 @@ import {
 } from "../../settings/cloud_listen_options.ts";
 import {
   CLOUD_CONFIG_NAME,
+  cloudAsyncChecks,
   cloudChecks,
-  cloudLateChecks,
   cloudOptions,
   type CloudSettings,
 } from "../../settings/cloud_options.ts";
@@ -33,7 +33,7 @@ const serverProgram: ServerProgram<CloudSettings> = {
   summary: "serves boats that replicate to it, and everybody who asks for what they have sent",
   options: cloudOptions,
   checks: cloudChecks,
-  lateChecks: cloudLateChecks,
+  asyncChecks: cloudAsyncChecks,
   configName: CLOUD_CONFIG_NAME,
 };
 
@@ -52,7 +52,7 @@ async function run(settings: CloudSettings, { log, stopping }: Starting): Promis
   let current = settings;
   let tokens = readTokens(settings);
   return {
-    beats: cloud.beats,
+    heartbeats: cloud.heartbeats,
     reload: (changed) => {
       current = { ...current, ...changed };
       const before = tokens;

@@ -15,7 +15,7 @@ import {
 import { convertChecks, convertOptions, type ConvertSettings } from "./options.ts";
 import { formatJson, formatReport } from "./report.ts";
 import { formatUsage } from "../../program/help.ts";
-import { errorsOf, EXIT, type Program, runOnce, stoppedBy, type Surroundings } from "../../program/program.ts";
+import { errorsOf, EXIT, type Program, type ProgramContext, runOnce, stoppedBy } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 import { untilStopped } from "../../program/until_stopped.ts";
 
@@ -38,7 +38,7 @@ const JOURNAL_EXTENSION = ".lpj";
 const WRONG_USE: readonly ConvertError["reason"][] = ["format", "journal"];
 
 /** Runs the command. Answers the exit code: 2 also for what is no recording, and for an output that is there. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
     interrupted: EXIT.interrupted,
@@ -48,7 +48,7 @@ export async function run(around: Surroundings): Promise<number> {
 
 async function convert(
   settings: ConvertSettings,
-  { names, around }: { names: readonly string[]; around: Surroundings },
+  { names, around }: { names: readonly string[]; around: ProgramContext },
 ): Promise<number> {
   const problem = await findProblem(names);
   if (problem !== undefined) {

@@ -22,19 +22,19 @@ export async function checkInterfaces(names: readonly string[]): Promise<Finding
   } catch (error) {
     return [{ name: "CAN interfaces", state: "skip", text: `"ip link" failed: ${errorText(error)}` }];
   }
-  return judgeInterfaces(text, names);
+  return evaluateInterfaces(text, names);
 }
 
 /** Judges the answer of `ip -details -json link show`. */
-export function judgeInterfaces(json: string, names: readonly string[]): Finding[] {
+export function evaluateInterfaces(json: string, names: readonly string[]): Finding[] {
   const links = readLinks(json);
   const named = names.map((name) => links.find(({ ifname }) => ifname === name) ?? name);
   const found = names.length > 0 ? named : links.filter(({ kind }) => CAN_TYPES.includes(kind));
-  if (found.length > 0) return found.map((link) => typeof link === "string" ? missing(link, links) : judge(link));
+  if (found.length > 0) return found.map((link) => typeof link === "string" ? missing(link, links) : decide(link));
   return [{ name: "CAN interfaces", state: "skip", text: "none found; -interfaces names the expected ones" }];
 }
 
-function judge({ ifname, flags, kind, state, bitrate }: Link): Finding {
+function decide({ ifname, flags, kind, state, bitrate }: Link): Finding {
   const name = `interface ${ifname}`;
   const fail = (text: string): Finding => ({ name, state: "fail", text });
   if (!CAN_TYPES.includes(kind)) return fail("it is no CAN interface");

@@ -20,7 +20,7 @@ import type { Finding } from "./finding.ts";
 import { checkCertificate, checkClock, checkDirectory, checkServerCertificate, type MachineLimits } from "./machine.ts";
 import { checkServer } from "./server.ts";
 import { duration, list, optional, size, text } from "../../settings/option_types.ts";
-import { EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "../../program/program.ts";
+import { EXIT, outputOf, type Program, type ProgramContext, runOnce, stoppedBy } from "../../program/program.ts";
 import { paint, printable, type Style } from "../../program/terminal.ts";
 
 interface DoctorSettings extends ClientSettings, MachineLimits {
@@ -113,11 +113,11 @@ export const program: Program<DoctorSettings> = {
 const STYLES: Readonly<Record<Finding["state"], Style>> = { ok: "green", warn: "yellow", fail: "red", skip: "dim" };
 
 /** Runs the command. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, { around, run: async (settings) => await doctor(settings, around) });
 }
 
-async function doctor(settings: DoctorSettings, around: Surroundings): Promise<number> {
+async function doctor(settings: DoctorSettings, around: ProgramContext): Promise<number> {
   const output = outputOf(around);
   const isJson = wantsJson(settings, output);
   const found: Finding[] = [];
@@ -137,7 +137,7 @@ async function doctor(settings: DoctorSettings, around: Surroundings): Promise<n
 }
 
 /** One thing after the other, so that people see what takes long. */
-async function* examinations(settings: DoctorSettings, around: Surroundings): AsyncGenerator<Finding[]> {
+async function* examinations(settings: DoctorSettings, around: ProgramContext): AsyncGenerator<Finding[]> {
   const { environment } = around;
   const { journalDir, stateDir, interfaces, certificates, timeoutMs } = settings;
   const [limits, nowMs] = [settings, systemClock.wallUs() / 1000];

@@ -21,7 +21,7 @@ export async function checkServer({ choose, timeoutMs }: ServerQuestion): Promis
     const signal = AbortSignal.timeout(timeoutMs);
     const { url, root } = server.address();
     const findings = url === root
-      ? judgeHealth(await server.client.health({ signal }))
+      ? evaluateHealth(await server.client.health({ signal }))
       : await checkBoatInCloud(server, signal);
     return [{ name, state: "ok", text: `${server.place()} answers` }, ...findings];
   } catch (error) {
@@ -35,11 +35,11 @@ export async function checkServer({ choose, timeoutMs }: ServerQuestion): Promis
 async function checkBoatInCloud({ cloud }: ChosenServer, signal: AbortSignal): Promise<Finding[]> {
   const { client, id } = cloud();
   const status = await client.status(id, { signal });
-  return [...judgeHealth(await client.health({ signal })), ...judgeBoat(status)];
+  return [...evaluateHealth(await client.health({ signal })), ...evaluateBoat(status)];
 }
 
 /** How a cloud does with a boat. */
-export function judgeBoat(boat: InstanceStatus): Finding[] {
+export function evaluateBoat(boat: InstanceStatus): Finding[] {
   const { id, connected, last_seen, lag_seqs, recording, storage } = boat;
   const name = `boat ${id}`;
   const lag = lag_seqs === 0 ? "all frames are here" : `${lag_seqs} frames behind the boat`;
@@ -61,7 +61,7 @@ export function judgeBoat(boat: InstanceStatus): Finding[] {
 }
 
 /** What a server says of its parts. A cloud says less. */
-export function judgeHealth(health: Pick<BoatHealth, "status"> & Partial<BoatHealth>): Finding[] {
+export function evaluateHealth(health: Pick<BoatHealth, "status"> & Partial<BoatHealth>): Finding[] {
   const { status, components = {}, last_frame_at, broker } = health;
   const parts = Object.entries(components).map(([part, { status, message }]): Finding => ({
     name: `server: ${part}`,

@@ -19,9 +19,9 @@ import {
   EXIT,
   outputOf,
   type Program,
+  type ProgramContext,
   runOnce,
   stoppedBy,
-  type Surroundings,
 } from "../../program/program.ts";
 import { advised } from "../../client/server_advice.ts";
 import { type Output, printLine } from "../../program/terminal.ts";
@@ -39,7 +39,7 @@ export const program: Program<DumpSettings> = {
 };
 
 /** Runs the command. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
     // Recordings have an end, what comes live has none.
@@ -50,7 +50,7 @@ export async function run(around: Surroundings): Promise<number> {
 
 /** Everything that a run has. */
 interface Parts {
-  around: Surroundings;
+  around: ProgramContext;
   output: Output;
   errors: Output;
   view: DumpView;
@@ -65,7 +65,7 @@ function pathsOf({ file }: DumpSettings, words: readonly string[]): readonly str
 
 async function dump(
   settings: DumpSettings,
-  { words, around }: { words: readonly string[]; around: Surroundings },
+  { words, around }: { words: readonly string[]; around: ProgramContext },
 ): Promise<number> {
   const problem = findProblem(settings, words);
   if (problem !== undefined) {

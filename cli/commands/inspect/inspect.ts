@@ -14,9 +14,9 @@ import {
   EXIT,
   outputOf,
   type Program,
+  type ProgramContext,
   runOnce,
   stoppedBy,
-  type Surroundings,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 
@@ -34,7 +34,7 @@ export const program: Program<InspectSettings> = {
 };
 
 /** Runs the command. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
     interrupted: EXIT.interrupted,
@@ -44,7 +44,7 @@ export async function run(around: Surroundings): Promise<number> {
 
 async function inspect(
   settings: InspectSettings,
-  { names, around }: { names: readonly string[]; around: Surroundings },
+  { names, around }: { names: readonly string[]; around: ProgramContext },
 ): Promise<number> {
   const [output, stopping] = [outputOf(around), stoppedBy(around)];
   const files = await findFiles(names);

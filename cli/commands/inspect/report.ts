@@ -1,5 +1,5 @@
 import { formatTimeUs } from "@vessel/gateway/frame";
-import { type BlockFile, type BlockNotes, storedBytes } from "@vessel/gateway/journal";
+import { type BlockFile, type BlockMetadata, storedBytes } from "@vessel/gateway/journal";
 import { blocksOf, count, epochText, type ExaminedBlock, rangeText, spanOf } from "./file.ts";
 import { type Column, formatTable } from "../../program/table.ts";
 import { type Output, paint, printable } from "../../program/terminal.ts";
@@ -19,7 +19,7 @@ export interface BlockRow {
       frames: number;
       latestTimeUs: number;
       devices: number;
-      notes: BlockNotes;
+      notes: BlockMetadata;
       damage: string | undefined;
     }
     | { kind: "damaged"; why: string };
@@ -143,7 +143,7 @@ function totalsOf(rows: readonly BlockRow[]) {
 
 function cellsOf(
   { offset, bytes, firstSeq, timeUs, content }: BlockRow,
-  { blockBytes, before }: { blockBytes: number; before: BlockNotes | undefined },
+  { blockBytes, before }: { blockBytes: number; before: BlockMetadata | undefined },
 ): string[] {
   const [seq, ratio] = [firstSeq === undefined ? "" : `${firstSeq}`, (blockBytes / bytes).toFixed(2)];
   if (content.kind === "damaged") {
@@ -156,7 +156,7 @@ function cellsOf(
 }
 
 /** Notes of the nearest block before that can be read. */
-function notesBefore(rows: readonly BlockRow[], index: number): BlockNotes | undefined {
+function notesBefore(rows: readonly BlockRow[], index: number): BlockMetadata | undefined {
   for (let at = index - 1; at >= 0; at--) {
     const content = rows[at]?.content;
     if (content?.kind === "read") return content.notes;
@@ -165,7 +165,7 @@ function notesBefore(rows: readonly BlockRow[], index: number): BlockNotes | und
 }
 
 /** What a block says that the one before did not; what the first one says of all is in the totals. */
-function notesText({ gap, epoch, buses, boot }: BlockNotes, before: BlockNotes | undefined): string {
+function notesText({ gap, epoch, buses, boot }: BlockMetadata, before: BlockMetadata | undefined): string {
   const isNews = (one: unknown, other: unknown) => one !== undefined && String(one) !== String(other);
   return [
     gap ? `gap from ${gap.firstMissing} (${gap.reason})` : "",

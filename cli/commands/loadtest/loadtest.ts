@@ -16,10 +16,10 @@ import {
   EXIT,
   outputOf,
   type Program,
+  type ProgramContext,
   runOnce,
   SettingsError,
   stoppedBy,
-  type Surroundings,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 
@@ -104,11 +104,11 @@ export const program: Program<LoadtestSettings> = {
 };
 
 /** Runs the command. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, { around, run: async (settings) => await loadtest(settings, around) });
 }
 
-async function loadtest(settings: LoadtestSettings, around: Surroundings): Promise<number> {
+async function loadtest(settings: LoadtestSettings, around: ProgramContext): Promise<number> {
   const output = outputOf(around);
   const journal = await recordingOf(settings.journalDir);
   const total = Math.floor(settings.rate * settings.durationMs / 1000);

@@ -8,7 +8,7 @@ import { type ClientSettings, outputOptions, serverChecks, serverOptions } from 
 import { programOptions } from "../../settings/common_options.ts";
 import { deviceTable } from "../../client/devices_table.ts";
 import { boolean } from "../../settings/option_types.ts";
-import { EXIT, type Program, type Surroundings } from "../../program/program.ts";
+import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
 import { type Asking, runOnServer, writeJson, writeJsonLine } from "../../client/server_command.ts";
 import { type LabelsChoice, labelsOptions } from "../../client/units_options.ts";
 import { watch } from "../../client/server_watch.ts";
@@ -45,7 +45,7 @@ export const program: Program<DevicesSettings> = {
 };
 
 /** Runs the command. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, {
     around,
     interrupted: ({ watch }) => watch ? EXIT.ok : EXIT.interrupted,

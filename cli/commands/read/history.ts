@@ -9,7 +9,7 @@ import { LiveDump } from "../dump/frame.ts";
 import { DumpView } from "../dump/view.ts";
 import { historyChecks, historyOptions, type HistorySettings, timeOf } from "./history_options.ts";
 import { filterOf } from "../../client/client_options.ts";
-import type { Program, Surroundings } from "../../program/program.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
 import { type Asking, runOnServer } from "../../client/server_command.ts";
 import { type Output, paint } from "../../program/terminal.ts";
 import { unitsOf } from "../../client/units_options.ts";
@@ -27,7 +27,7 @@ export const program: Program<HistorySettings> = {
 const DATE_LENGTH = 10;
 
 /** Runs the command. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, { around, run: printHistory });
 }
 

@@ -15,7 +15,7 @@ import {
 } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { pgnDetailsText, pgnListText } from "./pgns_text.ts";
-import { EXIT, outputOf, type Program, runOnce, SettingsError, type Surroundings } from "../../program/program.ts";
+import { EXIT, outputOf, type Program, type ProgramContext, runOnce, SettingsError } from "../../program/program.ts";
 import { advised } from "../../client/server_advice.ts";
 import { askingOf, writeJson } from "../../client/server_command.ts";
 
@@ -44,7 +44,7 @@ const OWN: Facts = {
 };
 
 /** Runs the command. Answers the exit code: 1 when nothing is known of what was asked for. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
     interrupted: EXIT.interrupted,
@@ -75,7 +75,7 @@ export async function run(around: Surroundings): Promise<number> {
   });
 }
 
-async function factsOf(settings: ClientSettings, around: Surroundings): Promise<Facts> {
+async function factsOf(settings: ClientSettings, around: ProgramContext): Promise<Facts> {
   if (settings.server === undefined && settings.boat === undefined && !settings.cloud) return OWN;
   const { client, signal } = await askingOf(settings, { around, name: program.name });
   return { list: () => client.pgns({ signal }), one: (pgn) => client.pgn(pgn, { signal }) };

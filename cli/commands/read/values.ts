@@ -17,9 +17,9 @@ import {
 } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { boolean } from "../../settings/option_types.ts";
-import { EXIT, type Program, type Surroundings } from "../../program/program.ts";
+import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
 import { type Asking, runOnServer, writeJson, writeJsonLine } from "../../client/server_command.ts";
-import { lookAgain, watch } from "../../client/server_watch.ts";
+import { pollServer, watch } from "../../client/server_watch.ts";
 import {
   type LabelsChoice,
   labelsOptions,
@@ -83,7 +83,7 @@ export const program: Program<ValuesSettings> = {
 type Values = LastValues<DecodedLastValue>[];
 
 /** Runs the command. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, {
     around,
     interrupted: ({ watch }) => watch ? EXIT.ok : EXIT.interrupted,
@@ -106,7 +106,7 @@ export async function run(around: Surroundings): Promise<number> {
 
 async function tellNew({ output, status, signal }: Asking, get: () => Promise<Values>): Promise<never> {
   let before: Values = [];
-  return await lookAgain({ signal }, {
+  return await pollServer({ signal }, {
     look: async () => {
       const now = await get();
       for (const device of newValues(now, before)) await writeJsonLine(output, device);

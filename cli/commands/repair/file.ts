@@ -4,7 +4,7 @@ import {
   BlockBuilder,
   type BlockDevice,
   type BlockFile,
-  type BlockNotes,
+  type BlockMetadata,
   compress,
   type Gap,
   isTornBlockKept,
@@ -159,7 +159,7 @@ class BlockRepair {
       productOf: (bus, src) => block.devices.findLast((device) => device.bus === bus && device.src === src),
     });
     const done: OutputBlock[] = [];
-    const begin = (notes: BlockNotes, index: number) => builder.begin({ devices: devicesAt(block, index), notes });
+    const begin = (notes: BlockMetadata, index: number) => builder.begin({ devices: devicesAt(block, index), notes });
     const finish = () => {
       const place = { timeUs: builder.firstTimeUs, firstSeq: builder.firstSeq };
       done.push({ ...place, data: this.#pack(builder.finish()) });

@@ -15,10 +15,10 @@ import {
   EXIT,
   outputOf,
   type Program,
+  type ProgramContext,
   runOnce,
   SettingsError,
   stoppedBy,
-  type Surroundings,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 import { type RepairedFile, repairFile, type RepairOptions, RepairState } from "./file.ts";
@@ -59,7 +59,7 @@ export const program: Program<RepairSettings> = {
 };
 
 /** Runs the command. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
     interrupted: EXIT.interrupted,
@@ -69,7 +69,7 @@ export async function run(around: Surroundings): Promise<number> {
 
 async function repair(
   settings: RepairSettings,
-  { names, around }: { names: readonly string[]; around: Surroundings },
+  { names, around }: { names: readonly string[]; around: ProgramContext },
 ): Promise<number> {
   const [output, stopping] = [outputOf(around), stoppedBy(around, { hangUp: true })];
   const found = await findFiles(names);

@@ -8,7 +8,7 @@ import { type ClientSettings, outputOptions, serverChecks, serverOptions } from 
 import { programOptions } from "../../settings/common_options.ts";
 import { frameText } from "../../client/frame_text.ts";
 import { boolean, duration } from "../../settings/option_types.ts";
-import type { Program, Surroundings } from "../../program/program.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
 import { addressChecks, addressOptions, type AddressSettings } from "./options.ts";
 import { runOnServer, writeJson } from "../../client/server_command.ts";
 import { type UnitsChoice, unitsOf, unitsOptions } from "../../client/units_options.ts";
@@ -53,7 +53,7 @@ export const program: Program<RequestSettings> = {
 };
 
 /** Runs the command. Answers the exit code: 1 when nobody has answered. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, {
     around,
     run: async ({ pgn = 0, dst, bus, timeoutMs, decode, units }, { client, output, json, signal }) => {

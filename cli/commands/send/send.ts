@@ -7,7 +7,7 @@ import type { MessageToSend } from "@vessel/gateway/client";
 import { VERSION } from "@vessel/gateway/version";
 import { nameOf } from "../../client/frame_text.ts";
 import { digitsOf, sendCommandChecks, sendCommandOptions, type SendSettings } from "./options.ts";
-import type { Program, Surroundings } from "../../program/program.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
 import { runOnServer, writeJson } from "../../client/server_command.ts";
 
 /** The command's name, words and settings. */
@@ -22,7 +22,7 @@ export const program: Program<SendSettings> = {
 const BROADCAST = 255;
 
 /** Runs the command. Answers the exit code: 0 when the server has queued the message. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, {
     around,
     run: async (settings, { client, output, json, signal, place }) => {

@@ -17,12 +17,12 @@ import { formatReport } from "../convert/report.ts";
 import { PERMISSIONS } from "../../program/permissions.ts";
 import {
   EXIT,
+  type ProgramContext,
   type Running,
   serve,
   type ServerProgram,
   SettingsError,
   type Starting,
-  type Surroundings,
 } from "../../program/program.ts";
 import { simulateChecks, simulateOptions, type SimulateSettings } from "./options.ts";
 import { startAdvised } from "../../program/start_advice.ts";
@@ -42,7 +42,7 @@ export const program: ServerProgram<SimulateSettings> = {
 const JOURNAL_MAGIC = "LPJ";
 
 /** Runs the command until it is stopped, or until the replay is done. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await serve(program, (settings, parts) => start(settings, { ...parts, around }), around);
 }
 
@@ -54,7 +54,7 @@ interface Recording {
 
 async function start(
   settings: SimulateSettings,
-  { log, stopping, around }: Starting & { around: Surroundings },
+  { log, stopping, around }: Starting & { around: ProgramContext },
 ): Promise<Running<SimulateSettings>> {
   const recording = await open(settings, { stopping, around }).catch(asSettingsError);
   const removeTemporary = async () => {
@@ -82,7 +82,7 @@ async function start(
 
 async function open(
   { file, dir }: SimulateSettings,
-  { stopping, around }: { stopping: AbortSignal; around: Surroundings },
+  { stopping, around }: { stopping: AbortSignal; around: ProgramContext },
 ): Promise<Recording> {
   if (dir !== undefined) return { files: [dir] };
   if (file === undefined) throw new ReplayError("There is nothing to play");

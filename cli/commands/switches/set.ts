@@ -10,7 +10,7 @@ import { type ClientSettings, outputOptions, serverChecks, serverOptions } from 
 import { programOptions } from "../../settings/common_options.ts";
 import { nameOf } from "../../client/frame_text.ts";
 import { duration, integer, optional, text } from "../../settings/option_types.ts";
-import { type Program, SettingsError, type Surroundings } from "../../program/program.ts";
+import { type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
 import { type Asking, runOnServer, writeJson } from "../../client/server_command.ts";
 import {
   BANK_CONTROL,
@@ -98,7 +98,7 @@ export const program: Program<SwitchesSetSettings> = {
 };
 
 /** Runs the command. Answers the exit code: 0 when every device has reported the state. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, { around, checkWords: readSwitches, run: setSwitches });
 }
 

@@ -10,7 +10,7 @@ import { type ClientSettings, outputOptions, serverChecks, serverOptions } from 
 import { programOptions } from "../../settings/common_options.ts";
 import { timeOfDay } from "../../client/frame_text.ts";
 import { boolean, duration, integer, optional } from "../../settings/option_types.ts";
-import { EXIT, type Program, type Surroundings } from "../../program/program.ts";
+import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
 import { type Asking, runOnServer, writeJson, writeJsonLine } from "../../client/server_command.ts";
 import { watch } from "../../client/server_watch.ts";
 import { BANK_STATUS, deviceText, MAX_BANK, type SwitchBank, SwitchBanks, switchesText } from "./banks.ts";
@@ -65,7 +65,7 @@ export const program: Program<SwitchesSettings> = {
 };
 
 /** Runs the command. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, {
     around,
     interrupted: ({ watch }) => watch ? EXIT.ok : EXIT.interrupted,

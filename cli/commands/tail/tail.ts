@@ -19,7 +19,7 @@ import { filterOf, wantsJson } from "../../client/client_options.ts";
 import { LiveView } from "../dump/live.ts";
 import { retryOf } from "../dump/options.ts";
 import { DumpView } from "../dump/view.ts";
-import { EXIT, outputOf, type Program, runOnce, stoppedBy, type Surroundings } from "../../program/program.ts";
+import { EXIT, outputOf, type Program, type ProgramContext, runOnce, stoppedBy } from "../../program/program.ts";
 import { advised } from "../../client/server_advice.ts";
 import { lastFrames } from "./history.ts";
 import { unitsOf } from "../../client/units_options.ts";
@@ -35,11 +35,11 @@ export const program: Program<TailSettings> = {
 };
 
 /** Runs the command. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, { around, run: (settings) => tail(settings, around) });
 }
 
-async function tail(settings: TailSettings, around: Surroundings): Promise<number> {
+async function tail(settings: TailSettings, around: ProgramContext): Promise<number> {
   const { environment } = around;
   const output = outputOf(around);
   const json = wantsJson(settings, output);

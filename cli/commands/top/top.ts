@@ -12,9 +12,9 @@ import { type ClientSettings, outputOptions, serverChecks, serverOptions } from 
 import { programOptions } from "../../settings/common_options.ts";
 import { timeOfDay } from "../../client/frame_text.ts";
 import { Interrupted } from "../../program/interrupt.ts";
-import { EXIT, type Program, SettingsError, type Surroundings } from "../../program/program.ts";
+import { EXIT, type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
 import { type Asking, runOnServer, writeJsonLine } from "../../client/server_command.ts";
-import { lookAgain } from "../../client/server_watch.ts";
+import { pollServer } from "../../client/server_watch.ts";
 import type { Picture, Sample } from "./picture.ts";
 import { type UnitsChoice, unitsOf, unitsOptions } from "../../client/units_options.ts";
 import { DeviceRates, sumOf } from "./rates.ts";
@@ -36,7 +36,7 @@ export const program: Program<TopSettings> = {
 };
 
 /** Runs the command until q or Ctrl-C. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, {
     around,
     interrupted: EXIT.ok,
@@ -71,7 +71,7 @@ async function whereKnown<T>(call: Promise<T>): Promise<T | undefined> {
 async function tellLines(asking: Asking): Promise<never> {
   const { output, status, signal, clock } = asking;
   const rates = new DeviceRates();
-  return await lookAgain({ signal }, {
+  return await pollServer({ signal }, {
     look: async () => {
       const { devices, health, replication } = await take(asking);
       rates.add(devices, clock.monoMs());
@@ -158,7 +158,7 @@ class Dashboard {
   /** Draws once a second until the command is stopped. */
   async run(screen: Screen): Promise<never> {
     await this.#draw(screen);
-    return await lookAgain(this.#asking, {
+    return await pollServer(this.#asking, {
       look: async () => {
         const sample = await take(this.#asking);
         this.#learn(sample);

@@ -49,14 +49,14 @@ export async function verifyJournal(found: readonly FoundFile[], options: Verify
     if (blocks.length === 0) continue;
     const found = word === 0 ? checkUnnamed(blocks) : checkRun(blocks);
     const epoch = ofRun.find((file) => file.epoch !== undefined)?.epoch ?? epochText(word);
-    runs.push(await judge(found, { epoch, signal: options.signal }));
+    runs.push(await decide(found, { epoch, signal: options.signal }));
   }
   const untold = runs.flatMap(({ gaps }) => gaps).filter(({ reason }) => reason === undefined);
   const errors = [...files, ...runs].reduce((sum, each) => sum + each.errors.length, untold.length);
   return { files, runs, errors };
 }
 
-async function judge(
+async function decide(
   { firstSeq, lastSeq, gaps, overlaps, backwards, restarts }: NumbersFound,
   { epoch, signal }: { epoch: string | undefined; signal: AbortSignal },
 ): Promise<VerifiedRun> {

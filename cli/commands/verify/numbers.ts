@@ -22,7 +22,7 @@ export interface NumbersFound {
   lastSeq: number;
   gaps: FoundGap[];
   overlaps: Overlap[];
-  /** Places where numbers go back; only where no epoch tells runs apart. */
+  /** OpenStreams where numbers go back; only where no epoch tells runs apart. */
   backwards: VerifiedBlock[];
   /** Blocks with which numbers begin anew, in a file of its own. */
   restarts: VerifiedBlock[];

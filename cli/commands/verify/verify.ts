@@ -13,9 +13,9 @@ import {
   EXIT,
   outputOf,
   type Program,
+  type ProgramContext,
   runOnce,
   stoppedBy,
-  type Surroundings,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 import { verifyJournal } from "./journal.ts";
@@ -37,7 +37,7 @@ export const program: Program<VerifySettings> = {
 };
 
 /** Runs the command. Answers the exit code. */
-export async function run(around: Surroundings): Promise<number> {
+export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
     interrupted: EXIT.interrupted,

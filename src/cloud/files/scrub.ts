@@ -87,7 +87,7 @@ export class Scrub {
     }
     await instance.withFiles(async (stored) => {
       await stored.findMissing();
-      stored.judge();
+      stored.decide();
     });
     record.checked(Math.floor(clock.wallUs() / 1000));
   }

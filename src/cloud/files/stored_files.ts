@@ -111,7 +111,7 @@ export class StoredFiles {
   }
 
   /** All files are known: what none of them holds is gone. */
-  judge(): void {
+  decide(): void {
     const { ledger, journal, record: { received } } = this.#options;
     const isKnown = ({ name, isCurrent }: FileToCheck) => !isCurrent || ledger.rangesOf(name) !== undefined;
     if (!this.list().every(isKnown)) return;

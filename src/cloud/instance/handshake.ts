@@ -49,7 +49,7 @@ export class InstanceHandshakes {
   ): Promise<HandshakeResponse> {
     const { record, machines, sessions, note } = this.#options;
     const known = record.epoch !== undefined;
-    const verdict = record.judge(request);
+    const verdict = record.decide(request);
     if (verdict.kind === "clone") {
       note("checkpoint", `refused: ${verdict.reason}`);
       machines.noteRefused(verdict.reason);

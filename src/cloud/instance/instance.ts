@@ -282,12 +282,12 @@ export class Instance {
   }
 
   /** Closes what is idle for so long, and writes down what is known. Once a second. */
-  keepHouse(timeoutMs: number): void {
+  runHousekeeping(timeoutMs: number): void {
     if (!this.isOpen) return;
     const { clock } = this.#options;
     const nowMs = clock.monoMs();
     this.#stores.settle();
-    this.#stores.replica?.keepHouse();
+    this.#stores.replica?.runHousekeeping();
     if (this.#isNews && nowMs - this.#savedMs >= STATE_EVERY_MS) this.#save();
     if (nowMs - this.#lookedMs >= FILES_EVERY_MS) {
       this.#lookedMs = nowMs;

@@ -122,7 +122,7 @@ export class Instances implements Iterable<Instance> {
   }
 
   /** Closes what is idle, or too much, and writes down what is known. Once a second. */
-  keepHouse(): void {
+  runHousekeeping(): void {
     const { clock, settings } = this.#options;
     const { brokerIdleTimeoutMs, maxIdleBrokers } = settings();
     const nowMs = clock.monoMs();
@@ -134,7 +134,7 @@ export class Instances implements Iterable<Instance> {
     idle.sort((a, b) => b.idleMs - a.idleMs);
     const surplus = new Set(idle.slice(0, Math.max(0, idle.length - maxIdleBrokers)).map(({ instance }) => instance));
     for (const instance of this.#byId.values()) {
-      instance.keepHouse(surplus.has(instance) ? SURPLUS_AFTER_MS : brokerIdleTimeoutMs);
+      instance.runHousekeeping(surplus.has(instance) ? SURPLUS_AFTER_MS : brokerIdleTimeoutMs);
     }
   }
 

@@ -12,7 +12,13 @@ import { FormerEpochs, type FormerSummary } from "../state/former_epochs.ts";
 import type { InstanceSettings } from "./settings.ts";
 import { PEER_REPLAY_FRAMES, PeerHoles } from "../peer/holes.ts";
 import { Received, type ReceivedRecord } from "../state/received.ts";
-import { beginEpoch, type EpochHistory, type EpochVerdict, isPeerEpoch, judgeEpoch } from "../state/received_epochs.ts";
+import {
+  beginEpoch,
+  type EpochHistory,
+  type EpochVerdict,
+  evaluateEpoch,
+  isPeerEpoch,
+} from "../state/received_epochs.ts";
 import type { InstanceState } from "../state/state_file.ts";
 import type { Accounted } from "../state/state_file_rebuild.ts";
 
@@ -230,8 +236,8 @@ export class InstanceRecord {
   }
 
   /** What a handshake means for what is held. Nothing is changed. */
-  judge({ epoch, headSeq }: HandshakeRequest): EpochVerdict {
-    return judgeEpoch(this.#epochs, { epoch, headSeq, last: this.#received.last });
+  decide({ epoch, headSeq }: HandshakeRequest): EpochVerdict {
+    return evaluateEpoch(this.#epochs, { epoch, headSeq, last: this.#received.last });
   }
 
   /** The boat's numbers begin again: nothing is held of the run. Gives how many of the former run's never came. */

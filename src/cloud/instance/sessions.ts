@@ -14,7 +14,7 @@ export interface InstanceSession {
 export type SessionKind = "live" | "backfill";
 
 /** Connections of one boat whose handshake is remembered: it has one, and perhaps a few that nobody has noticed to be cut. */
-export const MAX_GREETED = 16;
+export const MAX_PENDING_HANDSHAKES = 16;
 
 /** The streams of a boat: who may open one, and which have to go. */
 export class InstanceSessions {
@@ -50,7 +50,7 @@ export class InstanceSessions {
     this.#greeted.delete(connection);
     this.#greeted.add(connection);
     const [oldest = ""] = this.#greeted;
-    if (this.#greeted.size > MAX_GREETED) this.#greeted.delete(oldest);
+    if (this.#greeted.size > MAX_PENDING_HANDSHAKES) this.#greeted.delete(oldest);
   }
 
   /** Streams need another handshake from now on; those that are open go on. */

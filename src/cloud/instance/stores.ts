@@ -234,7 +234,7 @@ export class InstanceStores {
     const all = new Ranges([...durable, ...journal.onlyInTails]);
     this.#record.found({ ...known, durable: [...all] }, { lastLive: journal.lastLive });
     await files.findMissing();
-    files.judge();
+    files.decide();
   }
 
   #filesOf(parts: { journal: InstanceJournal; ledger: FileLedger }): StoredFiles {

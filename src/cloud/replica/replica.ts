@@ -5,9 +5,9 @@ import { epochWordOf, type JournalIndex } from "../../journal/mod.ts";
 import { Feed } from "../../feed/mod.ts";
 import type { FrameArchive, FrameSource, SessionLimits, Sessions } from "../../stream/mod.ts";
 import { absentFrames, type ReplicaNumbers, skippedFrames } from "./numbers.ts";
-import { recallJournal } from "./warm_up.ts";
+import { warmUpFromJournal } from "./warm_up.ts";
 import { keptSnapshot, parseSnapshot, type ReplicaSnapshot, snapshotFile } from "./snapshot.ts";
-import { TalkTime } from "./time.ts";
+import { BoatClock } from "./time.ts";
 
 /** How a replica is opened. */
 export interface ReplicaOptions {
@@ -51,7 +51,7 @@ interface Run {
 interface Parts {
   feed: Feed;
   run: Run;
-  time: TalkTime;
+  time: BoatClock;
   file: DurableFile;
 }
 
@@ -69,7 +69,7 @@ export class Replica {
   readonly index: JournalIndex;
   readonly #options: ReplicaOptions;
   readonly #run: Run;
-  readonly #time: TalkTime;
+  readonly #time: BoatClock;
   readonly #file: DurableFile;
   readonly #stopListeners: (() => void)[] = [];
   #holders = 0;
@@ -106,11 +106,11 @@ export class Replica {
     const run: Run = { epoch: options.epoch };
     const file = snapshotFile(directory);
     const snapshot = await readSnapshot(file, options);
-    const time = new TalkTime({ maxStepMs: options.deviceIdleTimeoutMs / 2, newestMs: snapshot?.timeMs });
+    const time = new BoatClock({ maxStepMs: options.deviceIdleTimeoutMs / 2, newestMs: snapshot?.timeMs });
     for (const device of snapshot?.devices ?? []) broker.registry.restore(device);
     for (const { seq, message } of snapshot?.values ?? []) broker.values.set(seq, message);
     const knownThrough = snapshot?.seq ?? 0;
-    const recalled = await recallJournal(broker, { index, epochWord: wordOf(run), knownThrough, head, time });
+    const recalled = await warmUpFromJournal(broker, { index, epochWord: wordOf(run), knownThrough, head, time });
     log.info("replica started", { id, devices: broker.registry.size, values: broker.values.size, recalled });
     const archive = archiveOf(index, { run, ...options });
     const sessions = { limits: options.sessionLimits, epoch: run.epoch, directory };
@@ -151,7 +151,7 @@ export class Replica {
 
   /**
    * For how long it has been neither fed nor held, and no session streamed, milliseconds, as it looks between one call of
-   * this or of {@linkcode Replica.keepHouse} and the next.
+   * this or of {@linkcode Replica.runHousekeeping} and the next.
    *
    * @param nowMs monotonic, of the clock
    */
@@ -179,10 +179,10 @@ export class Replica {
   }
 
   /** Removes devices that the boat has talked without for too long, and sessions whose client is gone. Once a second. */
-  keepHouse(): void {
+  runHousekeeping(): void {
     this.idleMs(this.#options.clock.monoMs());
     this.broker.registry.expire(this.#time.ms, this.#options.deviceIdleTimeoutMs);
-    this.sessions.keepHouse();
+    this.sessions.runHousekeeping();
     // Whether holes are awaited may change by the time alone.
     this.source.changed();
   }

@@ -5,7 +5,7 @@ const LATE_MS = 10_000;
  * How long a boat has been talking, by the times of its own frames. A silence, and a clock that is set forwards, count for
  * no more than `maxStepMs`; one that is set back counts for nothing.
  */
-export class TalkTime {
+export class BoatClock {
   readonly #maxStepMs: number;
   #newestMs: number | undefined;
   #ms = 0;
@@ -26,7 +26,7 @@ export class TalkTime {
     return this.#newestMs;
   }
 
-  /** A frame of this time came; returns {@linkcode TalkTime.ms}. */
+  /** A frame of this time came; returns {@linkcode BoatClock.ms}. */
   heard(timeMs: number): number {
     const newest = this.#newestMs ?? timeMs;
     const step = timeMs - newest;

@@ -2,17 +2,17 @@ import { turn } from "../../base/mod.ts";
 import type { Broker } from "../../broker/mod.ts";
 import { newStoredFrame } from "../../frame/mod.ts";
 import { type Block, type BlockDevice, BlockError, type JournalIndex } from "../../journal/mod.ts";
-import type { TalkTime } from "./time.ts";
+import type { BoatClock } from "./time.ts";
 
 /** Most numbers that are read again when a replica starts: 20 minutes of 200 frames a second, in a third of a second. */
-export const MAX_RECALLED_FRAMES = 262_144;
+export const MAX_WARM_UP_FRAMES = 262_144;
 /** Longest time that one slice of reading holds the event loop. */
 const SLICE_MS = 4;
 /** Frames between two looks at the time; a power of two. */
 const LOOK_EVERY = 64;
 
 /** Which frames are read again, and who learns from them. */
-export interface RecallOptions {
+export interface WarmUpOptions {
   index: JournalIndex;
   /** First four bytes of the epoch. */
   epochWord: number;
@@ -20,18 +20,18 @@ export interface RecallOptions {
   knownThrough: number;
   /** The last number that is read. */
   head: number;
-  time: TalkTime;
+  time: BoatClock;
 }
 
 /**
- * Devices and values learn from what the journal has, the newest {@linkcode MAX_RECALLED_FRAMES} numbers at most, in
+ * Devices and values learn from what the journal has, the newest {@linkcode MAX_WARM_UP_FRAMES} numbers at most, in
  * slices that leave time for others. What is damaged is passed over.
  *
  * @returns how many frames were read
  */
-export async function recallJournal(broker: Broker, options: RecallOptions): Promise<number> {
+export async function warmUpFromJournal(broker: Broker, options: WarmUpOptions): Promise<number> {
   const { index, epochWord, knownThrough, head } = options;
-  const fromSeq = Math.max(knownThrough, head - MAX_RECALLED_FRAMES) + 1;
+  const fromSeq = Math.max(knownThrough, head - MAX_WARM_UP_FRAMES) + 1;
   let count = 0;
   if (fromSeq > head) return count;
   const progress = { throughSeq: knownThrough };
@@ -50,7 +50,7 @@ export async function recallJournal(broker: Broker, options: RecallOptions): Pro
 /** Learns from a block, a frame at a time. Where frames before it are missing, its table tells who was there. */
 function* recallBlock(
   block: Block,
-  { broker, progress, index, head, time }: RecallOptions & { broker: Broker; progress: { throughSeq: number } },
+  { broker, progress, index, head, time }: WarmUpOptions & { broker: Broker; progress: { throughSeq: number } },
 ): Generator<void> {
   // What was heard on buses of other names is left out.
   const buses = block.notes.buses?.map((name) => broker.buses.indexOf(name)) ?? [...broker.buses.keys()];

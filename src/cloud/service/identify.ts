@@ -59,8 +59,8 @@ export function identifier({ authorities, revoked, clock }: IdentifierOptions): 
   const judged = new WeakMap<PeerCertificate, Judged>();
   const isRevoked = (serial: string) => revoked?.has(serial) ?? false;
 
-  const judge = (peer: PeerCertificate | undefined, claimed?: string): Identity =>
-    authorities.check.judge(peerChain(peer), { nowMs: clock.wallUs() / 1000, claimed, isRevoked });
+  const decide = (peer: PeerCertificate | undefined, claimed?: string): Identity =>
+    authorities.check.decide(peerChain(peer), { nowMs: clock.wallUs() / 1000, claimed, isRevoked });
 
   const holds = ({ identity, atMs }: Judged): boolean =>
     identity.ok
@@ -72,7 +72,7 @@ export function identifier({ authorities, revoked, clock }: IdentifierOptions): 
     const { check } = authorities;
     const known = peer && judged.get(peer);
     if (known?.check === check && holds(known)) return known.identity;
-    const identity = judge(peer);
+    const identity = decide(peer);
     if (identity.ok) ends.set(identity.instanceId, identity.expiresMs);
     if (peer) judged.set(peer, { identity, check, atMs: clock.monoMs() });
     return identity;
@@ -94,7 +94,7 @@ export function identifier({ authorities, revoked, clock }: IdentifierOptions): 
       const peer = peerOf(address, certificate);
       const known = whoIs(peer);
       const identity = known.ok && claimedId !== undefined && claimedId !== known.instanceId
-        ? judge(peer, claimedId)
+        ? decide(peer, claimedId)
         : known;
       if (identity.ok) return identity.instanceId;
       const code = identity.reason === "name-mismatch" ? "PERMISSION_DENIED" : "UNAUTHENTICATED";

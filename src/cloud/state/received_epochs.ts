@@ -37,7 +37,7 @@ export function isPeerEpoch(id: string): boolean {
  * @param boat.headSeq the last number that the boat gave out
  * @param boat.last the highest number that was received of it in the current run
  */
-export function judgeEpoch(
+export function evaluateEpoch(
   { current, previous }: EpochHistory,
   { epoch, headSeq, last }: { epoch: Uint8Array | undefined; headSeq: number; last: number },
 ): EpochVerdict {

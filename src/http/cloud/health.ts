@@ -36,7 +36,7 @@ export interface CloudHealthSources {
  * Judges a cloud: a part that does not work degrades it, and when no boat can be recorded it is unhealthy. Anybody may
  * ask for this, so it names no boat.
  */
-export function judgeCloudHealth(
+export function evaluateCloudHealth(
   { instances, recordings, damaged = 0, unarchived = 0, refusedMachines = 0, refusedFormer = 0, others = {} }:
     CloudHealthSources,
 ): CloudHealth {

@@ -4,7 +4,13 @@ import { HistoryTurns } from "../history/turns.ts";
 import type { ReadApi } from "../read_routes.ts";
 import { overloaded } from "../reply.ts";
 import { RETRY_AFTER_S } from "../capacity.ts";
-import { Places, type SessionFigures, type StreamClient, StreamMemory, type StreamPlaces } from "../../stream/mod.ts";
+import {
+  OpenStreams,
+  type SessionFigures,
+  type StreamClient,
+  type StreamCounter,
+  StreamMemory,
+} from "../../stream/mod.ts";
 import type { SessionApi } from "../sessions/routes.ts";
 
 /** What requests to one boat are answered from. */
@@ -24,7 +30,7 @@ export interface ReaderOptions {
 /** What HTTP keeps beside the replicas that somebody reads: streams, which share their places. */
 export class ReplicaReaders {
   readonly #options: ReaderOptions;
-  readonly #places = new Places();
+  readonly #places = new OpenStreams();
   /** The budget of all streams. */
   readonly memory: StreamMemory;
   /** Of all instances together. */
@@ -121,7 +127,7 @@ export class ReplicaReaders {
   }
 
   /** Whoever has a place keeps the replica going. */
-  #placesOf(replica: Replica): StreamPlaces {
+  #placesOf(replica: Replica): StreamCounter {
     const places = this.#places;
     return {
       get taken() {

@@ -1,6 +1,6 @@
 import { formatTimeUs, type StoredFrame } from "../../frame/mod.ts";
 import { urlWithoutToken } from "../auth.ts";
-import { formatPlace, type HistoryPlace } from "./position.ts";
+import { formatPlace, type HistoryPosition } from "./position.ts";
 import type { HistoryRange } from "./query.ts";
 import { type HistoryIndex, type HistoryScan, scanHistory } from "./scan.ts";
 import type { FrameListText } from "./text.ts";
@@ -14,7 +14,7 @@ export const COUNT_HEADER = "Frame-Count";
 export interface HistoryPage {
   count: number;
   /** Its last frame; undefined: it has none. */
-  last: HistoryPlace | undefined;
+  last: HistoryPosition | undefined;
   /** Whether there are more frames than the limit. */
   isCut: boolean;
 }
@@ -25,7 +25,7 @@ export interface HeldPieces {
   /** Frames in it, with those whose text the list still has. */
   count: number;
   /** The last of them; undefined: there are none. */
-  last: HistoryPlace | undefined;
+  last: HistoryPosition | undefined;
   /** Whether it is the whole page. */
   isWhole: boolean;
 }
@@ -49,7 +49,7 @@ export async function measurePage(
   const held: HeldPieces = { pieces: [], count: 0, last: undefined, isWhole: false };
   const { measureMs, heldBytes } = scan.histories;
   let bytes = 0;
-  const take = (frame: StoredFrame, place: Readonly<HistoryPlace>) => {
+  const take = (frame: StoredFrame, place: Readonly<HistoryPosition>) => {
     if (page.count === limit) {
       page.isCut = true;
       return;

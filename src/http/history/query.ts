@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { errorText, parseDuration, parseTimestamp } from "../../base/mod.ts";
 import { boundedList } from "../bounded_list.ts";
-import { type HistoryPlace, parsePlace } from "./position.ts";
+import { type HistoryPosition, parsePlace } from "./position.ts";
 import { filterQuery, flag, repeated, uint } from "../params.ts";
 import { badParameter } from "../reply.ts";
 
@@ -78,7 +78,7 @@ export interface HistoryRange {
   toUs: number;
   limit: number;
   /** The first frame is the one after this place; undefined: the first of all. */
-  after: HistoryPlace | undefined;
+  after: HistoryPosition | undefined;
 }
 
 /**

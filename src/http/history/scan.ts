@@ -1,6 +1,6 @@
 import { newStoredFrame, type StoredFrame } from "../../frame/mod.ts";
 import { type Block, BlockError, type JournalIndex } from "../../journal/mod.ts";
-import { type HistoryPlace, passedThrough, placeAt } from "./position.ts";
+import { type HistoryPosition, passedThrough, placeAt } from "./position.ts";
 import type { HistoryTurns } from "./turns.ts";
 import type { WantedFrames } from "./wanted.ts";
 
@@ -15,11 +15,11 @@ export interface HistoryScan {
   wanted: WantedFrames;
   histories: HistoryTurns;
   /** The last frame that is read; undefined: the last there is. */
-  through?: HistoryPlace | undefined;
+  through?: HistoryPosition | undefined;
   /**
    * Gets each wanted frame and its place; both objects are reused. Returns true when the reader has enough to send.
    */
-  take: (frame: StoredFrame, place: Readonly<HistoryPlace>) => boolean | void;
+  take: (frame: StoredFrame, place: Readonly<HistoryPosition>) => boolean | void;
 }
 
 /** Reads the wanted frames in order. Yields after each block, and when `take` returns true, so that the reader can send or stop. */

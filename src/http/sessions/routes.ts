@@ -13,7 +13,7 @@ import { ackBody, filterSchema, sessionBody } from "../bodies.ts";
 import { noQuery, streamQuery } from "../params.ts";
 import { listDevices } from "../reads.ts";
 import { ApiError, json } from "../reply.ts";
-import { RETRY_AFTER_S, roomForStream, type StreamRoom } from "../capacity.ts";
+import { admitStream, RETRY_AFTER_S, type StreamRoom } from "../capacity.ts";
 import { type About, isHead, type RouteTable, routeWithBody, routeWithParts } from "../routes.ts";
 import { networkOf } from "../network.ts";
 import { deviceSchema, PROBLEM, streamSchema } from "../schemas.ts";
@@ -110,7 +110,7 @@ const readingRows: RouteTable<SessionApi> = [
         const { broker, hub, clock } = subject;
         const sessions = sessionsOf(about);
         sessions.checkReadable(clientId);
-        roomForStream(subject);
+        admitStream(subject);
         if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
         const take = () => hub.take();
         return new SessionEvents(clientId, { ...detail, sessions, json: broker.json, clock, take, memory: hub.memory })

@@ -4,7 +4,7 @@ import { formatTimeUs } from "../../frame/mod.ts";
 import type { SequenceState } from "../../journal/mod.ts";
 import type { LinkHealth, ReplicationStatus } from "../../replication/mod.ts";
 import type { ComponentHealth, HealthStatus } from "./component_health.ts";
-import { type JournalSource, judgeJournal } from "./journal_health.ts";
+import { evaluateJournal, type JournalSource } from "./journal_health.ts";
 
 export type { ComponentHealth, HealthStatus } from "./component_health.ts";
 
@@ -29,7 +29,7 @@ export interface Health {
 }
 
 /** One bus with what belongs to it. */
-export interface BusLine {
+export interface MonitoredBus {
   /** Index of the bus in the broker. */
   readonly index: number;
   readonly bus: CanBus;
@@ -51,7 +51,7 @@ export interface ReplicationSource {
 /** What health is judged from. */
 export interface HealthSources {
   broker: Broker;
-  lines: readonly BusLine[];
+  lines: readonly MonitoredBus[];
   /** Undefined where nothing is recorded. */
   journal?: JournalSource | undefined;
   /** Whether sequence numbers would survive a restart; undefined where they are not meant to. */
@@ -71,13 +71,13 @@ export interface HealthSources {
  * Judges the server: a failed part degrades it; when all buses have failed, or nothing can be recorded that should be, it
  * is unhealthy.
  */
-export function judgeHealth(sources: HealthSources): Health {
+export function evaluateHealth(sources: HealthSources): Health {
   const { broker, lines, journal, replication } = sources;
   const components: Record<string, ComponentHealth> = {};
   for (const line of lines) components[line.bus.name] = judgeBus(line, sources);
   const buses = Object.values(components);
   const noBus = buses.length > 0 && buses.every(({ status }) => status === "unhealthy");
-  if (journal) components.journal = judgeJournal(journal);
+  if (journal) components.journal = evaluateJournal(journal);
   if (replication) components.replication = replication.health();
   Object.assign(components, sources.others);
   const failed = noBus ||
@@ -114,7 +114,7 @@ function summaryOf(replication: ReplicationSource): NonNullable<Health["replicat
   return { status: replication.health().status, connected, live_lag, backfill_remaining_seqs, last_ack };
 }
 
-function judgeBus({ bus: { state }, index, fault }: BusLine, sources: HealthSources): ComponentHealth {
+function judgeBus({ bus: { state }, index, fault }: MonitoredBus, sources: HealthSources): ComponentHealth {
   if (state.type !== "up") {
     return { status: "unhealthy", message: "message" in state ? state.message : "bus is closed" };
   }

@@ -10,7 +10,7 @@ export const DEGRADED_SYNC_INTERVALS = 5;
 export const UNHEALTHY_MS = 30_000;
 
 /** Frames that were lost are lost for good: they stay a matter of the metrics once recording goes on. */
-export function judgeJournal(
+export function evaluateJournal(
   { state, lost, files, unsyncedMs, syncIntervalMs, damage }: JournalSource,
 ): ComponentHealth {
   const cost = lost > 0 ? `; ${lost} frames are lost` : "";

@@ -5,7 +5,7 @@ import type { BusCounters } from "../../can/mod.ts";
 import type { DeviceRequests, SendCounters, TransmitStatus } from "../../transmit/mod.ts";
 import type { BoatLink, ReplicationStatus } from "../../replication/mod.ts";
 import type { Sessions, StreamHub } from "../../stream/mod.ts";
-import type { BusLine } from "./health.ts";
+import type { MonitoredBus } from "./health.ts";
 import { type Labels, type Reading, serverFigures, type ServerSources } from "./server_figures.ts";
 import { sessionCounters } from "../sessions/figures.ts";
 
@@ -15,7 +15,7 @@ type JournalFigures = Pick<Journal, "durableSeq" | "unsyncedMs" | "lost" | "writ
 /** Where the figures come from; read when somebody asks. */
 export interface MetricSources extends ServerSources {
   broker: Broker;
-  lines: readonly BusLine[];
+  lines: readonly MonitoredBus[];
   hub: StreamHub;
   /** Undefined where none are kept. */
   sessions?: Pick<Sessions, "size" | "streaming" | "largestLag" | "figures"> | undefined;
@@ -24,7 +24,7 @@ export interface MetricSources extends ServerSources {
   /** Undefined where nothing is sent. */
   voice?: VoiceFigures | undefined;
   /** Undefined where nobody is told of anything. */
-  outlets?: OutletFigures | undefined;
+  outlets?: IntegrationFigures | undefined;
   /** Undefined where nothing is replicated. */
   replication?: Pick<BoatLink, "status" | "lostFrames" | "lastAckUs"> | undefined;
   /** Identity requests so far; undefined when discovery is off. */
@@ -40,7 +40,7 @@ export interface VoiceFigures {
 }
 
 /** What others are told by the server itself. */
-export interface OutletFigures {
+export interface IntegrationFigures {
   mqtt?: { counters: { published: number; dropped: number; connects: number }; waiting: number } | undefined;
   alerts: { figures: { sent: number; failed: number; dropped: number; waiting: number } };
 }
@@ -105,7 +105,7 @@ export class Metrics {
   }
 
   #buses({ lines, broker }: MetricSources): void {
-    const perBus = (read: (line: BusLine) => number) => () =>
+    const perBus = (read: (line: MonitoredBus) => number) => () =>
       lines.map((line): Reading => [read(line), { bus: line.bus.name }]);
     const total = (name: string, help: string, read: (counters: Readonly<BusCounters>) => number) =>
       this.#counter(`vbg_bus_${name}_total`, help, perBus(({ bus }) => read(bus.counters)));
@@ -243,7 +243,7 @@ export class Metrics {
     this.#gauge("vbg_device_requests_pending", "Data wanted that have not come", () => [[requests.pending, {}]]);
   }
 
-  #outlets({ mqtt, alerts }: OutletFigures): void {
+  #outlets({ mqtt, alerts }: IntegrationFigures): void {
     this.#counter("vbg_alerts_total", "Deliveries of alerts", () => {
       const { sent, failed, dropped } = alerts.figures;
       return Object.entries({ sent, failed, dropped }).map(([result, count]): Reading => [count, { result }]);

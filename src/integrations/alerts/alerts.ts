@@ -36,7 +36,7 @@ export interface AlertSettings extends Partial<AlertRules> {
 }
 
 /** What alerts must know of their surroundings. */
-export interface AlertSurroundings {
+export interface AlertContext {
   /** Names of the buses, in the order of their indexes. */
   buses: readonly string[];
   clock: Clock;
@@ -81,7 +81,7 @@ export class Alerts {
 
   private constructor(
     { urls: given = [], secret = "", instanceId, busSilenceMs, ...rest }: AlertSettings,
-    { buses, clock, log, file, stored }: AlertSurroundings & { stored: StoredAlerts },
+    { buses, clock, log, file, stored }: AlertContext & { stored: StoredAlerts },
   ) {
     const { dedupWindowMs, timeoutMs, ...limits } = { ...ALERT_DEFAULTS, ...rest };
     const urls = [...new Set(given)];
@@ -115,7 +115,7 @@ export class Alerts {
    *
    * @throws {TypeError} one of `urls` is none
    */
-  static async open(settings: AlertSettings, surroundings: AlertSurroundings): Promise<Alerts> {
+  static async open(settings: AlertSettings, surroundings: AlertContext): Promise<Alerts> {
     const { file, log } = surroundings;
     const stored = file && await readKept(file, { what: "alerts", parse: parseAlerts, log });
     const alerts = new Alerts(settings, { ...surroundings, stored: stored ?? NO_ALERTS });

@@ -17,7 +17,7 @@ import {
 import { crc32c } from "./crc32c.ts";
 import { checkEntries, readTable } from "./device_table.ts";
 import { BlockError } from "../errors.ts";
-import type { BlockDevice, BlockNotes } from "../types.ts";
+import type { BlockDevice, BlockMetadata } from "../types.ts";
 
 /** Where the frames of a block lie, and what the first of them is. */
 interface FrameRegion {
@@ -146,7 +146,7 @@ export class Block {
   readonly #region: FrameRegion;
   readonly #table: Uint8Array;
   readonly #entriesEnd: number;
-  #read: { devices: BlockDevice[]; notes: BlockNotes } | undefined;
+  #read: { devices: BlockDevice[]; notes: BlockMetadata } | undefined;
 
   /** Frames in front of a slice. */
   readonly #skipped: number;
@@ -168,7 +168,7 @@ export class Block {
   }
 
   /** What it says beside frames and devices. */
-  get notes(): BlockNotes {
+  get notes(): BlockMetadata {
     return (this.#read ??= readTable(this.#table, this.#entriesEnd)).notes;
   }
 

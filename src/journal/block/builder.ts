@@ -26,10 +26,10 @@ import {
   NO_PRODUCT,
 } from "./device_table.ts";
 import { OversizedMessageError } from "../errors.ts";
-import { encodeNotes, NOTE_HEADER_BYTES } from "./metadata.ts";
+import { encodeMetadata, NOTE_HEADER_BYTES } from "./metadata.ts";
 import {
   type BlockDevice,
-  type BlockNotes,
+  type BlockMetadata,
   DEFAULT_BLOCK_BYTES,
   MAX_BLOCK_BYTES,
   MAX_BUSES,
@@ -147,9 +147,9 @@ export class BlockBuilder {
    *
    * @throws {RangeError} notes that cannot be written
    */
-  begin({ devices = [], notes = {} }: { devices?: readonly BlockDevice[]; notes?: BlockNotes } = {}): void {
+  begin({ devices = [], notes = {} }: { devices?: readonly BlockDevice[]; notes?: BlockMetadata } = {}): void {
     const start = framesStart(VERSION);
-    this.#notes = encodeNotes(notes);
+    this.#notes = encodeMetadata(notes);
     const longest = FRAME_ROOM + MAX_MESSAGE_BYTES + CLAIM_ROOM;
     const room = Math.min(MAX_FIRST_TABLE_BYTES, this.blockBytes - start - TRAILER_BYTES - longest);
     const fixed = 2 + this.#notes.length + NOTE_HEADER_BYTES;

@@ -1,7 +1,7 @@
 import { BARE_ENTRY_BYTES, MAX_TABLE_BYTES } from "./layout.ts";
 import { BlockError } from "../errors.ts";
-import { concat, encodeEntryBuses, type NotesOfTable, readNotes, shortText } from "./metadata.ts";
-import type { BlockDevice, BlockNotes } from "../types.ts";
+import { concat, encodeEntryBuses, type NotesOfTable, readMetadata, shortText } from "./metadata.ts";
+import type { BlockDevice, BlockMetadata } from "../types.ts";
 
 /** What a table says of a device's product. */
 export type DeviceProduct = Pick<
@@ -91,8 +91,8 @@ export function checkEntries(table: Uint8Array): number {
 }
 
 /** Reads a table whose entries have been {@linkcode checkEntries | checked}. */
-export function readTable(table: Uint8Array, entriesEnd: number): { devices: BlockDevice[]; notes: BlockNotes } {
-  const { notes, entryBuses }: NotesOfTable = readNotes(table.subarray(entriesEnd));
+export function readTable(table: Uint8Array, entriesEnd: number): { devices: BlockDevice[]; notes: BlockMetadata } {
+  const { notes, entryBuses }: NotesOfTable = readMetadata(table.subarray(entriesEnd));
   const view = new DataView(table.buffer, table.byteOffset, table.length);
   const devices: BlockDevice[] = [];
   for (let at = COUNT_BYTES; at < entriesEnd;) {

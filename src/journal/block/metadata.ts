@@ -1,6 +1,6 @@
 import { decodeBusCounts, encodeBusCounts } from "./bus_counts.ts";
 import { decodeDigestNote, encodeDigestNote } from "../digest/window_digest.ts";
-import { type BlockNotes, type BootRecord, type Gap, type GapReason, MAX_BUSES } from "../types.ts";
+import { type BlockMetadata, type BootRecord, type Gap, type GapReason, MAX_BUSES } from "../types.ts";
 
 // Notes are ours. They stand behind the device entries that the table counts, inside the table's region, where readers
 // that do not know them do not look: `tag u8 | length u16 | bytes`, one after the other, each tag once at most. Tags
@@ -42,7 +42,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** All that stands behind the device entries. */
 export interface NotesOfTable {
-  notes: BlockNotes;
+  notes: BlockMetadata;
   /** Index of the bus of each device entry; undefined where all are 0. */
   entryBuses: Uint8Array | undefined;
 }
@@ -98,7 +98,7 @@ function gapBytes({ firstMissing, reason }: Gap): Uint8Array {
 }
 
 /** @throws {RangeError} more buses than an identifier has room for, or an id that has not 16 bytes */
-export function encodeNotes({ buses, epoch, boot, gap, digests, counts }: BlockNotes): Uint8Array<ArrayBuffer> {
+export function encodeMetadata({ buses, epoch, boot, gap, digests, counts }: BlockMetadata): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [];
   if (buses) {
     if (buses.length > MAX_BUSES) throw new RangeError(`Cannot note ${buses.length} buses: ${MAX_BUSES} have room`);
@@ -118,7 +118,7 @@ export function encodeEntryBuses(buses: readonly number[]): Uint8Array {
 }
 
 /** Reads what is there, as far as it makes sense. Nothing is thrown. */
-export function readNotes(bytes: Uint8Array): NotesOfTable {
+export function readMetadata(bytes: Uint8Array): NotesOfTable {
   const result: NotesOfTable = { notes: {}, entryBuses: undefined };
   for (let at = 0; at + NOTE_HEADER_BYTES <= bytes.length;) {
     const length = (bytes[at + 1] ?? 0) | ((bytes[at + 2] ?? 0) << 8);

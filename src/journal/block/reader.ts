@@ -1,5 +1,5 @@
 import { type Block, readBlock } from "./block.ts";
-import type { BlockPlace } from "../index/block_table.ts";
+import type { BlockLocation } from "../index/block_table.ts";
 import { decompress, loadDictionaryDecoder } from "./compression.ts";
 import { BlockError } from "../errors.ts";
 import { readFileAt, storedBytes } from "../index/file_index.ts";
@@ -12,7 +12,7 @@ import {
 } from "../file/layout.ts";
 
 /** Where a block is. */
-export type BlockSource = Pick<BlockPlace, "offset" | "bytes" | "unsealed">;
+export type BlockSource = Pick<BlockLocation, "offset" | "bytes" | "unsealed">;
 
 interface OpenFile {
   path: string;

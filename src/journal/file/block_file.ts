@@ -1,4 +1,4 @@
-import type { BlockPlace } from "../index/block_table.ts";
+import type { BlockLocation } from "../index/block_table.ts";
 import {
   type FileIndex,
   type IndexedBlock,
@@ -20,8 +20,8 @@ export interface BlockFile {
   bytes: number;
   /** Its header, where its blocks are, and how it ends. */
   index: FileIndex;
-  /** Places of its blocks, in the order in which they lie in it. */
-  blocks: readonly BlockPlace[];
+  /** OpenStreams of its blocks, in the order in which they lie in it. */
+  blocks: readonly BlockLocation[];
   /** Of a write-ahead log: name of the `.lpj` file that a start would write its frames into. */
   sealsInto?: string;
 }
@@ -50,6 +50,6 @@ export async function findBlocks(file: Deno.FsFile): Promise<Pick<BlockFile, "by
 }
 
 /** Where a block is, for {@linkcode BlockReader.read}. */
-export function placeOf({ offset, header, unsealed }: IndexedBlock): BlockPlace {
+export function placeOf({ offset, header, unsealed }: IndexedBlock): BlockLocation {
   return { offset, bytes: storedBytes(header), timeUs: header.baseTimeUs, seq: header.baseSeq ?? NaN, unsealed };
 }

@@ -3,7 +3,7 @@ import { MAX_DISORDER_US } from "../block/layout.ts";
 import { type IndexedBlock, storedBytes } from "./file_index.ts";
 
 /** What an index knows of a block without unpacking it. */
-export interface BlockPlace {
+export interface BlockLocation {
   /** Where its header begins. */
   offset: number;
   /** Bytes from there on; 0 where its header has to tell. */
@@ -90,7 +90,7 @@ export class BlockTable {
   }
 
   /** The blocks that may hold wanted frames. */
-  *select(range: BlockRange, end: TableEnd): Generator<BlockPlace> {
+  *select(range: BlockRange, end: TableEnd): Generator<BlockLocation> {
     const { fromSeq } = range;
     const { fromUs, toUs } = beginsWithin(range);
     for (let i = 0; i < this.#count; i++) {
@@ -103,7 +103,7 @@ export class BlockTable {
     }
   }
 
-  #add({ offset, bytes, timeUs, seq }: BlockPlace, endUs: number): void {
+  #add({ offset, bytes, timeUs, seq }: BlockLocation, endUs: number): void {
     if (this.#count === this.#offsets.length) this.#grow();
     const i = this.#count++;
     this.#isAscending &&= i === 0 || ascends(at(this.#times, i - 1), timeUs);

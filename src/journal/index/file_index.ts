@@ -40,7 +40,7 @@ export interface FileIndex {
   end: number;
   /** `closed`: ends with an index. `open`: ends with its last block. `torn`: something else stands behind it. */
   state: "closed" | "open" | "torn";
-  /** Places where a block should begin and none does; those behind them are listed all the same. */
+  /** OpenStreams where a block should begin and none does; those behind them are listed all the same. */
   damaged: number;
 }
 

@@ -2,7 +2,7 @@ import { turn } from "../../base/mod.ts";
 import { type Block, readBlock } from "../block/block.ts";
 import { MIN_FRAME_BYTES } from "../block/layout.ts";
 import { BlockReader } from "../block/reader.ts";
-import { type BlockPlace, type BlockRange, isWanted } from "./block_table.ts";
+import { type BlockLocation, type BlockRange, isWanted } from "./block_table.ts";
 import { BlockTables } from "./block_tables.ts";
 import { BlockError } from "../errors.ts";
 import { readFileAt } from "./file_index.ts";
@@ -19,10 +19,10 @@ import {
 } from "../file/order.ts";
 import { IndexFaults } from "./index_faults.ts";
 import type {
+  BlockLocations,
   EpochBlock,
   JournalFileInfo,
   JournalIndexOptions,
-  JournalPlaces,
   PlacedBlock,
 } from "./journal_index_types.ts";
 import type { WrittenBlock } from "../writer/journal_writer.ts";
@@ -32,7 +32,7 @@ import { SeenBlocks } from "./seen_blocks.ts";
 export type * from "./journal_index_types.ts";
 
 /** A block and the file it is in. */
-interface Located extends BlockPlace {
+interface Located extends BlockLocation {
   file: FileEntry;
 }
 
@@ -41,7 +41,7 @@ interface KnownFile extends Pick<FileEntry, "header" | "bytes" | "isWritten"> {
   first: { timeUs: number; seq: number };
 }
 
-/** Places that are gone through before others get their turn. */
+/** OpenStreams that are gone through before others get their turn. */
 const PLACES_A_TURN = 2048;
 
 /**
@@ -228,8 +228,8 @@ export class JournalIndex {
     return most;
   }
 
-  /** Places of blocks of a run of numbers, unread, and the blocks that are not on disk yet; all taken in one turn. */
-  async places(range: { fromSeq: number; epochWord: number }): Promise<JournalPlaces> {
+  /** OpenStreams of blocks of a run of numbers, unread, and the blocks that are not on disk yet; all taken in one turn. */
+  async places(range: { fromSeq: number; epochWord: number }): Promise<BlockLocations> {
     const news: WrittenBlock[] = [];
     this.#readers.add(news);
     const { refusals } = this.#faults;
@@ -279,7 +279,7 @@ export class JournalIndex {
     { range, bySeq }: { range: BlockRange; bySeq: boolean },
   ): AsyncGenerator<Located> {
     const lowest = ({ lowSeq, lowUs }: FileSpan) => bySeq ? lowSeq : lowUs;
-    const compare = (a: BlockPlace, b: BlockPlace) =>
+    const compare = (a: BlockLocation, b: BlockLocation) =>
       bySeq
         ? compareNumbers(a.seq, b.seq) || compareNumbers(a.timeUs, b.timeUs)
         : compareNumbers(a.timeUs, b.timeUs) || compareNumbers(a.seq, b.seq);

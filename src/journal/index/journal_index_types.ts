@@ -1,6 +1,6 @@
 import type { Logger } from "../../base/mod.ts";
 import type { Block } from "../block/block.ts";
-import type { BlockPlace } from "./block_table.ts";
+import type { BlockLocation } from "./block_table.ts";
 
 /** A file of a journal. */
 export interface JournalFileInfo {
@@ -22,12 +22,12 @@ export interface JournalIndexOptions {
 }
 
 /** A block that was not read yet, by its file. */
-export interface PlacedBlock extends Pick<BlockPlace, "offset" | "bytes" | "seq"> {
+export interface PlacedBlock extends Pick<BlockLocation, "offset" | "bytes" | "seq"> {
   path: string;
 }
 
 /** Where blocks are. */
-export interface JournalPlaces {
+export interface BlockLocations {
   /** Those in files, those written meanwhile last. A block may be there twice. */
   places: PlacedBlock[];
   /** Those that are in no file yet, oldest first; of any run of numbers. */

@@ -22,7 +22,7 @@ function agree(before: Reading, after: Reading): boolean {
  * and what is deleted does not come back when the clock does. After a jump it is doubted for a day, or until it is back
  * where it came from. A clock that was not set before has become right.
  */
-export class ClockDoubt {
+export class ClockSanityCheck {
   readonly #clock: Clock;
   #believed: Reading | undefined;
   #doubted: { last: Reading; sinceMs: number } | undefined;
@@ -51,14 +51,14 @@ export class ClockDoubt {
 
 /** The time of day for whoever deletes by age: undefined while it cannot be believed, which is told once. */
 export class BelievedClock {
-  readonly #doubt: ClockDoubt;
+  readonly #doubt: ClockSanityCheck;
   readonly #isRight: () => boolean;
   readonly #log: Logger;
   #isDoubting = false;
 
   /** @param options.isRight whether the wall clock can be believed at all; default: always */
   constructor(clock: Clock, { isRight = () => true, log }: { isRight?: (() => boolean) | undefined; log: Logger }) {
-    this.#doubt = new ClockDoubt(clock);
+    this.#doubt = new ClockSanityCheck(clock);
     this.#isRight = isRight;
     this.#log = log;
   }

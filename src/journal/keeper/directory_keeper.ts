@@ -53,7 +53,7 @@ export interface KeptDirectory {
 }
 
 /** What keepers of several directories have in common. */
-export interface KeeperSurroundings {
+export interface KeeperContext {
   /** Which files are kept, and when they are archived. */
   settings: RetentionSettings;
   /** Program that archives; without it nothing is archived. */
@@ -106,7 +106,7 @@ const NOTHING: KeeperStatus = { files: 0, bytes: 0, failed: 0, archiveFailures: 
 export class DirectoryKeeper {
   /** Where it looks. */
   readonly place: KeptDirectory;
-  readonly #around: KeeperSurroundings;
+  readonly #around: KeeperContext;
   readonly #settings: RetentionSettings;
   /** Names of files that could not be archived. */
   #failed = NO_NAMES;
@@ -118,7 +118,7 @@ export class DirectoryKeeper {
   /** What was logged of a fault that lasts. */
   #told = NO_NAMES;
 
-  constructor(place: KeptDirectory, around: KeeperSurroundings) {
+  constructor(place: KeptDirectory, around: KeeperContext) {
     this.place = place;
     this.#around = around;
     this.#settings = around.command ? around.settings : { ...around.settings, archive: "off" };

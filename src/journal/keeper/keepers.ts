@@ -1,6 +1,6 @@
 import { type Clock, type Logger, pause, systemClock } from "../../base/mod.ts";
 import { BelievedClock } from "./clock_sanity.ts";
-import { DirectoryKeeper, type KeeperStatus, type KeeperSurroundings, type KeptDirectory } from "./directory_keeper.ts";
+import { DirectoryKeeper, type KeeperContext, type KeeperStatus, type KeptDirectory } from "./directory_keeper.ts";
 import { SCAN_MS } from "./keeper.ts";
 import type { RetentionSettings } from "./retention.ts";
 
@@ -42,7 +42,7 @@ export interface KeepersOptions {
  */
 export class Keepers {
   readonly #options: KeepersOptions;
-  readonly #around: KeeperSurroundings;
+  readonly #around: KeeperContext;
   readonly #stop = new AbortController();
   readonly #keepers = new Map<string, DirectoryKeeper>();
   /** Who wants to be looked at before its turn. */

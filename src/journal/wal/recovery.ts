@@ -3,8 +3,8 @@ import { type FileEnd, FileEnds, journalNames, readEnd } from "../file/end.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "../file/layout.ts";
 import { DEFAULT_PREFIX, nextFileName, parseFileName } from "../file/name.ts";
 import { JournalFile, type SealedBlock } from "../file/journal_file.ts";
-import type { Tail } from "./wal.ts";
-import { readTails, removeTails } from "./wal_files.ts";
+import type { Wal } from "./wal.ts";
+import { readWals, removeWals } from "./wal_files.ts";
 import { unsealedOf } from "./unsealed.ts";
 
 /** What a start found. */
@@ -62,7 +62,7 @@ async function mend(
 /** Writes blocks into a file of their own. Returns its name. */
 async function writeFile(
   blocks: readonly SealedBlock[],
-  { tail, after, options }: { tail: Tail; after: string | undefined; options: RecoveryOptions },
+  { tail, after, options }: { tail: Wal; after: string | undefined; options: RecoveryOptions },
 ): Promise<string> {
   const { directory, prefix = DEFAULT_PREFIX, compression = "zstd" } = options;
   const taken = new Set(await journalNames(directory));
@@ -85,7 +85,7 @@ async function writeFile(
 /** Writes what only the tails hold into files, one for each tail. */
 async function restore(found: Recovered, { ends, options }: { ends: FileEnds; options: RecoveryOptions }) {
   const { directory, log } = options;
-  for await (const { tail, blocks } of unsealedOf(await readTails(directory), ends)) {
+  for await (const { tail, blocks } of unsealedOf(await readWals(directory), ends)) {
     const last = blocks.at(-1);
     if (last === undefined) continue;
     try {
@@ -100,7 +100,7 @@ async function restore(found: Recovered, { ends, options }: { ends: FileEnds; op
     found.lastSeq = last.lastSeq;
     found.epoch = tail.epoch;
   }
-  if (found.pending.length === 0) await removeTails(directory);
+  if (found.pending.length === 0) await removeWals(directory);
 }
 
 /** What was cut off, where. */

@@ -2,13 +2,13 @@ import { BlockBuilder } from "../block/builder.ts";
 import type { FileEnds } from "../file/end.ts";
 import { epochWordOf } from "../file/layout.ts";
 import type { SealedBlock } from "../file/journal_file.ts";
-import type { Tail } from "./wal.ts";
-import type { StoredTail } from "./wal_files.ts";
+import type { Wal } from "./wal.ts";
+import type { StoredWal } from "./wal_files.ts";
 import { decodeOpening } from "./wal_header.ts";
 
 /** What a tail holds and no file does. */
-export interface Unsealed extends StoredTail {
-  tail: Tail;
+export interface Unsealed extends StoredWal {
+  tail: Wal;
   /** Its frames as blocks. May be empty where the tail is torn. */
   blocks: SealedBlock[];
 }
@@ -17,9 +17,9 @@ export interface Unsealed extends StoredTail {
  * Frames that are in tails alone, in the order in which a start writes them into files: those of the newest file's epoch
  * first, as a tail of another epoch is newer than all files. Tails whose frames are all in files are left out.
  */
-export async function* unsealedOf(stored: readonly StoredTail[], ends: FileEnds): AsyncGenerator<Unsealed, void> {
+export async function* unsealedOf(stored: readonly StoredWal[], ends: FileEnds): AsyncGenerator<Unsealed, void> {
   const newestWord = (await ends.find())?.epochWord;
-  const isOther = ({ epoch }: Tail) => newestWord === undefined || epochWordOf(epoch) === newestWord ? 0 : 1;
+  const isOther = ({ epoch }: Wal) => newestWord === undefined || epochWordOf(epoch) === newestWord ? 0 : 1;
   const tails = stored.flatMap(({ tail, ...file }) => tail ? [{ ...file, tail }] : []);
   tails.sort((one, other) => isOther(one.tail) - isOther(other.tail));
   const lastSeqs = new Map<number, number>();
@@ -36,7 +36,7 @@ export async function* unsealedOf(stored: readonly StoredTail[], ends: FileEnds)
 }
 
 /** Blocks of the frames of a tail after a number. */
-function blocksOf(tail: Tail, lastSeq: number): SealedBlock[] {
+function blocksOf(tail: Wal, lastSeq: number): SealedBlock[] {
   const skip = Math.max(0, lastSeq + 1 - tail.firstSeq);
   const { devices, notes: { gap, digests, ...notes } } = decodeOpening(tail.opening);
   const { blockBytes, epoch } = tail;

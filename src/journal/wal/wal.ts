@@ -16,7 +16,7 @@ import { type Message, pgnOfId } from "../../frame/mod.ts";
 const MAGIC = [0x4c, 0x50, 0x4a, 0x54];
 const VERSION = 1;
 /** Bytes of the header. */
-export const TAIL_HEADER_BYTES = 40;
+export const WAL_HEADER_BYTES = 40;
 const CRC_AT = 36;
 const RECORD_HEAD_BYTES = 6;
 const FRAME_HEAD_BYTES = 13;
@@ -26,12 +26,12 @@ const FRAME = 2;
 const MAX_BODY_BYTES = 0xffff;
 
 /** Most bytes that the tail of a block has: of the shortest frame the block keeps 6 bytes, the tail 19. */
-export function maxTailBytes(blockBytes: number): number {
-  return TAIL_HEADER_BYTES + RECORD_HEAD_BYTES + MAX_BODY_BYTES + 4 * blockBytes;
+export function maxWalBytes(blockBytes: number): number {
+  return WAL_HEADER_BYTES + RECORD_HEAD_BYTES + MAX_BODY_BYTES + 4 * blockBytes;
 }
 
 /** What a tail is about. */
-export interface TailHeader {
+export interface WalHeader {
   /** Bytes of the block, unpacked. */
   blockBytes: number;
   /** Run of numbers that it belongs to. */
@@ -41,8 +41,8 @@ export interface TailHeader {
 }
 
 /** Encodes the header of a tail. */
-export function tailHeader({ blockBytes, epoch, firstSeq }: TailHeader): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(TAIL_HEADER_BYTES);
+export function walHeader({ blockBytes, epoch, firstSeq }: WalHeader): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(WAL_HEADER_BYTES);
   const view = new DataView(bytes.buffer);
   bytes.set(MAGIC);
   bytes[4] = VERSION;
@@ -54,15 +54,15 @@ export function tailHeader({ blockBytes, epoch, firstSeq }: TailHeader): Uint8Ar
 }
 
 /** The bytes of one tail, all of them until the next one begins: after an error they are written again. */
-export class TailBuffer {
+export class WalBuffer {
   #bytes = new Uint8Array(16_384);
   #view = new DataView(this.#bytes.buffer);
   #length = 0;
   #seed = 0;
 
   /** Begins a tail: from now on records carry the seed of its header. */
-  begin(header: TailHeader): void {
-    const bytes = tailHeader(header);
+  begin(header: WalHeader): void {
+    const bytes = walHeader(header);
     this.#length = 0;
     this.#reserve(bytes.length);
     this.#bytes.set(bytes);
@@ -123,7 +123,7 @@ export class TailBuffer {
 }
 
 /** What a tail file holds. */
-export interface Tail extends TailHeader {
+export interface Wal extends WalHeader {
   /** What the block began with; undefined when it was not written. */
   opening: unknown;
   /** Its frames, in order; the first has the number `firstSeq`. */
@@ -132,8 +132,8 @@ export interface Tail extends TailHeader {
   torn: number;
 }
 
-function readHeader(bytes: Uint8Array): (TailHeader & { seed: number }) | undefined {
-  if (bytes.length < TAIL_HEADER_BYTES || !MAGIC.every((byte, at) => bytes[at] === byte)) return undefined;
+function readHeader(bytes: Uint8Array): (WalHeader & { seed: number }) | undefined {
+  if (bytes.length < WAL_HEADER_BYTES || !MAGIC.every((byte, at) => bytes[at] === byte)) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const seed = view.getUint32(CRC_AT, true);
   if (bytes[4] !== VERSION || crc32c(bytes.subarray(0, CRC_AT)) !== seed) return undefined;
@@ -173,13 +173,13 @@ function parseOpening(body: Uint8Array): unknown {
 }
 
 /** Reads a tail as far as its records are whole; undefined when there is none. */
-export function readTail(bytes: Uint8Array): Tail | undefined {
+export function readWal(bytes: Uint8Array): Wal | undefined {
   const header = readHeader(bytes);
   if (header === undefined) return undefined;
   const { seed, ...rest } = header;
-  const tail: Tail = { ...rest, opening: undefined, frames: [], torn: 0 };
+  const tail: Wal = { ...rest, opening: undefined, frames: [], torn: 0 };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  let at = TAIL_HEADER_BYTES;
+  let at = WAL_HEADER_BYTES;
   while (at + RECORD_HEAD_BYTES < bytes.length) {
     const size = view.getUint16(at, true);
     const end = at + RECORD_HEAD_BYTES + size;

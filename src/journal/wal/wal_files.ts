@@ -3,17 +3,17 @@ import type { Message } from "../../frame/mod.ts";
 import { readFileAt } from "../index/file_index.ts";
 import { JOURNAL_FILE_MODE } from "../file/modes.ts";
 import { requireInPlace, writeAll } from "../file/journal_file.ts";
-import { maxTailBytes, readTail, type Tail, TailBuffer, type TailHeader } from "./wal.ts";
+import { maxWalBytes, readWal, type Wal, WalBuffer, type WalHeader } from "./wal.ts";
 import { MAX_BLOCK_BYTES } from "../types.ts";
 
 /** Names of the two tails, beside the journal's files. */
-export const TAIL_NAMES = ["tail-a", "tail-b"] as const;
+export const WAL_NAMES = ["tail-a", "tail-b"] as const;
 
 /** One tail file and the block that goes into it. */
-export class TailFile {
+export class WalFile {
   readonly #directory: string;
   readonly #path: string;
-  readonly #buffer = new TailBuffer();
+  readonly #buffer = new WalBuffer();
   #file: Deno.FsFile | undefined;
   /** Counts the blocks that this file began with; a write that outlives its block changes nothing. */
   #generation = 0;
@@ -28,7 +28,7 @@ export class TailFile {
     this.#path = `${directory}/${name}`;
   }
 
-  begin(header: TailHeader, opening: unknown): void {
+  begin(header: WalHeader, opening: unknown): void {
     this.#buffer.begin(header);
     this.#buffer.addOpening(opening);
     this.#generation++;
@@ -88,25 +88,25 @@ export class TailFile {
  * The two tails: while the frames of one block wait in the journal's memory to be written, those of the next go to the
  * other tail, so that neither is overwritten before its block is safe.
  */
-export class TailFiles {
-  readonly #files: readonly [TailFile, TailFile];
+export class WalFiles {
+  readonly #files: readonly [WalFile, WalFile];
   readonly #onFrame: (seq: number) => void;
   #current = 0;
 
   /** @param onFrame told of each frame that is taken */
   constructor(directory: string, onFrame: (seq: number) => void) {
     this.#onFrame = onFrame;
-    const [first, second] = TAIL_NAMES;
-    this.#files = [new TailFile(directory, first), new TailFile(directory, second)];
+    const [first, second] = WAL_NAMES;
+    this.#files = [new WalFile(directory, first), new WalFile(directory, second)];
   }
 
   /** Where the open block goes, or the last one went: until the next but one begins, it may be flushed. */
-  get current(): TailFile {
+  get current(): WalFile {
     return this.#files[this.#current] ?? this.#files[0];
   }
 
   /** Begins the tail of a block, in the file that the block before did not use. */
-  begin(header: TailHeader, opening: unknown): void {
+  begin(header: WalHeader, opening: unknown): void {
     this.#current = 1 - this.#current;
     this.current.begin(header, opening);
   }
@@ -132,21 +132,21 @@ export class TailFiles {
 }
 
 /** A tail file and what it holds. */
-export interface StoredTail {
+export interface StoredWal {
   path: string;
   /** Size of the file. */
   bytes: number;
   /** Undefined where its header cannot be read. */
-  tail: Tail | undefined;
+  tail: Wal | undefined;
 }
 
-async function readTailFile(path: string): Promise<StoredTail | undefined> {
+async function readTailFile(path: string): Promise<StoredWal | undefined> {
   try {
     using file = await Deno.open(path);
     const { size: bytes } = await file.stat();
     // Whatever lies there under this name, not more than a tail of the largest blocks is read.
-    const length = Math.min(bytes, maxTailBytes(MAX_BLOCK_BYTES));
-    return { path, bytes, tail: readTail(await readFileAt(file, { offset: 0, length })) };
+    const length = Math.min(bytes, maxWalBytes(MAX_BLOCK_BYTES));
+    return { path, bytes, tail: readWal(await readFileAt(file, { offset: 0, length })) };
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.IsADirectory) return undefined;
     throw error;
@@ -154,15 +154,15 @@ async function readTailFile(path: string): Promise<StoredTail | undefined> {
 }
 
 /** Reads the tails of a directory, the older one first. */
-export async function readTails(directory: string): Promise<StoredTail[]> {
-  const tails = await Promise.all(TAIL_NAMES.map((name) => readTailFile(`${directory}/${name}`)));
-  const firstSeqOf = ({ tail }: StoredTail) => tail?.firstSeq ?? 0;
+export async function readWals(directory: string): Promise<StoredWal[]> {
+  const tails = await Promise.all(WAL_NAMES.map((name) => readTailFile(`${directory}/${name}`)));
+  const firstSeqOf = ({ tail }: StoredWal) => tail?.firstSeq ?? 0;
   return tails.filter((tail) => tail !== undefined).sort((one, other) => firstSeqOf(one) - firstSeqOf(other));
 }
 
 /** Removes the tails: all their frames are in blocks. */
-export async function removeTails(directory: string): Promise<void> {
-  for (const name of TAIL_NAMES) {
+export async function removeWals(directory: string): Promise<void> {
+  for (const name of WAL_NAMES) {
     await Deno.remove(`${directory}/${name}`).catch((error) => {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     });

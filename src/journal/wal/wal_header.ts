@@ -1,13 +1,13 @@
 import { decodeBusCounts, encodeBusCounts } from "../block/bus_counts.ts";
 import { decodeDigestNote, encodeDigestNote } from "../digest/window_digest.ts";
-import { type BlockDevice, type BlockNotes, type BootRecord, type Gap, MAX_BUSES } from "../types.ts";
+import { type BlockDevice, type BlockMetadata, type BootRecord, type Gap, MAX_BUSES } from "../types.ts";
 
 /** What a block begins with. */
 export interface Opening {
   /** Who has which address. */
   devices: readonly BlockDevice[];
   /** What the block says beside frames and devices. */
-  notes: BlockNotes;
+  notes: BlockMetadata;
 }
 
 /** As the tail keeps it: JSON that has no large numbers and no bytes. The epoch stands in the tail's header. */

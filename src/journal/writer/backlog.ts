@@ -1,5 +1,5 @@
 import type { SealedBlock } from "../file/journal_file.ts";
-import type { TailFile } from "../wal/wal_files.ts";
+import type { WalFile } from "../wal/wal_files.ts";
 
 /** Why a block was ended. Only `full` blocks hold as much as they can. */
 export type EndedBy = "full" | "clock step" | "missing numbers" | "rotation";
@@ -9,7 +9,7 @@ export interface WaitingBlock extends SealedBlock {
   /** It is the last one of its file. */
   endsFile?: boolean;
   /** Where its frames are, or will be at the next flush; undefined for those of a recovery. */
-  tail?: TailFile;
+  tail?: WalFile;
   /** Undefined for those of a recovery. */
   endedBy?: EndedBy;
 }

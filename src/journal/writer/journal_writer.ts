@@ -11,9 +11,9 @@ import { DEFAULT_PREFIX } from "../file/name.ts";
 import { FileSequence, type WriteFigures } from "./file_sequence.ts";
 import type { JournalState, JournalWriterOptions } from "./journal_writer_types.ts";
 import { PackWorker } from "../block/pack_thread.ts";
-import { removeTails, TailFiles } from "../wal/wal_files.ts";
+import { removeWals, WalFiles } from "../wal/wal_files.ts";
 import { encodeOpening } from "../wal/wal_header.ts";
-import { type BlockNotes, DEFAULT_BLOCK_BYTES, type Gap } from "../types.ts";
+import { type BlockMetadata, DEFAULT_BLOCK_BYTES, type Gap } from "../types.ts";
 
 export type { JournalState, JournalWriterOptions, WrittenBlock } from "./journal_writer_types.ts";
 
@@ -36,7 +36,7 @@ export class JournalWriter {
     & JournalWriterOptions;
   readonly #builder: BlockBuilder;
   readonly #packer: BlockPacker;
-  readonly #tails: TailFiles;
+  readonly #tails: WalFiles;
   readonly #timer: ReturnType<typeof setInterval>;
   readonly #backlog: Backlog;
   #epoch: Uint8Array<ArrayBuffer>;
@@ -80,7 +80,7 @@ export class JournalWriter {
     this.#clockSteps = options.hasForeignTimes ? undefined : new ClockSteps();
     this.#packer = new BlockPacker({ thread, log, onDone: () => this.#onPacked() });
     this.#durable = new Durability(() => options.clock.monoMs());
-    this.#tails = new TailFiles(directory, (seq) => this.#durable.take(this.#epochWord, seq));
+    this.#tails = new WalFiles(directory, (seq) => this.#durable.take(this.#epochWord, seq));
     this.#backlog = new Backlog(options.pending ?? [], { blockBytes, maxBytes: maxBacklogBytes });
     this.#epoch = options.epoch;
     this.#epochWord = epochWordOf(options.epoch);
@@ -219,7 +219,7 @@ export class JournalWriter {
     if (this.#backlog.length === 0) {
       // Not those of another journal, whose card is in the place of ours.
       const check = this.#options.checkDirectory?.() ?? Promise.resolve();
-      await check.then(() => removeTails(this.#options.directory)).catch(() => {});
+      await check.then(() => removeWals(this.#options.directory)).catch(() => {});
     } else {
       const { frames } = this.#backlog;
       this.#lost += frames;
@@ -248,7 +248,7 @@ export class JournalWriter {
     const { buses, boot, devices, counts, digests, clock } = this.#options;
     const epoch = this.#epoch;
     const known = devices?.() ?? [];
-    const notes: BlockNotes = {
+    const notes: BlockMetadata = {
       ...{ buses, epoch },
       ...(boot && { boot }),
       ...(this.#gap && { gap: this.#gap }),

@@ -4,7 +4,7 @@ import {
   type Block,
   BlockError,
   type BlockFile,
-  type BlockPlace,
+  type BlockLocation,
   BlockReader,
   MAX_DISORDER_US,
   openBlockFile,
@@ -18,7 +18,7 @@ export class ReplayError extends Error {
 }
 
 /** A block and the file it is in. */
-export interface PlaylistBlock extends BlockPlace {
+export interface PlaylistBlock extends BlockLocation {
   path: string;
 }
 
@@ -42,7 +42,7 @@ export class Playlist {
   readonly buses: readonly string[];
   /** Time that frames in front of the first one are earlier than; -Infinity where all are played. */
   readonly startUs: number;
-  /** Places where a block should begin and none does. */
+  /** OpenStreams where a block should begin and none does. */
   readonly damaged: number;
 
   private constructor(played: Pick<Playlist, "blocks" | "buses" | "startUs" | "damaged">) {

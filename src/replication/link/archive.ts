@@ -2,12 +2,12 @@ import { type Range, type Ranges, turn } from "../../base/mod.ts";
 import {
   type Block,
   BlockError,
+  type BlockLocations,
   BlockReader,
   compress,
   epochWordOf,
   type FormerRecording,
   type JournalIndex,
-  type JournalPlaces,
   type PlacedBlock,
   readBlock,
   type WindowDigest,
@@ -191,7 +191,7 @@ async function readMemory(bytes: Uint8Array<ArrayBuffer>): Promise<Found> {
 
 /** Blocks by their first number, lowest first; those that are in no file behind those that are. */
 async function bySeq(
-  { places, unwritten }: Pick<JournalPlaces, "places" | "unwritten">,
+  { places, unwritten }: Pick<BlockLocations, "places" | "unwritten">,
   epoch: string,
 ): Promise<{ seq: number; copies: Copy[] }[]> {
   const copies = new Map<number, Copy[]>();

@@ -6,7 +6,7 @@ import { openFilter } from "./broker_filter.ts";
 import { StreamChannel } from "./channel.ts";
 import type { StreamClient } from "./client.ts";
 import { StreamMemory } from "./memory.ts";
-import { Places, type StreamPlaces } from "./slots.ts";
+import { OpenStreams, type StreamCounter } from "./slots.ts";
 
 /** Frames wait this long for others: one write for several frames costs a fraction of one write per frame. */
 const MIN_PAUSE_MS = 3;
@@ -39,7 +39,7 @@ export class StreamHub {
   readonly #stall: StallDetector;
   /** Milliseconds, for the pace of writes: it must run as timers do, whatever the clock. */
   readonly #now: () => number;
-  readonly #places: StreamPlaces;
+  readonly #places: StreamCounter;
   /** The budget of all streams. */
   readonly memory: StreamMemory;
   readonly #channels = new Set<StreamChannel>();
@@ -55,11 +55,11 @@ export class StreamHub {
 
   /** @param options.places, options.memory default its own */
   constructor(
-    { broker, clock, stall, places = new Places(), memory = new StreamMemory(), now = () => performance.now() }: {
+    { broker, clock, stall, places = new OpenStreams(), memory = new StreamMemory(), now = () => performance.now() }: {
       broker: Broker;
       clock: Clock;
       stall: StallDetector;
-      places?: StreamPlaces;
+      places?: StreamCounter;
       memory?: StreamMemory;
       now?: () => number;
     },
@@ -71,7 +71,7 @@ export class StreamHub {
     this.#clock = clock;
     this.#stall = stall;
     this.#stopDevices = broker.registry.listen((event) => this.#device(event));
-    this.#housekeeping = setInterval(() => this.#keepHouse(), HOUSEKEEPING_MS);
+    this.#housekeeping = setInterval(() => this.#runHousekeeping(), HOUSEKEEPING_MS);
   }
 
   /** Clients by kind. */
@@ -81,7 +81,7 @@ export class StreamHub {
     return count;
   }
 
-  /** Places taken: every connection that is, was or will be a client. */
+  /** OpenStreams taken: every connection that is, was or will be a client. */
   get taken(): number {
     return this.#places.taken;
   }
@@ -253,7 +253,7 @@ export class StreamHub {
     for (const { clients } of this.#channels) for (const client of clients) client.device(told);
   }
 
-  #keepHouse(): void {
+  #runHousekeeping(): void {
     const now = this.#clock.monoMs();
     for (const { clients } of this.#channels) for (const client of clients) client.housekeeping(now);
     this.memory.look(now);

@@ -1,5 +1,5 @@
-/** Places for streams; several brokers may share them. */
-export interface StreamPlaces {
+/** OpenStreams for streams; several brokers may share them. */
+export interface StreamCounter {
   /** Every connection that is, was or will be a stream. */
   readonly taken: number;
   /** Takes one. Returns the way to give it back; safe to call twice. */
@@ -7,7 +7,7 @@ export interface StreamPlaces {
 }
 
 /** Counts places; how many there are is for who asks to decide. */
-export class Places implements StreamPlaces {
+export class OpenStreams implements StreamCounter {
   #taken = 0;
 
   get taken(): number {

@@ -5,7 +5,7 @@ import { BusTransmitter, type StartTimer, type TransmitCounters, type TransmitLi
 import { carriageOf } from "./framing.ts";
 import {
   type AddressUser,
-  type FrameHearer,
+  type FrameListener,
   type OutgoingMessage,
   type Transmit,
   TransmitError,
@@ -50,7 +50,7 @@ export interface TransmitStatus {
  * Carries messages to the buses, in the framing that their PGN and length want: one frame, a fast packet, or an ISO
  * transport session, which runs beside the queue. Needs to hear what the buses hear: receivers answer.
  */
-export class Transmitter implements Transmit, AddressUser, FrameHearer {
+export class Transmitter implements Transmit, AddressUser, FrameListener {
   readonly #buses: readonly BusTransmitter[];
   #isClosed = false;
 

@@ -105,7 +105,7 @@ export class VirtualDeviceBus {
   readonly #answerBucket: TokenBucket;
   readonly #claimBucket = new TokenBucket({ perSecond: CLAIMS_PER_SECOND, burst: CLAIM_BURST });
   readonly #echoes = new EchoedClaims();
-  readonly #beats: readonly Beat[];
+  readonly #heartbeats: readonly Beat[];
   /** When each address was heard last. */
   readonly #heardMs = new Float64Array(MAX_DEVICE_ADDRESS + 1);
   #claim: Claim = NEW_CLAIM;
@@ -128,7 +128,7 @@ export class VirtualDeviceBus {
       burst: Math.max(answerFramesPerSecond, MIN_ANSWER_BURST_FRAMES),
     });
     const beat = (intervalMs: number, say: () => void): Beat => ({ intervalMs, say, dueMs: Infinity });
-    this.#beats = [
+    this.#heartbeats = [
       beat(claimHeartbeatMs, () => this.#happen({ type: "asked" })),
       beat(productInfoHeartbeatMs, () => this.#say([this.#answers.product()])),
       beat(HEARTBEAT_MS, () => this.#say([this.#answers.heartbeat()])),
@@ -208,7 +208,7 @@ export class VirtualDeviceBus {
   }
 
   #beat(nowMs: number): void {
-    for (const beat of this.#beats) {
+    for (const beat of this.#heartbeats) {
       if (beat.intervalMs === 0 || nowMs < beat.dueMs) continue;
       beat.dueMs = Math.max(beat.dueMs + beat.intervalMs, nowMs);
       beat.say();
@@ -312,7 +312,7 @@ export class VirtualDeviceBus {
     if (state.type !== "claimed") return;
     log.info("address claimed", { bus, src: state.address, name: formatName(this.#claimant.name) });
     const nowMs = clock.monoMs();
-    for (const beat of this.#beats) beat.dueMs = nowMs + beat.intervalMs;
+    for (const beat of this.#heartbeats) beat.dueMs = nowMs + beat.intervalMs;
   }
 
   #announce(src: number, { isNew }: { isNew: boolean }): void {

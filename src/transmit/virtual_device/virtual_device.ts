@@ -9,7 +9,7 @@ import {
 } from "../../frame/mod.ts";
 import { COMMANDED_ADDRESS, type OwnIdentity } from "./own_answers.ts";
 import { VirtualDeviceBus, type VirtualDeviceCounters } from "./bus.ts";
-import type { AddressUser, FrameHearer, OwnAddress, Transmit } from "../transmit.ts";
+import type { AddressUser, FrameListener, OwnAddress, Transmit } from "../transmit.ts";
 
 /** How often it looks for what is due. */
 const TICK_MS = 50;
@@ -51,7 +51,7 @@ export interface VirtualDeviceOptions extends OwnIdentity {
  * A device of our own on every bus: claims an address (252 downwards) and defends it, answers the requests that every
  * NMEA 2000 device must answer, takes a commanded address, and takes part when somebody sends it a long message.
  */
-export class VirtualDevice implements FrameHearer {
+export class VirtualDevice implements FrameListener {
   readonly #buses: readonly VirtualDeviceBus[];
   #timer: ReturnType<typeof setInterval> | undefined;
 
