@@ -75,7 +75,7 @@ export class BoatFeed {
       await openRecording(options.journal, { broker, counts, changes, clock, log });
     const numbers: Numbers = journal ??
       (directory === undefined
-        ? new VolatileNumbers(changes)
+        ? new VolatileNumbers(broker, changes)
         : await StoredNumbers.open(directory, { changes, clock, log }));
     broker.startOver(numbers.firstSeq);
     const archive = journal && archiveOf(journal);

@@ -99,11 +99,12 @@ export class VolatileNumbers implements Numbers {
   readonly firstSeq = 1;
   readonly skipped = undefined;
   readonly numbers = undefined;
+  readonly #broker: Broker;
   readonly #changes: EpochChanges;
   #epoch = crypto.getRandomValues(new Uint8Array(EPOCH_BYTES));
-  #last = 0;
 
-  constructor(changes: EpochChanges) {
+  constructor(broker: Broker, changes: EpochChanges) {
+    this.#broker = broker;
     this.#changes = changes;
   }
 
@@ -112,12 +113,11 @@ export class VolatileNumbers implements Numbers {
   }
 
   next(): number {
-    return ++this.#last;
+    return this.#broker.head + 1;
   }
 
   newEpoch(_why: string): void {
     this.#epoch = crypto.getRandomValues(new Uint8Array(EPOCH_BYTES));
-    this.#last = 0;
     this.#changes.begin(this.#epoch);
   }
 

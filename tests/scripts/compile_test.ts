@@ -47,7 +47,7 @@ Deno.test("a bundle's worker, package files and late packages are found again", 
   const repaired = repairBundle(new Map(FILES));
   assert.equal(
     repaired.get("chunk-A.js"),
-    'new URL("./src/journal/pack_worker.js", import.meta.url);\nvar fn = map[path] ?? map[path + ".js"];\n' +
+    'new URL("./src/journal/block/pack_worker.js", import.meta.url);\nvar fn = map[path] ?? map[path + ".js"];\n' +
       'await import("./lib-B.js").then(({ default: all }) => ({ ...all, default: all }));',
   );
   assert.equal(
