@@ -141,7 +141,7 @@ Deno.test("when the boat's process is killed, the broker tells its last will", N
     await using mosquitto = await Mosquitto.start(folder);
     await using subscriber = await MqttSubscriber.of(mosquitto);
     {
-      await using _boat = await Child.script("../outlets/mqtt_child.ts", mosquitto.url);
+      await using _boat = await Child.script("../integrations/mqtt_child.ts", mosquitto.url);
       await eventually("the first word", () => subscriber.on("vbg/status").length === 1);
     }
     await eventually("the last will", () => subscriber.on("vbg/status").length === 2);
