@@ -3,11 +3,11 @@ import { recover } from "../../src/journal/wal/recovery.ts";
 import { pause } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { journalFiles, keptLog, readJournal, wantedRange } from "../support/journal_run.ts";
-import { environment, needs } from "../support/needs.ts";
+import { environment, needs, rounds } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 
 const CHILD = new URL("../support/journal_child.ts", import.meta.url).pathname;
-const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? 20);
+const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? rounds(20, 6));
 const RUN = needs({ permissions: ["read", "write", "run"] });
 
 /** Numbers that a start leaves out, so that none is used twice. */

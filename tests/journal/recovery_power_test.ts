@@ -7,11 +7,11 @@ import { pause } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { appendRange, frameOf, makeWriter, readJournal } from "../support/journal_run.ts";
 import type { FrameSeen } from "../support/journal_files.ts";
-import { environment, needs } from "../support/needs.ts";
+import { environment, needs, rounds } from "../support/needs.ts";
 import { PowerCutDisk } from "../support/power_cut.ts";
 import { Random } from "../support/random.ts";
 
-const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? 20) * 10;
+const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? rounds(20, 4)) * 10;
 const RUN = needs({ permissions: ["read", "write"] });
 
 /** Packs blocks, sooner or later. */

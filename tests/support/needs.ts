@@ -85,7 +85,14 @@ function findMissing({ permissions, programs }: { permissions: NeededPermission[
   return [...missing, ...programs.filter((name) => !findProgram(name)).map((name) => `program "${name}"`)];
 }
 
-/** How many rounds of a long test to run: all of them, or a tenth where only the network is allowed, where it runs again. */
-export function rounds(all: number): number {
-  return allowed("read") ? all : Math.ceil(all / 10);
+/** Whether tests run in their full size: `VBG_TEST_FULL=1`. */
+export const IS_FULL: boolean = environment("VBG_TEST_FULL") === "1";
+
+/**
+ * How many rounds of a long test to run: all of them in full size, otherwise as many as every day; of those a tenth
+ * where only the network is allowed, where it runs again.
+ */
+export function rounds(all: number, everyDay: number = all): number {
+  const count = IS_FULL ? all : everyDay;
+  return allowed("read") ? count : Math.ceil(count / 10);
 }
