@@ -5,6 +5,7 @@ import type { Health } from "./status/health.ts";
 import type { HomePage } from "./home/home_page.ts";
 import { homeRoute, SERVER_SECTION } from "./home/home_route.ts";
 import type { Metrics } from "./status/metrics.ts";
+import { METRICS_TYPE } from "./status/figure.ts";
 import type { HistoryIndex } from "./history/history.ts";
 import { HistoryTurns } from "./history/turns.ts";
 import type { ReplicationStatus } from "../replication/mod.ts";
@@ -47,7 +48,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
     ...stateRoutes({
       ...api,
       healthSchema,
-      metrics: async () => new Response(await metrics.text(), { headers: { "Content-Type": metrics.contentType } }),
+      metrics: () => new Response(metrics.text(), { headers: { "Content-Type": METRICS_TYPE } }),
     }),
   ];
 }

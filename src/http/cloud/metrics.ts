@@ -1,6 +1,8 @@
 import type { Instance, InstanceSummary } from "../../cloud/mod.ts";
 import type { ReplicaReaders } from "./replica_readers.ts";
-import { type Figure, type Reading, serverFigures, type ServerSources } from "../status/server_figures.ts";
+import { type Figure, figureTexts, headOf } from "../status/figure.ts";
+import { serverFigures, type ServerSources } from "../status/server_figures.ts";
+import type { Reading } from "../status/figure.ts";
 import { sessionCounters } from "../sessions/figures.ts";
 
 /** Where a cloud's figures come from; read when somebody asks. */
@@ -9,9 +11,6 @@ export interface CloudMetricSources extends ServerSources {
   /** Failed attempts to archive a file of a boat since the start; left out: nothing is archived. */
   archiveFailures?: (id: string) => number;
 }
-
-/** Type of the text. */
-export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** One metric that every instance has: a value of each, or several by what else is in the labels. */
 interface InstanceFigure extends Omit<Figure, "read"> {
@@ -149,18 +148,4 @@ function readerFigures({ readers }: CloudMetricSources): Figure[] {
       read: () => [[readers.dropped, { reason: "client_slow" }]],
     },
   ];
-}
-
-function headOf({ name, help, kind }: Omit<Figure, "read">): string {
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
-}
-
-function* figureTexts(figures: Iterable<Figure>): Generator<string, void> {
-  for (const figure of figures) {
-    yield headOf(figure);
-    for (const [value, labels] of figure.read()) {
-      const pairs = Object.entries(labels).map(([name, text]) => `${name}="${text}"`);
-      yield `${figure.name}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}\n`;
-    }
-  }
 }

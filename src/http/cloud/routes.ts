@@ -4,7 +4,8 @@ import { formatTimeUs } from "../../frame/mod.ts";
 import { boundedList } from "../bounded_list.ts";
 import type { CloudHealth } from "./health.ts";
 import { visibleInstance, visibleInstances } from "./instances.ts";
-import { type CloudMetrics, METRICS_TYPE } from "./metrics.ts";
+import { METRICS_TYPE } from "../status/figure.ts";
+import type { CloudMetrics } from "./metrics.ts";
 import {
   cloudHealthSchema,
   describeInstance,

@@ -1,5 +1,5 @@
 import type { SessionFigures } from "../../stream/mod.ts";
-import type { Figure } from "../status/server_figures.ts";
+import type { Figure } from "../status/figure.ts";
 
 /** What is counted of sessions that had to go, or could not be made. */
 export function sessionCounters(figures: () => Readonly<SessionFigures> | undefined): Figure[] {

@@ -1,4 +1,3 @@
-import { Counter, Gauge, Registry } from "prom-client";
 import type { Broker } from "../../broker/mod.ts";
 import type { Journal } from "../../journal/mod.ts";
 import type { BusCounters } from "../../can/mod.ts";
@@ -6,7 +5,8 @@ import type { DeviceRequests, SendCounters, TransmitStatus } from "../../transmi
 import type { BoatLink, ReplicationStatus } from "../../replication/mod.ts";
 import type { Sessions, StreamHub } from "../../stream/mod.ts";
 import type { MonitoredBus } from "./health.ts";
-import { type Labels, type Reading, serverFigures, type ServerSources } from "./server_figures.ts";
+import { counter, type Figure, figureTexts, gauge, type Labels, type Reading } from "./figure.ts";
+import { serverFigures, type ServerSources } from "./server_figures.ts";
 import { sessionCounters } from "../sessions/figures.ts";
 
 /** What of a journal is counted. */
@@ -49,13 +49,10 @@ const BUS_STATES = ["error-active", "error-warning", "error-passive", "bus-off",
 
 /** All metrics of the boat server, in Prometheus' text format. */
 export class Metrics {
-  readonly #registry = new Registry();
+  readonly #figures: Figure[];
 
   constructor(sources: MetricSources) {
-    for (const { kind, name, help, read } of serverFigures(sources)) {
-      if (kind === "counter") this.#counter(name, help, read);
-      else this.#gauge(name, help, read);
-    }
+    this.#figures = serverFigures(sources);
     this.#buses(sources);
     this.#broker(sources);
     this.#server(sources);
@@ -65,14 +62,9 @@ export class Metrics {
     if (sources.replication) this.#replication(sources.replication);
   }
 
-  /** Type of the text. */
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
-
   /** The text, read now. */
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  text(): string {
+    return [...figureTexts(this.#figures)].join("");
   }
 
   #journal(journal: JournalFigures): void {
@@ -278,29 +270,10 @@ export class Metrics {
   }
 
   #counter(name: string, help: string, read: () => Reading[]): void {
-    const labelNames = Object.keys(read()[0]?.[1] ?? {});
-    new Counter({
-      name,
-      help,
-      labelNames,
-      registers: [this.#registry],
-      collect(): void {
-        this.reset();
-        for (const [value, labels] of read()) this.inc(labels, value);
-      },
-    });
+    this.#figures.push(counter(name, help, read));
   }
 
   #gauge(name: string, help: string, read: () => Reading[]): void {
-    const labelNames = Object.keys(read()[0]?.[1] ?? {});
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers: [this.#registry],
-      collect(): void {
-        for (const [value, labels] of read()) this.set(labels, value);
-      },
-    });
+    this.#figures.push(gauge(name, help, read));
   }
 }

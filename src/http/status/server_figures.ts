@@ -1,20 +1,7 @@
 import process from "node:process";
 import type { StallDetector } from "../../base/mod.ts";
 import type { Access } from "../auth.ts";
-
-/** Labels of a reading, by name. */
-export type Labels = Record<string, string>;
-/** One value of a figure. */
-export type Reading = readonly [value: number, labels: Labels];
-
-/** One metric. */
-export interface Figure {
-  kind: "counter" | "gauge";
-  name: string;
-  help: string;
-  /** The values now. */
-  read: () => Reading[];
-}
+import { counter, type Figure, gauge, type Reading } from "./figure.ts";
 
 /** When a certificate ends. */
 export interface CertificateReading {
@@ -53,13 +40,6 @@ const startedS = Date.now() / 1000;
 
 /** Process, event loop and refusals: the same on every server. */
 export function serverFigures({ version, stall, access, connections, certificates }: ServerSources): Figure[] {
-  const gauge = (name: string, help: string, read: () => Reading[]): Figure => ({ kind: "gauge", name, help, read });
-  const counter = (name: string, help: string, read: () => Reading[]): Figure => ({
-    kind: "counter",
-    name,
-    help,
-    read,
-  });
   return [
     gauge("vbg_build_info", "Always 1; the label says which version runs", () => [[1, { version }]]),
     gauge("process_start_time_seconds", "Start of the process, seconds since 1970", () => [[startedS, {}]]),
