@@ -7,12 +7,14 @@ import {
   type RecordingSummary,
 } from "../can/mod.ts";
 import {
+  addressKey,
   type Device,
   formatName,
   type Message,
   NAME_BYTES,
   nameFromBytes,
   parseName,
+  sourceOfId,
   type StoredFrame,
 } from "../frame/mod.ts";
 import {
@@ -247,8 +249,8 @@ class MessagePart implements RecordedPart {
 /** What a message tells of its sender, with what it told before. */
 function heardOf(message: Message, claimed: Map<number, BlockDevice>): BlockDevice | undefined {
   const { id, pgn, bus, data, offset, length } = message;
-  const src = id & 0xff;
-  const key = (bus << 8) | src;
+  const src = sourceOfId(id);
+  const key = addressKey(bus, src);
   const known = claimed.get(key);
   const payload = data.subarray(offset, offset + length);
   const isClaim = pgn === PGN.addressClaim && length === NAME_BYTES;

@@ -1,6 +1,6 @@
 import { turn } from "../base/mod.ts";
 import type { Accept } from "../broker/mod.ts";
-import { newStoredFrame, type StoredFrame } from "../frame/mod.ts";
+import { newStoredFrame, sourceOfId, type StoredFrame } from "../frame/mod.ts";
 import { type Block, type BlockCursor, BlockError, type Gap } from "../journal/mod.ts";
 import type { AbsentFrames, FrameSource } from "./frame_source.ts";
 import type { RecordedFilter } from "./recorded_filter.ts";
@@ -165,7 +165,7 @@ export class FrameCursor {
     let seq = Math.max(this.#next, ring.oldest);
     for (let looked = 1; seq <= head && budget.frames > 0 && budget.bytes > 0; seq++, looked++) {
       if ((looked & (LOOK_EVERY - 1)) === 0 && performance.now() > budget.endMs) break;
-      if (!ring.read(seq, frame) || (accept && !accept(frame.bus, frame.id & 0xff, frame.pgn))) continue;
+      if (!ring.read(seq, frame) || (accept && !accept(frame.bus, sourceOfId(frame.id), frame.pgn))) continue;
       budget.frames--;
       budget.bytes -= frame.length;
       take(frame);
@@ -286,7 +286,7 @@ export class FrameCursor {
         frame.bus = buses[frame.bus] ?? frame.bus;
         const isWanted = archived
           ? archived.accepts(frame, frames.index - 1)
-          : (accept?.(frame.bus, frame.id & 0xff, frame.pgn) ?? true);
+          : (accept?.(frame.bus, sourceOfId(frame.id), frame.pgn) ?? true);
         if (!isWanted) continue;
         budget.frames--;
         budget.bytes -= frame.length;

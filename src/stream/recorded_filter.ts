@@ -1,5 +1,5 @@
 import { type CompiledFilter, compileFilter, type Filter, type FilterDevice } from "../filter/mod.ts";
-import { parseName, type StoredFrame } from "../frame/mod.ts";
+import { parseName, sourceOfId, type StoredFrame } from "../frame/mod.ts";
 import { ActiveDevices, type BlockDevice, MAX_BUSES } from "../journal/mod.ts";
 import { manufacturerCode } from "../pgn/mod.ts";
 
@@ -67,7 +67,7 @@ export class RecordedFilter {
   /** Whether a frame is wanted. To be called in the order of the block; `index`: that of the frame in it. */
   accepts({ bus, id, pgn }: StoredFrame, index = 0): boolean {
     this.#devices.advance(index, this.#learnEntry);
-    return this.#compiled.accept(bus, id & 0xff, pgn);
+    return this.#compiled.accept(bus, sourceOfId(id), pgn);
   }
 
   /** Compiles the filter for the current buses. Frames of a bus without a name are wanted, too, unless buses are named. */

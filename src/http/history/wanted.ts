@@ -1,6 +1,6 @@
 import { busText } from "../../broker/mod.ts";
 import type { Filter } from "../../filter/mod.ts";
-import type { StoredFrame } from "../../frame/mod.ts";
+import { sourceOfId, type StoredFrame } from "../../frame/mod.ts";
 import type { Block } from "../../journal/mod.ts";
 import { RecordedFilter } from "../../stream/mod.ts";
 import type { HistoryRange } from "./query.ts";
@@ -71,7 +71,7 @@ export class WantedFrames {
     if (!this.#filter.accepts(frame, at)) return false;
     const { fromUs, toUs } = this.range;
     if (frame.timeUs < fromUs || frame.timeUs > toUs) return false;
-    const src = frame.id & 0xff;
+    const src = sourceOfId(frame.id);
     return this.#sources?.[src] !== 0 && this.#isFirst(frame, src);
   }
 
