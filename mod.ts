@@ -29,7 +29,6 @@ export {
   type PlayerState,
   readRecorded,
   type RecordedDevice,
-  RecordedFilter,
   type RecordedInput,
   type RecordedPart,
   type RecordingInput,
@@ -163,4 +162,11 @@ export {
   VIRTUAL_DEVICE_DEFAULTS,
   type VirtualDeviceOptions,
 } from "./src/transmit/mod.ts";
-export { CLIENT_ID, type Slot } from "./src/stream/mod.ts";
+export {
+  type AddressHolder,
+  CLIENT_ID,
+  RecordedFilter,
+  type RecordedFilterOptions,
+  type Slot,
+} from "./src/stream/mod.ts";
+export type { BlockDevice } from "./src/journal/mod.ts";

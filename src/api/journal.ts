@@ -5,6 +5,7 @@
  */
 export type { CanFrame, Message, StoredFrame } from "../frame/mod.ts";
 export {
+  ActiveDevices,
   type AppendResult,
   Block,
   BlockBuilder,

@@ -15,13 +15,14 @@ export {
 } from "../can/mod.ts";
 export type { Filter } from "../filter/mod.ts";
 export type { Device, StoredFrame } from "../frame/mod.ts";
+export type { BlockDevice } from "../journal/mod.ts";
 export {
   findRecorded,
   OfflineError,
   type OfflineOptions,
   readRecorded,
   type RecordedDevice,
-  RecordedFilter,
   type RecordedInput,
   type RecordedPart,
 } from "../recordings/mod.ts";
+export { type AddressHolder, RecordedFilter, type RecordedFilterOptions } from "../stream/mod.ts";

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from "../base/mod.ts";
 import type { BoatFeed } from "../feed/mod.ts";
 import type { Broker, DeviceRecord } from "../broker/mod.ts";
-import { BROADCAST_ADDRESS, buildCanId, NAME_BYTES } from "../frame/mod.ts";
+import { BROADCAST_ADDRESS, buildCanId, NAME_BYTES, packBus } from "../frame/mod.ts";
 import { encode, EncodeError, PGN, type ProductInformation } from "../pgn/mod.ts";
 import { BoatLink, type LinkLimits, type LinkTlsPaths, type LiveFrame } from "../replication/mod.ts";
 
@@ -61,15 +61,13 @@ export function introductions(broker: Broker, timeUs: number): LiveFrame[] {
 
 /** Priority of what devices say of themselves. */
 const PRIO = 6;
-/** Lowest bit of a bus' index in an identifier. */
-const BUS_SHIFT = 29;
 
 function frameOf(
   { src, bus }: DeviceRecord,
   { pgn, data, timeUs }: { pgn: number; data: Uint8Array; timeUs: number },
 ): LiveFrame {
   const id = buildCanId({ prio: PRIO, pgn, src, dst: BROADCAST_ADDRESS });
-  return { seq: 0, timestampUs: timeUs, canId: id + bus * 2 ** BUS_SHIFT, data };
+  return { seq: 0, timestampUs: timeUs, canId: packBus(id, bus), data };
 }
 
 function nameBytes(name: bigint): Uint8Array {

@@ -1,4 +1,4 @@
-import { destinationOfId, formatHex, formatTimeUs, type StoredFrame } from "../frame/mod.ts";
+import { destinationOfId, formatHex, formatTimeUs, priorityOfId, sourceOfId, type StoredFrame } from "../frame/mod.ts";
 
 /** The part of a frame's JSON that names its bus; empty where a server has only one. */
 export function busText(bus: string, { buses }: { buses: number }): string {
@@ -8,8 +8,8 @@ export function busText(bus: string, { buses }: { buses: number }): string {
 /** JSON of a frame, the same text wherever it comes from. `bus`: see {@linkcode busText}. */
 export function frameText(frame: StoredFrame, bus: string): string {
   const { id } = frame;
-  return `{"seq":${frame.seq},"ts":"${formatTimeUs(frame.timeUs)}","prio":${(id >>> 26) & 7},"pgn":${frame.pgn},` +
-    `"src":${id & 0xff},"dst":${destinationOfId(id)},${bus}` +
+  return `{"seq":${frame.seq},"ts":"${formatTimeUs(frame.timeUs)}","prio":${priorityOfId(id)},"pgn":${frame.pgn},` +
+    `"src":${sourceOfId(id)},"dst":${destinationOfId(id)},${bus}` +
     `"data":"${formatHex(frame.data, { start: frame.offset, length: frame.length })}"}`;
 }
 

@@ -1,4 +1,5 @@
 import {
+  addressKey,
   BROADCAST_ADDRESS,
   type CanHeader,
   type Device,
@@ -11,6 +12,7 @@ import {
   type NameFields,
   nameFromBytes,
   parseName,
+  sourceOfId,
 } from "../frame/mod.ts";
 import { manufacturerName, PGN, type ProductInformation, readProductInformation } from "../pgn/mod.ts";
 
@@ -92,7 +94,7 @@ export class Registry {
 
   /** The entry of an address, if there is one. */
   get(bus: number, src: number): DeviceRecord | undefined {
-    return this.#entries[(bus << 8) | src];
+    return this.#entries[addressKey(bus, src)];
   }
 
   /** All entries, by bus and address. */
@@ -108,10 +110,10 @@ export class Registry {
 
   /** Takes note of a message: counts it, and learns from it when it is a claim or product information. */
   note(message: Message): void {
-    const src = message.id & 0xff;
+    const src = sourceOfId(message.id);
     let event = message.pgn === PGN.addressClaim ? this.#claim(message, src) : undefined;
     if (src > MAX_DEVICE_ADDRESS) return;
-    let entry = this.#entries[(message.bus << 8) | src];
+    let entry = this.#entries[addressKey(message.bus, src)];
     if (!entry) {
       entry = newEntry(message, src);
       this.#put(entry);
@@ -129,7 +131,7 @@ export class Registry {
   learn({ bus, src, name, product }: KnownDevice, at: { timeUs: number; monoMs: number }): void {
     if (name === 0n || src > MAX_DEVICE_ADDRESS) return;
     const held = this.#hold(name, src, { bus, ...at });
-    const entry = this.#entries[(bus << 8) | src];
+    const entry = this.#entries[addressKey(bus, src)];
     if (!entry) return;
     const isNews = product !== undefined && JSON.stringify(entry.product) !== JSON.stringify(product);
     if (isNews) entry.product = product;
@@ -139,13 +141,13 @@ export class Registry {
 
   /** Takes note of a claim or product information that is told again: it is learned from, and nothing was heard. */
   introduce(message: Message): void {
-    const src = message.id & 0xff;
+    const src = sourceOfId(message.id);
     const claimed = message.pgn === PGN.addressClaim ? this.#claim(message, src) : undefined;
     const isProduct = message.pgn === PGN.productInformation && src <= MAX_DEVICE_ADDRESS;
     const known = this.get(message.bus, src);
     if (known && claimed) this.#tell(claimed, known);
     if (!isProduct) return;
-    const entry = this.#entries[(message.bus << 8) | src] ?? newEntry(message, src);
+    const entry = this.#entries[addressKey(message.bus, src)] ?? newEntry(message, src);
     if (!known) {
       this.#put(entry);
       this.#tell("added", entry);
@@ -226,7 +228,7 @@ export class Registry {
 
   /** From now on the address is this NAME's. Returns what there is to tell of the entry. */
   #hold(name: bigint, src: number, at: Heard): "added" | "updated" | undefined {
-    const here = this.#entries[(at.bus << 8) | src];
+    const here = this.#entries[addressKey(at.bus, src)];
     if (here?.name === name) return undefined;
     const product = this.#evict(name, at.bus);
     if (src > MAX_DEVICE_ADDRESS) return undefined;
@@ -242,7 +244,7 @@ export class Registry {
 
   /** Removes the address that this NAME held on the bus until now; what it had told of itself stays true. */
   #evict(name: bigint, bus: number): ProductInformation | undefined {
-    for (let at = bus << 8; at < (bus + 1) << 8; at++) {
+    for (let at = addressKey(bus, 0); at < addressKey(bus + 1, 0); at++) {
       const entry = this.#entries[at];
       if (entry?.name !== name) continue;
       this.#remove(entry);
@@ -263,13 +265,13 @@ export class Registry {
   }
 
   #put(entry: Entry): void {
-    this.#entries[(entry.bus << 8) | entry.src] = entry;
+    this.#entries[addressKey(entry.bus, entry.src)] = entry;
     this.#size++;
     this.counters.added++;
   }
 
   #remove(entry: Entry): void {
-    this.#entries[(entry.bus << 8) | entry.src] = undefined;
+    this.#entries[addressKey(entry.bus, entry.src)] = undefined;
     this.#size--;
     this.counters.removed++;
     this.#tell("removed", entry);

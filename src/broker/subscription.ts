@@ -1,4 +1,4 @@
-import type { Message } from "../frame/mod.ts";
+import { type Message, sourceOfId } from "../frame/mod.ts";
 
 /** Decides by bus index, source address and PGN whether a frame is wanted. */
 export type Accept = (bus: number, src: number, pgn: number) => boolean;
@@ -79,7 +79,7 @@ export class Subscription {
 
   /** Called by the broker for each frame. */
   offer(seq: number, message: Message): void {
-    if (this.#accept && !this.#accept(message.bus, message.id & 0xff, message.pgn)) return;
+    if (this.#accept && !this.#accept(message.bus, sourceOfId(message.id), message.pgn)) return;
     const capacity = this.#seqs.length;
     if (this.#waiting === capacity) {
       this.drop(seq);

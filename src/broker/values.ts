@@ -1,4 +1,4 @@
-import { MAX_DEVICE_ADDRESS, type Message } from "../frame/mod.ts";
+import { addressKey, MAX_DEVICE_ADDRESS, type Message, sourceOfId } from "../frame/mod.ts";
 
 /** (Device, PGN) pairs kept when nothing else is said. */
 export const DEFAULT_MAX_VALUES = 65_536;
@@ -45,9 +45,9 @@ export class Values {
 
   /** Keeps a copy of a message as the newest of its device and PGN. Messages without a device's address are not kept. */
   set(seq: number, message: Message): void {
-    const src = message.id & 0xff;
+    const src = sourceOfId(message.id);
     if (src > MAX_DEVICE_ADDRESS) return;
-    const source = (message.bus << 8) | src;
+    const source = addressKey(message.bus, src);
     let values = this.#bySource[source];
     if (!values) this.#bySource[source] = values = new Map();
     const slot = values.get(message.pgn) ?? this.#newSlot(values, message);
@@ -64,12 +64,12 @@ export class Values {
 
   /** Values of one address, by PGN. */
   of(bus: number, src: number): Value[] {
-    return [...this.#bySource[(bus << 8) | src]?.values() ?? []].sort((a, b) => a.pgn - b.pgn);
+    return [...this.#bySource[addressKey(bus, src)]?.values() ?? []].sort((a, b) => a.pgn - b.pgn);
   }
 
   /** Forgets what an address has sent. */
   forget(bus: number, src: number): void {
-    const source = (bus << 8) | src;
+    const source = addressKey(bus, src);
     this.#size -= this.#bySource[source]?.size ?? 0;
     this.#bySource[source] = undefined;
   }

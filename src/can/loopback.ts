@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../base/mod.ts";
-import { type CanFrame, MAX_CAN_BYTES } from "../frame/mod.ts";
+import { CAN_ID_MASK, type CanFrame, MAX_CAN_BYTES } from "../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "./bus.ts";
 import { BusStatus } from "./bus_status.ts";
 
@@ -60,7 +60,7 @@ export class LoopbackBus implements CanBus {
     if (data.length > MAX_CAN_BYTES) {
       throw new RangeError(`Cannot put a frame on bus "${this.name}": ${data.length} bytes are more than 8`);
     }
-    this.#queue.push({ id: id & 0x1fffffff, data: data.slice() });
+    this.#queue.push({ id: id & CAN_ID_MASK, data: data.slice() });
     if (this.#scheduled) return;
     this.#scheduled = true;
     queueMicrotask(() => this.#deliver());

@@ -1,4 +1,4 @@
-import { readName } from "../frame/mod.ts";
+import { addressKey, readName } from "../frame/mod.ts";
 import { type Filter, FilterError } from "./filter.ts";
 
 /** What a filter must know of a device that has claimed its address. */
@@ -64,9 +64,9 @@ export function compileFilter(filter: Filter, { buses, manufacturerCode }: Filte
   const sourceAllowed = new Uint8Array(buses.length * 256).fill(includes ? 0 : 1);
   const byPgn = (pgn: number) => (pgns?.has(pgn) ?? true) && !excludedPgns.has(pgn);
   return {
-    accept: (bus, src, pgn) => byPgn(pgn) && sourceAllowed[(bus << 8) | src] === 1 && busAllowed[bus] === true,
+    accept: (bus, src, pgn) => byPgn(pgn) && sourceAllowed[addressKey(bus, src)] === 1 && busAllowed[bus] === true,
     learn: (device) => {
-      if (usesDevices) sourceAllowed[(device.bus << 8) | device.src] = matches(device, criteria) ? 1 : 0;
+      if (usesDevices) sourceAllowed[addressKey(device.bus, device.src)] = matches(device, criteria) ? 1 : 0;
     },
     usesDevices,
   };

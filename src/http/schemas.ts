@@ -173,6 +173,15 @@ export const pgnSchema = z.object({
 
 /** How a server, or a part of it, does. */
 export const statusSchema = z.enum(["ok", "degraded", "unhealthy"]);
+/** Its type. */
+export type HealthStatus = z.infer<typeof statusSchema>;
+
+const componentSchema = z.object({ status: statusSchema, message: z.string().optional() });
+/** One part of the server; `message` says what is wrong, for a person. */
+export type ComponentHealth = z.infer<typeof componentSchema>;
+
+/** Parts of a server by name. */
+export const componentsSchema = z.record(z.string(), componentSchema);
 
 /** Body of the health endpoints. */
 export const healthSchema = z.object({
@@ -185,6 +194,7 @@ export const healthSchema = z.object({
     ring_entries: count,
     ring_capacity: count,
   }),
+  /** Time of the newest frame of any bus; null before the first. */
   last_frame_at: time.nullable(),
   replication: z.object({
     status: statusSchema,
@@ -193,8 +203,10 @@ export const healthSchema = z.object({
     backfill_remaining_seqs: count,
     last_ack: time.nullable(),
   }).optional().openapi({ description: "Left out where nothing is replicated" }),
-  components: z.record(z.string(), z.object({ status: statusSchema, message: z.string().optional() })),
+  components: componentsSchema,
 }).openapi("Health");
+/** Its type. */
+export type Health = z.infer<typeof healthSchema>;
 
 /** An error, RFC 9457. */
 export const problemSchema = z.object({

@@ -6,6 +6,7 @@
  *
  * @module
  */
+export * from "./block/active_devices.ts";
 export * from "./block/block.ts";
 export * from "./block/builder.ts";
 export { INCOMPLETE_REASONS } from "./block/bus_counts.ts";

@@ -7,16 +7,18 @@ import {
   type RecordingSummary,
 } from "../can/mod.ts";
 import {
+  addressKey,
   type Device,
   formatName,
   type Message,
   NAME_BYTES,
   nameFromBytes,
   parseName,
+  sourceOfId,
   type StoredFrame,
 } from "../frame/mod.ts";
-import { type CompiledFilter, compileFilter, type Filter } from "../filter/mod.ts";
 import {
+  ActiveDevices,
   type Block,
   type BlockDevice,
   BlockError,
@@ -28,7 +30,7 @@ import {
   openBlockFile,
   readJournalDirectory,
 } from "../journal/mod.ts";
-import { manufacturerCode, manufacturerName, PGN, readProductInformation } from "../pgn/mod.ts";
+import { manufacturerName, PGN, readProductInformation } from "../pgn/mod.ts";
 
 /** Frames of a recording that lie together. */
 export interface RecordedPart {
@@ -51,10 +53,6 @@ export interface RecordedDevice {
   src: number;
   /** NAME. */
   name: bigint;
-  /** 11 bits of the NAME. */
-  manufacturerCode: number;
-  /** 8 bits of the NAME. */
-  deviceInstance: number;
   /** What is known, as the API tells it. */
   device: Partial<Device>;
 }
@@ -173,8 +171,7 @@ class BlockPart implements RecordedPart {
   readonly #block: Block;
   readonly #cursor: ReturnType<Block["frames"]>;
   readonly #onDamage: (block: Block, error: BlockError) => void;
-  /** Those that are not known yet, the next one last. */
-  readonly #devices: BlockDevice[];
+  readonly #devices: ActiveDevices;
 
   constructor(
     block: Block,
@@ -183,7 +180,7 @@ class BlockPart implements RecordedPart {
     this.#block = block;
     this.#cursor = block.frames();
     this.#onDamage = onDamage;
-    this.#devices = block.devices.toSorted((one, other) => other.activeFrom - one.activeFrom);
+    this.#devices = new ActiveDevices(block.devices);
     this.buses = block.notes.buses ?? [""];
     this.bytes = bytes;
   }
@@ -196,11 +193,7 @@ class BlockPart implements RecordedPart {
       this.#onDamage(this.#block, error);
       return false;
     }
-    const index = this.#cursor.index - 1;
-    for (let next = this.#devices.at(-1); next && next.activeFrom <= index; next = this.#devices.at(-1)) {
-      this.#devices.pop();
-      learn(recordedDevice(next));
-    }
+    this.#devices.advance(this.#cursor.index - 1, (device) => learn(recordedDevice(device)));
     return true;
   }
 }
@@ -256,8 +249,8 @@ class MessagePart implements RecordedPart {
 /** What a message tells of its sender, with what it told before. */
 function heardOf(message: Message, claimed: Map<number, BlockDevice>): BlockDevice | undefined {
   const { id, pgn, bus, data, offset, length } = message;
-  const src = id & 0xff;
-  const key = (bus << 8) | src;
+  const src = sourceOfId(id);
+  const key = addressKey(bus, src);
   const known = claimed.get(key);
   const payload = data.subarray(offset, offset + length);
   const isClaim = pgn === PGN.addressClaim && length === NAME_BYTES;
@@ -290,49 +283,5 @@ function recordedDevice({ bus, src, name, ...product }: BlockDevice): RecordedDe
     ...(product.productCode > 0 && { product_code: product.productCode }),
     ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== "")),
   };
-  return { bus, src, name, manufacturerCode: code, deviceInstance, device };
-}
-
-/** Which recorded frames are wanted, by the devices of then. */
-export class RecordedFilter {
-  /** Takes note of a device; see {@linkcode RecordedPart.next}. */
-  readonly learn: (device: RecordedDevice) => void;
-  readonly #filter: Filter;
-  /** By the names of the buses. */
-  readonly #compiled = new Map<string, CompiledFilter>();
-  #current: CompiledFilter | undefined;
-  #names: readonly (string | undefined)[] = [];
-
-  /**
-   * A filter on nothing yet: {@linkcode RecordedFilter.enter} begins.
-   *
-   * @param options.learn told of every device, with what buses are called in frames
-   */
-  constructor(
-    filter: Filter,
-    { learn }: { learn: (device: RecordedDevice, names: readonly (string | undefined)[]) => void },
-  ) {
-    this.#filter = filter;
-    this.learn = (device) => {
-      this.#current?.learn(device);
-      learn(device, this.#names);
-    };
-  }
-
-  /** A part begins. Answers what its buses are called in frames: nothing where there is only one. */
-  enter(buses: readonly string[]): readonly (string | undefined)[] {
-    const key = JSON.stringify(buses);
-    let compiled = this.#compiled.get(key);
-    if (compiled === undefined) {
-      const named = Array.from({ length: MAX_BUSES }, (_, index) => buses[index] ?? "");
-      this.#compiled.set(key, compiled = compileFilter(this.#filter, { buses: named, manufacturerCode }));
-    }
-    this.#current = compiled;
-    return this.#names = buses.length > 1 ? buses : [];
-  }
-
-  /** Whether the frame is wanted. */
-  accepts({ bus, id, pgn }: StoredFrame): boolean {
-    return this.#current?.accept(bus, id & 0xff, pgn) ?? false;
-  }
+  return { bus, src, name, device };
 }

@@ -1,8 +1,9 @@
 import { turn } from "../base/mod.ts";
 import type { Accept } from "../broker/mod.ts";
-import { newStoredFrame, type StoredFrame } from "../frame/mod.ts";
-import { type Block, type BlockCursor, type BlockDevice, BlockError, type Gap } from "../journal/mod.ts";
+import { newStoredFrame, sourceOfId, type StoredFrame } from "../frame/mod.ts";
+import { type Block, type BlockCursor, BlockError, type Gap } from "../journal/mod.ts";
 import type { AbsentFrames, FrameSource } from "./frame_source.ts";
+import type { RecordedFilter } from "./recorded_filter.ts";
 
 /** Frames that were there are kept no longer; `oldestSeq` is where reading can begin. */
 export class FallenBehindError extends Error {
@@ -13,13 +14,6 @@ export class FallenBehindError extends Error {
     super(`The frames asked for are no longer kept: the oldest is ${oldestSeq}`);
     this.oldestSeq = oldestSeq;
   }
-}
-
-/** Which frames of the archive are wanted. Devices are those of then, not those of now. */
-export interface ArchiveFilter {
-  accept: Accept;
-  /** Tells who had an address from the next frame on. */
-  learn: (device: Pick<BlockDevice, "bus" | "src" | "name">) => void;
 }
 
 /** Frames that the archive should have and has not. */
@@ -42,7 +36,7 @@ export interface CursorOptions {
   /** Default: every frame. */
   accept?: Accept;
   /** The same for frames of the archive; default `accept`. */
-  archived?: ArchiveFilter;
+  archived?: RecordedFilter;
   /** Read nothing from the ring; for an archive that is complete. Default false. */
   archiveOnly?: boolean;
   /** Told of frames that the archive does not give: they never came there, are damaged, or cannot be read. */
@@ -66,8 +60,6 @@ const LOOK_EVERY = 64;
 /** A block that is being read. */
 interface OpenBlock {
   frames: BlockCursor;
-  /** Entries of its device table that have not begun yet, in order. */
-  devices: BlockDevice[];
   /** Index of each of its buses in our list. */
   buses: readonly number[];
   endSeq: number;
@@ -173,7 +165,7 @@ export class FrameCursor {
     let seq = Math.max(this.#next, ring.oldest);
     for (let looked = 1; seq <= head && budget.frames > 0 && budget.bytes > 0; seq++, looked++) {
       if ((looked & (LOOK_EVERY - 1)) === 0 && performance.now() > budget.endMs) break;
-      if (!ring.read(seq, frame) || (accept && !accept(frame.bus, frame.id & 0xff, frame.pgn))) continue;
+      if (!ring.read(seq, frame) || (accept && !accept(frame.bus, sourceOfId(frame.id), frame.pgn))) continue;
       budget.frames--;
       budget.bytes -= frame.length;
       take(frame);
@@ -243,10 +235,11 @@ export class FrameCursor {
     const { archived } = this.#options;
     const ours = this.#source.broker.buses;
     const buses = (notes.buses ?? []).map((name, index) => ours.includes(name) ? ours.indexOf(name) : index);
+    const holders = devices.map((device) => ({ ...device, bus: buses[device.bus] ?? device.bus }));
+    archived?.enter(ours, holders);
     this.#tellBefore(readableFrom, notes.gap);
     return {
       frames: block.frames(),
-      devices: archived ? devices.toSorted((a, b) => a.activeFrom - b.activeFrom) : [],
       buses,
       endSeq: (block.baseSeq ?? 0) + block.frameCount,
     };
@@ -273,17 +266,12 @@ export class FrameCursor {
   }
 
   #readBlock(block: OpenBlock, { take, budget }: { take: (frame: StoredFrame) => void; budget: Budget }): void {
-    const { archived } = this.#options;
-    const accept = archived?.accept ?? this.#options.accept;
+    const { archived, accept } = this.#options;
     const frame = this.#frame;
-    const { frames, devices, buses } = block;
+    const { frames, buses } = block;
     try {
       for (let looked = 1; budget.frames > 0 && budget.bytes > 0; looked++) {
         if ((looked & (LOOK_EVERY - 1)) === 0 && performance.now() > budget.endMs) return;
-        for (let device = devices[0]; device && device.activeFrom <= frames.index; device = devices[0]) {
-          archived?.learn({ ...device, bus: buses[device.bus] ?? device.bus });
-          devices.shift();
-        }
         if (!frames.next(frame)) {
           this.#next = Math.max(this.#next, block.endSeq);
           this.#block = undefined;
@@ -296,7 +284,10 @@ export class FrameCursor {
         }
         this.#next = frame.seq + 1;
         frame.bus = buses[frame.bus] ?? frame.bus;
-        if (accept && !accept(frame.bus, frame.id & 0xff, frame.pgn)) continue;
+        const isWanted = archived
+          ? archived.accepts(frame, frames.index - 1)
+          : (accept?.(frame.bus, sourceOfId(frame.id), frame.pgn) ?? true);
+        if (!isWanted) continue;
         budget.frames--;
         budget.bytes -= frame.length;
         take(frame);

@@ -14,6 +14,7 @@ export * from "./live/client.ts";
 export * from "./live/hub.ts";
 export { type StreamMember, StreamMemory, TRANSPORT_BYTES } from "./live/memory.ts";
 export { OpenStreams, type StreamCounter } from "./live/slots.ts";
+export * from "./recorded_filter.ts";
 export * from "./session_access.ts";
 export { CLIENT_ID } from "./session_file.ts";
 export * from "./session_options.ts";

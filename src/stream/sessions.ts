@@ -1,7 +1,8 @@
 import { pause } from "../base/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import { FallenBehindError, FrameCursor } from "./cursor.ts";
-import { archiveFilter, followDevices, type LiveFilter } from "./filters.ts";
+import { followDevices, type LiveFilter } from "./filters.ts";
+import { RecordedFilter } from "./recorded_filter.ts";
 import type { StoredSession } from "./session_file.ts";
 import type { SessionsOptions, SessionStreamOptions } from "./session_options.ts";
 import { type SessionFigures, SessionOwners } from "./session_owners.ts";
@@ -176,8 +177,8 @@ export class Sessions {
   stream(id: string, { ended, missing, reader }: SessionStreamOptions): SessionStream {
     const session = this.#find(id);
     this.#endStream(session, { code: "superseded" });
-    const { source, compile, log } = this.#options;
-    const compiled = compile(session.filter);
+    const { source, log } = this.#options;
+    const archived = new RecordedFilter(session.filter);
     const { uncleanRange: range } = source.archive ?? {};
     // Its client may have had frames of these numbers, which are gone, whatever it has acknowledged of them since.
     const isInside = range !== undefined && range.from <= session.cursor && session.cursor <= range.to;
@@ -185,10 +186,10 @@ export class Sessions {
       source,
       fromSeq: isInside ? range.to + 1 : session.cursor,
       // Who has an address now need not be who had it then.
-      archiveOnly: compiled.usesDevices && source.archive?.isComplete === true,
+      archiveOnly: archived.usesDevices && source.archive?.isComplete === true,
       // A filter that is replaced counts from the next frame on.
       accept: (bus, src, pgn) => session.live.accept(bus, src, pgn),
-      archived: archiveFilter(compiled),
+      archived,
       ...(missing && { missing, unclean: missing }),
     });
     const stream: SessionStream = new SessionStream(id, {

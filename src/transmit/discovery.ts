@@ -1,5 +1,5 @@
 import { backoffMs, type BackoffOptions, TokenBucket } from "../base/mod.ts";
-import { BROADCAST_ADDRESS } from "../frame/mod.ts";
+import { addressKey, BROADCAST_ADDRESS } from "../frame/mod.ts";
 import { PGN } from "../pgn/mod.ts";
 
 /** What a request for identity asks for. */
@@ -82,7 +82,7 @@ export class Discovery {
 
   /** Takes note of what is known of an address now. */
   known({ bus, src, name, product }: DiscoveryTarget, nowMs: number): void {
-    const key = (bus << 8) | src;
+    const key = addressKey(bus, src);
     const pgn = name === undefined ? PGN.addressClaim : product === undefined ? PGN.productInformation : undefined;
     const known = this.#questions.get(key);
     if (!known || (known.goneMs !== undefined && nowMs - known.goneMs > RETRY.capMs)) {
@@ -103,13 +103,13 @@ export class Discovery {
 
   /** An address has gone. */
   gone({ bus, src }: { bus: number; src: number }, nowMs: number): void {
-    const question = this.#questions.get((bus << 8) | src);
+    const question = this.#questions.get(addressKey(bus, src));
     if (question) question.goneMs = nowMs;
   }
 
   /** A request could not be sent: that was no try. */
   notSent({ bus, dst }: IdentityRequest): void {
-    const question = this.#questions.get((bus << 8) | dst);
+    const question = this.#questions.get(addressKey(bus, dst));
     if (question && question.attempts > 0) question.attempts--;
     if (dst === BROADCAST_ADDRESS) this.#broadcastDue[bus] = true;
   }

@@ -1,6 +1,6 @@
 import { errorText } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
-import { BROADCAST_ADDRESS, newStoredFrame, NULL_ADDRESS } from "../frame/mod.ts";
+import { BROADCAST_ADDRESS, newStoredFrame, NULL_ADDRESS, sourceOfId } from "../frame/mod.ts";
 import { isoRequestPayload, PGN } from "../pgn/mod.ts";
 import type { Sender, SendGate } from "./send_gate.ts";
 import type { OwnAddress } from "./transmit.ts";
@@ -108,7 +108,7 @@ export class Queries {
       const { data, offset, length } = frame;
       if (frame.pgn === pgn) return found({ kind: "answered", seq });
       const control = refusalOf(data.subarray(offset, offset + length), pgn);
-      if (control !== undefined) found({ kind: "refused", src: frame.id & 0xff, control });
+      if (control !== undefined) found({ kind: "refused", src: sourceOfId(frame.id), control });
     };
     const subscription = broker.subscribe({
       capacity: WAITING_FRAMES,

@@ -1,3 +1,4 @@
+import { addressKey, sourceOfId } from "../frame/mod.ts";
 import { backoffMs } from "../base/mod.ts";
 import { PGN } from "../pgn/mod.ts";
 import {
@@ -146,7 +147,7 @@ export class RequestEngine {
 
   /** Takes note of what is known of a device now. */
   known(device: RequestTarget, nowMs: number): void {
-    const key = (device.bus << 8) | device.src;
+    const key = addressKey(device.bus, device.src);
     const subjects = this.#devices.get(key) ?? new Map<Question, Subject>();
     const bus = this.#buses[device.bus] ?? "";
     for (const rule of this.#rules) {
@@ -165,12 +166,12 @@ export class RequestEngine {
 
   /** A device has gone, and all that was known of it. */
   gone({ bus, src }: { bus: number; src: number }, nowMs: number): void {
-    for (const subject of this.#devices.get((bus << 8) | src)?.values() ?? []) leave(subject, nowMs);
+    for (const subject of this.#devices.get(addressKey(bus, src))?.values() ?? []) leave(subject, nowMs);
   }
 
   /** Takes note of a message. */
   heard(message: RequestReply, nowMs: number): void {
-    const subjects = this.#devices.get((message.bus << 8) | (message.id & 0xff));
+    const subjects = this.#devices.get(addressKey(message.bus, sourceOfId(message.id)));
     if (!subjects) return;
     for (const subject of subjects.values()) {
       if (subject.presence.kind === "gone") continue;

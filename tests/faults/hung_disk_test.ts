@@ -1,6 +1,6 @@
 // What a boat says, acknowledges and remembers while its disk takes nothing and reports no error.
 import assert from "node:assert/strict";
-import type { Health } from "../../src/http/mod.ts";
+import type { ComponentHealth, Health } from "../../src/http/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -25,7 +25,7 @@ function receiver(): { url: string; alerts: { type: string }[] } & AsyncDisposab
   return { url, alerts, [Symbol.asyncDispose]: async () => await server.shutdown() };
 }
 
-async function journalOf(boat: TestBoat): Promise<{ code: number; status?: string; message?: string }> {
+async function journalOf(boat: TestBoat): Promise<{ code: number } & Partial<ComponentHealth>> {
   const reply = await boat.raw("/healthz");
   const { components }: Health = JSON.parse(await reply.text());
   return { code: reply.status, ...components["journal"] };

@@ -1,6 +1,6 @@
 // What a boat does whose journal directory is removed, or whose card is unmounted, and what it says of damaged files.
 import assert from "node:assert/strict";
-import type { Health } from "../../src/http/mod.ts";
+import type { ComponentHealth, Health } from "../../src/http/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
@@ -46,7 +46,7 @@ class Recording implements AsyncDisposable {
     });
   }
 
-  async health(): Promise<{ code: number; status?: string; message?: string }> {
+  async health(): Promise<{ code: number } & Partial<ComponentHealth>> {
     const reply = await this.boat.raw("/healthz");
     const { components }: Health = JSON.parse(await reply.text());
     return { code: reply.status, ...components["journal"] };

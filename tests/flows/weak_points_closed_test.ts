@@ -1,4 +1,4 @@
-// Weak points of other gateways that no other test shows closed; the whole list is in weak_points_test.ts.
+// Weak points of other gateways that no other test shows closed.
 import assert from "node:assert/strict";
 import { startBoat } from "../../src/boat/boat.ts";
 import { LoopbackBus } from "../../src/can/mod.ts";

@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import {
+  addressKey,
   BROADCAST_ADDRESS,
   buildCanId,
+  CAN_ID_MASK,
   destinationOfId,
   isAddressed,
   MAX_PGN,
+  packBus,
   parseCanId,
   pgnOfId,
+  priorityOfId,
+  sourceOfId,
+  unpackBus,
 } from "../../src/frame/mod.ts";
 import { Random } from "../support/random.ts";
 
@@ -51,4 +57,23 @@ Deno.test("fields too wide for a CAN id are cut to their bits and never leak int
   const id = buildCanId({ prio: 0xff, pgn: 0xfff_ffff, src: 0x1_23, dst: 0x1_45 });
   assert.equal(id, 0x1fffff23);
   assert.equal(buildCanId({ prio: 0, pgn: 0xea00, src: 0, dst: 0x3_05 }), 0x00ea0500);
+});
+
+Deno.test("an identifier and its bus survive sharing a word, which fits in 32 bits", () => {
+  const random = new Random(31);
+  for (let i = 0; i < 10_000; i++) {
+    const [id, bus] = [i === 0 ? CAN_ID_MASK : random.int(2 ** 29), random.int(4)];
+    const word = packBus(id, bus);
+    assert.deepEqual([word & CAN_ID_MASK, unpackBus(word)], [id, bus]);
+    assert.ok(word >= 0 && word < 2 ** 31);
+    // The bit above belongs to whoever stores the word.
+    assert.deepEqual([(word | 2 ** 31) & CAN_ID_MASK, unpackBus(word | 2 ** 31)], [id, bus]);
+    assert.deepEqual([sourceOfId(id), priorityOfId(id)], [parseCanId(id).src, parseCanId(id).prio]);
+  }
+  assert.equal(packBus(0xffff_ffff, 7), 0x7fff_ffff, "what is too wide is cut");
+});
+
+Deno.test("every address of every bus has a key of its own, those of a bus in a row", () => {
+  const keys = [0, 1, 2, 3].flatMap((bus) => Array.from({ length: 256 }, (_, src) => addressKey(bus, src)));
+  assert.deepEqual(keys, keys.map((_, i) => i));
 });

@@ -26,8 +26,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a device that leaves address 0 stays in the device table",
-    find: "let at = bus << 8;",
-    replace: "let at = (bus << 8) + 1;",
+    find: "let at = addressKey(bus, 0);",
+    replace: "let at = addressKey(bus, 1);",
     tests: ["registry_test.ts"],
   },
   {

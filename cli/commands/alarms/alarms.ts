@@ -4,7 +4,7 @@
  * @module
  */
 import { VERSION } from "@vessel/gateway/version";
-import { formatTimeUs, newStoredFrame } from "@vessel/gateway/frame";
+import { formatTimeUs, newStoredFrame, sourceOfId } from "@vessel/gateway/frame";
 import type { BlockFile } from "@vessel/gateway/journal";
 import { errorText, Ranges, systemClock } from "@vessel/gateway/base";
 import { type AlarmInterval, AlarmIntervals } from "./intervals.ts";
@@ -146,7 +146,7 @@ class AlarmReader {
       if (!ALARM_PGNS.has(frame.pgn) || (block.baseSeq !== undefined && seen.has(frame.seq))) continue;
       const word = alarmWord(frame.pgn, frame.data.subarray(frame.offset, frame.offset + frame.length));
       const bus = block.notes.buses?.[frame.bus] ?? `bus ${frame.bus}`;
-      if (word) this.#episodes.add(word, { bus, src: frame.id & 0xff, timeUs: frame.timeUs });
+      if (word) this.#episodes.add(word, { bus, src: sourceOfId(frame.id), timeUs: frame.timeUs });
     }
     if (block.baseSeq !== undefined) seen.add(block.baseSeq, block.baseSeq + frames);
     return damage;

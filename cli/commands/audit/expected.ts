@@ -1,4 +1,4 @@
-import type { StoredFrame } from "@vessel/gateway/frame";
+import { sourceOfId, type StoredFrame } from "@vessel/gateway/frame";
 
 /** What a comparison with the truth gave. */
 export interface ExpectedReport {
@@ -55,7 +55,7 @@ export class Truth {
   see({ id, data, offset, length }: StoredFrame): void {
     const place = this.#places.get(expectedLine(id, data.subarray(offset, offset + length)));
     if (place === undefined) {
-      if (this.#sources.has(id & 0xff)) this.#strange++;
+      if (this.#sources.has(sourceOfId(id))) this.#strange++;
       else this.#others++;
       return;
     }

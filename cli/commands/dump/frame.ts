@@ -1,9 +1,15 @@
 import type { ClientFrame } from "@vessel/gateway";
-import { destinationOfId, formatHex, formatTimeUs, readHex, type StoredFrame } from "@vessel/gateway/frame";
+import {
+  destinationOfId,
+  formatHex,
+  formatTimeUs,
+  packBus,
+  priorityOfId,
+  readHex,
+  sourceOfId,
+  type StoredFrame,
+} from "@vessel/gateway/frame";
 import { decode, type Decoded } from "@vessel/gateway/pgn";
-
-/** Bits of an identifier; the bus is above them. */
-const ID_BITS = 29;
 
 /** A frame on its way to the output, live or recorded. What costs something is made when it is asked for. */
 export abstract class DumpFrame {
@@ -57,11 +63,11 @@ export class StoredDump extends DumpFrame {
     this.begin();
     this.#stored = stored;
     this.#data = undefined;
-    this.#headKey = (stored.bus << ID_BITS) | id;
+    this.#headKey = packBus(id, stored.bus);
     this.seq = stored.seq;
-    this.prio = (id >>> 26) & 7;
+    this.prio = priorityOfId(id);
     this.pgn = stored.pgn;
-    this.src = id & 0xff;
+    this.src = sourceOfId(id);
     this.dst = destinationOfId(id);
     if (bus !== undefined) this.bus = bus;
     return this;

@@ -5,6 +5,7 @@ import {
   findRecorded,
   Logger,
   readRecorded,
+  type RecordedDevice,
   RecordedFilter,
   type RecordedInput,
   RecordedMonotonic,
@@ -64,22 +65,27 @@ async function showParts(
     if (bad > 0) note(`"${path}": ${bad} damaged ${bad === 1 ? "line" : "lines"} passed over`);
   };
   const log = new Logger({ level: "warn", format: "text", write: (line) => note(line.trimEnd()) });
-  const frames = new RecordedFilter(filter, {
-    learn: ({ bus, src, device }, names) => view.devices.learn(names[bus], src, device),
-  });
+  const wanted = new RecordedFilter(filter);
+  let names: readonly string[] = [];
+  const learn = (device: RecordedDevice) => {
+    wanted.learn(device);
+    view.devices.learn(names[device.bus], device.src, device.device);
+  };
   const stored = newStoredFrame();
   let total = 0;
   for await (const part of untilStopped(readRecorded(inputs, { log, onSummary }), signal)) {
     // A new one where buses may have other names: what has no bus must not have that of the part before.
     const frame = new StoredDump();
-    const names = frames.enter(part.buses);
+    // Frames do not name their bus where there is only one.
+    names = part.buses.length > 1 ? part.buses : [];
+    wanted.enter(part.buses);
     const before = total;
-    while (part.next(stored, frames.learn)) {
+    while (part.next(stored, learn)) {
       total++;
       if (stored.timeUs < startUs) continue;
       const waiting = pace?.untilDue(stored.timeUs);
       if (waiting) await waiting;
-      if (frames.accepts(stored)) {
+      if (wanted.accepts(stored)) {
         const full = view.show(frame.load(stored, names[stored.bus]));
         if (full) await full;
       }

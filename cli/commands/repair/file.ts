@@ -1,5 +1,6 @@
 import { newStoredFrame } from "@vessel/gateway/frame";
 import {
+  ActiveDevices,
   type Block,
   BlockBuilder,
   type BlockDevice,
@@ -185,11 +186,6 @@ class BlockRepair {
 /** Who has which address when a frame of a block comes, by its index. */
 function devicesAt({ devices }: Block, index: number): BlockDevice[] {
   const current = new Map<string, BlockDevice>();
-  for (const device of devices) {
-    const key = `${device.bus} ${device.src}`;
-    const before = current.get(key);
-    if (device.activeFrom > index || (before && before.activeFrom >= device.activeFrom)) continue;
-    current.set(key, device);
-  }
+  new ActiveDevices(devices).advance(index, (device) => current.set(`${device.bus} ${device.src}`, device));
   return [...current.values()].map((device) => ({ ...device, activeFrom: 0 }));
 }

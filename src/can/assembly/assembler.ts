@@ -5,6 +5,7 @@ import {
   MAX_PGN,
   type Message,
   pgnOfId,
+  sourceOfId,
 } from "../../frame/mod.ts";
 import { framingOf, PGN } from "../../pgn/mod.ts";
 import { type AssemblerDrops, newDrops } from "./drops.ts";
@@ -299,7 +300,7 @@ export class Assembler {
 
 /** Source, PGN, destination and sequence counter in one small integer (29 bits), which a Map finds fastest. */
 function assemblyKey(id: number, head: number): number {
-  return ((id & 0xff) << 21) | (((id >>> 8) & MAX_PGN) << 3) | (head >>> 5);
+  return (sourceOfId(id) << 21) | (((id >>> 8) & MAX_PGN) << 3) | (head >>> 5);
 }
 
 /** The key without its counter: what one source sends of a PGN to one destination. */

@@ -6,6 +6,8 @@ import {
   MAX_MESSAGE_BYTES,
   MAX_PGN,
   pgnOfId,
+  priorityOfId,
+  sourceOfId,
 } from "../../frame/mod.ts";
 import type { AssemblerDrops } from "./drops.ts";
 
@@ -58,7 +60,7 @@ export class TransportListener {
 
   /** Takes a frame of PGN 60416, connection management. */
   control(frame: CanFrame): void {
-    const source = frame.id & 0xff;
+    const source = sourceOfId(frame.id);
     const destination = destinationOfId(frame.id);
     const kind = byteAt(frame, 0);
     if (frame.length < 8) {
@@ -79,7 +81,7 @@ export class TransportListener {
 
   /** Takes a frame of PGN 60160, data transfer; returns the session when this was its last packet. */
   data(frame: CanFrame): Session | undefined {
-    const session = this.#sessions.get(sessionKey(frame.id & 0xff, destinationOfId(frame.id)));
+    const session = this.#sessions.get(sessionKey(sourceOfId(frame.id), destinationOfId(frame.id)));
     const packet = byteAt(frame, 0);
     if (!session || frame.length < 2 || packet < 1 || packet > session.packets || packet > session.received + 1) {
       this.#drops.tp_unexpected++;
@@ -122,7 +124,7 @@ export class TransportListener {
       this.#drops.overflow++;
     }
     const pgn = announcedPgn(frame);
-    const id = buildCanId({ prio: (frame.id >>> 26) & 7, pgn, src: source, dst: destination });
+    const id = buildCanId({ prio: priorityOfId(frame.id), pgn, src: source, dst: destination });
     this.#sessions.set(key, {
       key,
       announcedPgn: pgn,

@@ -1,4 +1,4 @@
-import { type CanFrame, MAX_MESSAGE_BYTES } from "../../frame/mod.ts";
+import { type CanFrame, MAX_MESSAGE_BYTES, sourceOfId } from "../../frame/mod.ts";
 import { announcedPgn, byteAt, CONTROL, PACKET_BYTES } from "./iso_transport.ts";
 
 /** Longest wait for the first packet that was asked for (T2, ISO 11783-3 §5.13.3). */
@@ -55,7 +55,7 @@ export class TransportReceiver {
   /** Takes a frame of PGN 60416 that is addressed to us. */
   control(frame: CanFrame): void {
     if (frame.length < 8) return;
-    const source = frame.id & 0xff;
+    const source = sourceOfId(frame.id);
     const kind = byteAt(frame, 0);
     if (kind === CONTROL.rts) this.#begin(frame, source);
     else if (kind === CONTROL.abort && this.#sessions.get(source)?.pgn === announcedPgn(frame)) {
@@ -65,7 +65,7 @@ export class TransportReceiver {
 
   /** Takes a frame of PGN 60160 that is addressed to us. */
   data(frame: CanFrame): void {
-    const session = this.#sessions.get(frame.id & 0xff);
+    const session = this.#sessions.get(sourceOfId(frame.id));
     if (!session || frame.length < 2) return;
     const packet = byteAt(frame, 0);
     session.dueMs = frame.monoMs + NEXT_PACKET_TIMEOUT_MS;

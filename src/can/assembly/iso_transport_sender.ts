@@ -1,4 +1,4 @@
-import { type CanFrame, destinationOfId, MAX_CAN_BYTES, pgnOfId } from "../../frame/mod.ts";
+import { type CanFrame, destinationOfId, MAX_CAN_BYTES, pgnOfId, sourceOfId } from "../../frame/mod.ts";
 import { PGN } from "../../pgn/mod.ts";
 import { sessionKey } from "./iso_transport.ts";
 import {
@@ -72,7 +72,7 @@ export class TransportSender {
     if (this.#lines.size === 0 || frame.length < MAX_CAN_BYTES || pgnOfId(frame.id) !== PGN.transportControl) {
       return undefined;
     }
-    const [session] = this.#lines.get(sessionKey(destinationOfId(frame.id), frame.id & 0xff)) ?? [];
+    const [session] = this.#lines.get(sessionKey(destinationOfId(frame.id), sourceOfId(frame.id))) ?? [];
     const end = session?.heard(frame);
     return session && end && { session, end };
   }

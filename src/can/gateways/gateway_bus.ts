@@ -1,5 +1,5 @@
 import { backoffMs, type BackoffOptions, type Clock, systemClock } from "../../base/mod.ts";
-import { MAX_CAN_BYTES } from "../../frame/mod.ts";
+import { CAN_ID_MASK, MAX_CAN_BYTES } from "../../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
 import type { RecordingFormat } from "../recordings/mod.ts";
@@ -12,7 +12,6 @@ import { type Link, type OpenLink, reasonOf } from "./link.ts";
 export const DEFAULT_RECONNECT: BackoffOptions = { firstMs: 1000, capMs: 30_000 };
 /** Part of a wait that chance may take off, so that not all who lost a gateway come back at once. */
 const JITTER = 0.25;
-const MAX_ID = 0x1fffffff;
 
 /** Options of a {@linkcode GatewayBus}. */
 export interface GatewayBusOptions extends SendLimits {
@@ -95,7 +94,7 @@ export class GatewayBus implements CanBus {
   }
 
   send(id: number, data: Uint8Array): Promise<void> {
-    return this.#queue.push(id & MAX_ID, data);
+    return this.#queue.push(id & CAN_ID_MASK, data);
   }
 
   async close(): Promise<void> {

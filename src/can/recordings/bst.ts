@@ -1,4 +1,4 @@
-import { buildCanId, formatHex, MAX_CAN_BYTES, MAX_MESSAGE_BYTES, pgnOfId } from "../../frame/mod.ts";
+import { buildCanId, CAN_ID_MASK, formatHex, MAX_CAN_BYTES, MAX_MESSAGE_BYTES, pgnOfId } from "../../frame/mod.ts";
 import { TimerClock } from "./clocks.ts";
 import { passed, type Reading, type RecordingContext, whyNotHeader } from "./recording.ts";
 
@@ -129,7 +129,7 @@ export class BstReader {
     const word = view.getUint32(4, true);
     const unitUs = FRAME_UNITS_US[(word >>> 29) & 3] ?? 1000;
     const timeUs = this.#clock.at(view.getUint16(2, true), { unitUs, bits: 16 });
-    return { type: "item", item: { kind: "frame", bus: 0, id: word & 0x1fffffff, timeUs, data } };
+    return { type: "item", item: { kind: "frame", bus: 0, id: word & CAN_ID_MASK, timeUs, data } };
   }
 }
 

@@ -1,4 +1,4 @@
-import { MAX_CAN_BYTES, readHex } from "../../frame/mod.ts";
+import { CAN_ID_MASK, MAX_CAN_BYTES, readHex } from "../../frame/mod.ts";
 import { readDate, readFraction, TimerClock } from "./clocks.ts";
 import { bad, type LineReader, passed, type Reading, type RecordingContext } from "./recording.ts";
 
@@ -15,7 +15,6 @@ const SECONDS = /^(\d{1,11})\.(\d{1,9})$/;
 
 const STANDARD_DIGITS = 3;
 const EXTENDED_DIGITS = 8;
-const MAX_ID = 0x1fffffff;
 /** Marks error frames in SocketCAN's identifiers. */
 const ERROR_FLAG = 0x20000000;
 /** Times before 1973 count from the first frame. */
@@ -77,7 +76,7 @@ export class CandumpReader implements LineReader {
     const id = parseInt(digits, 16);
     if (digits.length !== EXTENDED_DIGITS) return bad(`identifier with ${digits.length} digits`);
     if ((id & ERROR_FLAG) !== 0) return passed("foreign_frame");
-    if (id > MAX_ID) return bad("identifier with more than 29 bits");
+    if (id > CAN_ID_MASK) return bad("identifier with more than 29 bits");
     const data = readHex(hex);
     if (!data || data.length > MAX_CAN_BYTES) return bad("not up to 8 bytes in hex");
     const timeUs = this.#time(time);

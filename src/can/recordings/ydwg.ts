@@ -1,10 +1,9 @@
-import { MAX_CAN_BYTES, readHex } from "../../frame/mod.ts";
+import { CAN_ID_MASK, MAX_CAN_BYTES, readHex } from "../../frame/mod.ts";
 import { dayClock, readTimeOfDay, type WrappingClock } from "./clocks.ts";
 import { bad, type LineReader, passed, type Reading, type RecordingContext } from "./recording.ts";
 
 /** `00:29:58.617 R 0DFF180D A2 8C 50 C0 FF FF FF FF`; T is a frame that the gateway sent, which the bus carried too. */
 const LINE = /^(\d\d):(\d\d):(\d\d)\.(\d{1,6}) [RT] ([0-9A-F]{8})((?: [0-9A-F]{2})*)$/i;
-const MAX_ID = 0x1fffffff;
 
 /** Lines of RAW mode of Yacht Devices' gateways: times of day without a date. */
 export class YdwgReader implements LineReader {
@@ -28,7 +27,7 @@ export class YdwgReader implements LineReader {
     const sinceMidnightUs = readTimeOfDay({ hours, minutes, seconds, fraction });
     if (sinceMidnightUs === undefined) return bad("no time of day");
     const id = parseInt(digits, 16);
-    if (id > MAX_ID) return bad("identifier with more than 29 bits");
+    if (id > CAN_ID_MASK) return bad("identifier with more than 29 bits");
     const data = readHex(hex.replaceAll(" ", ""));
     if (!data || data.length > MAX_CAN_BYTES) return bad("not up to 8 bytes in hex");
     this.#clock ??= dayClock(this.#context.startUs());

@@ -2,10 +2,10 @@ import { Buffer } from "node:buffer";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Clock, errorText, systemClock } from "../../base/mod.ts";
-import { type CanFrame, MAX_CAN_BYTES } from "../../frame/mod.ts";
+import { CAN_ID_MASK, type CanFrame, MAX_CAN_BYTES } from "../../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
-import { CAN_EFF_MASK, controllerAfter } from "./error_frame.ts";
+import { controllerAfter } from "./error_frame.ts";
 import { INTERFACE_LOOK_MS, InterfaceDrops, type InterfaceStatus, readInterface } from "./interface_watch.ts";
 import { ReceiveTime } from "./receive_time.ts";
 import { BUSY, type SendLimits, type SendOutcome, SendQueue, SENT } from "../send_queue.ts";
@@ -206,7 +206,7 @@ export class SocketCanAddonBus implements CanBus {
       return;
     }
     const frame = this.#frame;
-    frame.id = message.id & CAN_EFF_MASK;
+    frame.id = message.id & CAN_ID_MASK;
     // The addon hands over one frame at a time, so each is a batch.
     this.#times.read();
     frame.timeUs = message.ts_sec ? message.ts_sec * 1e6 + (message.ts_usec ?? 0) : this.#times.readWallUs;
@@ -258,7 +258,7 @@ export class SocketCanAddonBus implements CanBus {
     if (!this.#channels) return { type: "failed", message: `it is ${this.#status.state.type}` };
     if (data.length > MAX_CAN_BYTES) return { type: "failed", message: `${data.length} bytes are more than 8` };
     try {
-      const sent = this.#channels.sender.send({ id: id & CAN_EFF_MASK, ext: true, data: Buffer.from(data) });
+      const sent = this.#channels.sender.send({ id: id & CAN_ID_MASK, ext: true, data: Buffer.from(data) });
       if (sent >= 0) return SENT;
     } catch (error) {
       return { type: "failed", message: errorText(error) };

@@ -7,8 +7,6 @@ export const CAN_EFF_FLAG = 0x80000000;
 export const CAN_RTR_FLAG = 0x40000000;
 /** Flag in `can_id`: no frame of the bus but an error message of the controller. */
 export const CAN_ERR_FLAG = 0x20000000;
-/** The 29 identifier bits of `can_id`; in an error frame, its classes. */
-export const CAN_EFF_MASK = 0x1fffffff;
 /** All classes of error frames, for CAN_RAW_ERR_FILTER. */
 export const CAN_ERR_MASK = 0x1fffffff;
 

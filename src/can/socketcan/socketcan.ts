@@ -1,8 +1,8 @@
 import { type Clock, errorText, pause, systemClock } from "../../base/mod.ts";
-import { type CanFrame, MAX_CAN_BYTES } from "../../frame/mod.ts";
+import { CAN_ID_MASK, type CanFrame, MAX_CAN_BYTES } from "../../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
-import { CAN_EFF_FLAG, CAN_EFF_MASK, CAN_ERR_FLAG, CAN_RTR_FLAG, controllerAfter } from "./error_frame.ts";
+import { CAN_EFF_FLAG, CAN_ERR_FLAG, CAN_RTR_FLAG, controllerAfter } from "./error_frame.ts";
 import { INTERFACE_LOOK_MS, InterfaceDrops, type InterfaceStatus, readInterface } from "./interface_watch.ts";
 import { EAGAIN, EINTR, ENETDOWN, ENOBUFS, type Libc, POLLERR, POLLHUP, POLLNVAL, reasonOf } from "./libc.ts";
 import { ReceiveTime } from "./receive_time.ts";
@@ -236,7 +236,7 @@ export class SocketCanBus implements CanBus {
       return;
     }
     const frame = this.#frame;
-    frame.id = canId & CAN_EFF_MASK;
+    frame.id = canId & CAN_ID_MASK;
     frame.timeUs = batch.timeUs(i) || this.#times.readWallUs;
     frame.monoMs = this.#times.monoMs(frame.timeUs);
     frame.data = batch.bytes;
@@ -306,7 +306,7 @@ export class SocketCanBus implements CanBus {
     const opened = this.#opened;
     if (!opened?.socket) return { type: "failed", message: `it is ${this.#status.state.type}` };
     if (data.length > MAX_CAN_BYTES) return { type: "failed", message: `${data.length} bytes are more than 8` };
-    const errno = opened.socket.send(((id & CAN_EFF_MASK) | CAN_EFF_FLAG) >>> 0, data);
+    const errno = opened.socket.send(((id & CAN_ID_MASK) | CAN_EFF_FLAG) >>> 0, data);
     if (errno === 0) return SENT;
     if (errno === EAGAIN || errno === ENOBUFS || errno === EINTR) return BUSY;
     return { type: "failed", message: reasonOf(opened.libc, errno) };

@@ -1,16 +1,11 @@
-import { type Message, pgnOfId } from "../../frame/mod.ts";
-import { MAX_BUSES } from "../../journal/mod.ts";
+import { CAN_ID_MASK, type Message, pgnOfId, unpackBus } from "../../frame/mod.ts";
 import { type LiveFrame, RangesFullError, RpcError } from "../../replication/mod.ts";
 import type { Received } from "../state/received.ts";
 
-/** The 29 bits of a CAN identifier; above them is the index of the bus. */
-const ID_MASK = 0x1fffffff;
-const BUS_SHIFT = 29;
-
 /** Copies a live frame into a message, whose bytes are the frame's own. */
 export function readLive({ timestampUs, canId, data }: LiveFrame, into: Message): void {
-  into.id = canId & ID_MASK;
-  into.bus = canId >>> BUS_SHIFT & (MAX_BUSES - 1);
+  into.id = canId & CAN_ID_MASK;
+  into.bus = unpackBus(canId);
   into.pgn = pgnOfId(into.id);
   into.timeUs = timestampUs;
   into.monoMs = timestampUs / 1000;

@@ -1,3 +1,4 @@
+import { sourceOfId } from "../../frame/mod.ts";
 /** A frame of a peer cloud's file. */
 export interface PeerFrame {
   /** 29 bits, without a bus. */
@@ -106,7 +107,7 @@ function mayBeCopy(frames: readonly PeerFrame[], at: number): boolean {
   if (pgn !== PRODUCT_INFORMATION) return false;
   const before = frames[at - 1];
   // What introduces a device follows its claim.
-  return before !== undefined && (before.id & 0xff) === ((frames[at]?.id ?? 0) & 0xff) && mayBeCopy(frames, at - 1);
+  return before !== undefined && sourceOfId(before.id) === sourceOfId(frames[at]?.id ?? 0) && mayBeCopy(frames, at - 1);
 }
 
 /** Stretches of frames that are among the numbered ones, with the same steps of time. */

@@ -1,7 +1,7 @@
 import { turn } from "../../base/mod.ts";
 import type { Broker } from "../../broker/mod.ts";
 import { newStoredFrame } from "../../frame/mod.ts";
-import { type Block, type BlockDevice, BlockError, type JournalIndex } from "../../journal/mod.ts";
+import { ActiveDevices, type Block, type BlockDevice, BlockError, type JournalIndex } from "../../journal/mod.ts";
 import type { BoatClock } from "./time.ts";
 
 /** Most numbers that are read again when a replica starts: 20 minutes of 200 frames a second, in a third of a second. */
@@ -62,9 +62,8 @@ function* recallBlock(
       const { seq, id, pgn, timeUs, data, offset, length } = frame;
       const monoMs = time.heard(timeUs / 1000);
       if (seq > progress.throughSeq + 1) {
-        const known = block.devices.filter(({ activeFrom }) => activeFrom < frames.index);
-        known.sort((a, b) => a.activeFrom - b.activeFrom);
-        for (const device of known) learn(broker, { device, buses, at: { timeUs, monoMs } });
+        const at = { timeUs, monoMs };
+        new ActiveDevices(block.devices).advance(frames.index - 1, (device) => learn(broker, { device, buses, at }));
       }
       const bus = buses[frame.bus] ?? -1;
       if (bus >= 0) broker.recall(seq, { bus, pgn, id, timeUs, monoMs, data, offset, length });

@@ -1,14 +1,9 @@
 import type { Instance, Instances } from "../../cloud/mod.ts";
 import type { Keepers } from "../../journal/mod.ts";
-import type { ComponentHealth, HealthStatus } from "../status/health.ts";
+import type { ComponentHealth } from "../schemas.ts";
+import type { CloudHealth } from "./schemas.ts";
 
-/** Body of `GET /healthz` of a cloud. */
-export interface CloudHealth {
-  status: HealthStatus;
-  instances_total: number;
-  instances_connected: number;
-  components: Record<string, ComponentHealth>;
-}
+export type { CloudHealth } from "./schemas.ts";
 
 /** How many boats are recorded, and how many cannot be. */
 export interface RecordingCounts {

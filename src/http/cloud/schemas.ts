@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { InstanceSummary } from "../../cloud/mod.ts";
 import { formatTimeUs } from "../../frame/mod.ts";
-import { statusSchema } from "../schemas.ts";
+import { componentsSchema, statusSchema } from "../schemas.ts";
 
 const count = z.int().min(0);
 const time = z.string().openapi({ format: "date-time" });
@@ -61,13 +61,14 @@ export const replicationEventsSchema = z.array(
   z.object({ time, type: z.string(), detail: z.string() }).openapi("ReplicationEvent"),
 );
 
-/** Body of the health endpoints of a cloud. */
 export const cloudHealthSchema = z.object({
   status: statusSchema,
   instances_total: count,
   instances_connected: count,
-  components: z.record(z.string(), z.object({ status: statusSchema, message: z.string().optional() })),
+  components: componentsSchema,
 }).openapi("CloudHealth");
+/** Body of `GET /healthz` of a cloud. */
+export type CloudHealth = z.infer<typeof cloudHealthSchema>;
 
 /** Where an instance stands, in the list of all. */
 export function describeInstance(summary: InstanceSummary): z.output<typeof instanceSchema> {

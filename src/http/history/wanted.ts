@@ -1,8 +1,8 @@
 import { busText } from "../../broker/mod.ts";
-import { type CompiledFilter, compileFilter, type Filter } from "../../filter/mod.ts";
-import { parseName, type StoredFrame } from "../../frame/mod.ts";
-import type { Block, BlockDevice } from "../../journal/mod.ts";
-import { manufacturerCode } from "../../pgn/mod.ts";
+import type { Filter } from "../../filter/mod.ts";
+import { sourceOfId, type StoredFrame } from "../../frame/mod.ts";
+import type { Block } from "../../journal/mod.ts";
+import { RecordedFilter } from "../../stream/mod.ts";
 import type { HistoryRange } from "./query.ts";
 
 const ADDRESSES = 256;
@@ -10,7 +10,7 @@ const ADDRESSES = 256;
 /** Decides frame by frame, block by block. */
 export class WantedFrames {
   readonly range: HistoryRange;
-  readonly #filter: Filter;
+  readonly #filter: RecordedFilter;
   /** Buses of the server: what a block's indexes mean when it does not say. */
   readonly #buses: readonly string[];
   readonly #sources: Uint8Array | undefined;
@@ -19,12 +19,6 @@ export class WantedFrames {
   readonly #spans = new Map<number, number>();
   /** Numbers of bus names, as blocks may count buses differently. */
   readonly #busNumbers = new Map<string, number>();
-  /** Filters that need no devices, by the names of the buses. */
-  readonly #compiled = new Map<string, CompiledFilter>();
-  #accept: CompiledFilter["accept"] = () => false;
-  #learn: CompiledFilter["learn"] = () => {};
-  /** Devices of the block that were not learned yet, the next one last. */
-  #devices: BlockDevice[] = [];
   #busTexts: readonly string[] = [];
   #busKeys: readonly number[] = [];
   #taken = 0;
@@ -34,7 +28,7 @@ export class WantedFrames {
     options: HistoryRange & { buses: readonly string[]; src?: number[] | undefined; interval?: number | undefined },
   ) {
     this.range = options;
-    this.#filter = filter;
+    this.#filter = new RecordedFilter(filter, { separateBlocks: true });
     this.#buses = options.buses;
     this.#intervalUs = options.interval;
     if (!options.src) return;
@@ -50,14 +44,7 @@ export class WantedFrames {
   /** The next frames are this block's: its buses, and who had which address then. */
   enter(block: Block): void {
     const names = block.notes.buses ?? this.#buses;
-    const key = JSON.stringify(names);
-    const known = this.#compiled.get(key);
-    const filter = known ?? compileFilter(this.#filter, { buses: names, manufacturerCode });
-    if (!filter.usesDevices) this.#compiled.set(key, filter);
-    this.#accept = filter.accept;
-    this.#learn = filter.learn;
-    this.#devices = filter.usesDevices ? block.devices.toSorted((a, b) => a.activeFrom - b.activeFrom) : [];
-    this.#devices.reverse();
+    this.#filter.enter(names, block.devices);
     this.#busTexts = names.map((name) => busText(name, { buses: this.#buses.length }));
     this.#busKeys = names.map((name) => this.#numberOf(name));
   }
@@ -81,15 +68,11 @@ export class WantedFrames {
 
   /** Whether a frame is wanted, the limit aside. Of the frames that are looked at each is looked at once, in order. */
   matches(frame: StoredFrame, at: number): boolean {
-    for (let device = this.#devices.at(-1); device && device.activeFrom <= at; device = this.#devices.at(-1)) {
-      this.#devices.pop();
-      this.#learnDevice(device);
-    }
+    if (!this.#filter.accepts(frame, at)) return false;
     const { fromUs, toUs } = this.range;
     if (frame.timeUs < fromUs || frame.timeUs > toUs) return false;
-    const src = frame.id & 0xff;
-    if (!this.#accept(frame.bus, src, frame.pgn) || this.#sources?.[src] === 0) return false;
-    return this.#isFirst(frame, src);
+    const src = sourceOfId(frame.id);
+    return this.#sources?.[src] !== 0 && this.#isFirst(frame, src);
   }
 
   /** True for the first frame of its span. Where the clock stepped back, spans that were passed are not begun anew. */
@@ -100,11 +83,6 @@ export class WantedFrames {
     if (span <= (this.#spans.get(key) ?? -Infinity)) return false;
     this.#spans.set(key, span);
     return true;
-  }
-
-  #learnDevice({ bus, src, name }: BlockDevice): void {
-    if (name === 0n) return;
-    this.#learn({ bus, src, name, ...parseName(name) });
   }
 
   #numberOf(bus: string): number {

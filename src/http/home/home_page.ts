@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ComponentHealth, HealthStatus } from "../status/component_health.ts";
+import type { ComponentHealth, HealthStatus } from "../schemas.ts";
 
 /** What the page of a server shows. */
 export interface HomePage {

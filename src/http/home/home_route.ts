@@ -4,12 +4,13 @@ import { type HomePage, homePage, type HomeSection, PAGE_HEADERS, wantsPage } fr
 import { noQuery } from "../params.ts";
 import { json } from "../reply.ts";
 import { type About, type Route, route } from "../routes.ts";
+import { statusSchema } from "../schemas.ts";
 
 /** What a program gets at `/`. */
 const homeSchema = z.object({
   name: z.string(),
   version: z.string(),
-  status: z.enum(["ok", "degraded", "unhealthy"]),
+  status: statusSchema,
   links: z.record(z.string(), z.string()).openapi({ description: "Paths, by what is there" }),
 });
 

@@ -3,30 +3,10 @@ import type { AssemblerDrops, CanBus } from "../../can/mod.ts";
 import { formatTimeUs } from "../../frame/mod.ts";
 import type { SequenceState } from "../../journal/mod.ts";
 import type { LinkHealth, ReplicationStatus } from "../../replication/mod.ts";
-import type { ComponentHealth, HealthStatus } from "./component_health.ts";
+import type { ComponentHealth, Health } from "../schemas.ts";
 import { evaluateJournal, type JournalSource } from "./journal_health.ts";
 
-export type { ComponentHealth, HealthStatus } from "./component_health.ts";
-
-/** Body of `GET /healthz`. */
-export interface Health {
-  status: HealthStatus;
-  broker: {
-    status: HealthStatus;
-    frames_total: number;
-    head_seq: number;
-    device_count: number;
-    ring_entries: number;
-    ring_capacity: number;
-  };
-  /** Time of the newest frame of any bus; null before the first. */
-  last_frame_at: string | null;
-  /** Left out where nothing is replicated. */
-  replication?:
-    & { status: HealthStatus }
-    & Pick<ReplicationStatus, "connected" | "live_lag" | "backfill_remaining_seqs" | "last_ack">;
-  components: Record<string, ComponentHealth>;
-}
+export type { ComponentHealth, Health } from "../schemas.ts";
 
 /** One bus with what belongs to it. */
 export interface MonitoredBus {

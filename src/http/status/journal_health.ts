@@ -1,5 +1,5 @@
 import type { Journal } from "../../journal/mod.ts";
-import type { ComponentHealth } from "./component_health.ts";
+import type { ComponentHealth } from "../schemas.ts";
 
 /** What of a journal tells how it does. */
 export type JournalSource = Pick<Journal, "state" | "lost" | "files" | "unsyncedMs" | "syncIntervalMs" | "damage">;

@@ -1,7 +1,7 @@
 import type { Clock, Logger, StallDetector } from "../../base/mod.ts";
 import type { Broker } from "../../broker/mod.ts";
 import { compileFilter, type Filter } from "../../filter/mod.ts";
-import { newStoredFrame } from "../../frame/mod.ts";
+import { newStoredFrame, sourceOfId } from "../../frame/mod.ts";
 import { manufacturerCode } from "../../pgn/mod.ts";
 import { followDevices } from "../../stream/mod.ts";
 import { MqttHomeAssistant } from "./home_assistant.ts";
@@ -244,7 +244,7 @@ export class MqttBridge {
     if (text === undefined) return undefined;
     const frames = this.#topic("frames");
     if (!this.#settings.pgnTopics || !this.#broker.ring.read(seq, this.#stored)) return { [frames]: text };
-    return { [frames]: text, [this.#topic(`pgn/${this.#stored.pgn}/${this.#stored.id & 0xff}`)]: text };
+    return { [frames]: text, [this.#topic(`pgn/${this.#stored.pgn}/${sourceOfId(this.#stored.id)}`)]: text };
   }
 
   #send(item: MqttItem): void {

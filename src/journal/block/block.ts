@@ -1,14 +1,11 @@
-import { newStoredFrame, pgnOfId, type StoredFrame } from "../../frame/mod.ts";
+import { CAN_ID_MASK, newStoredFrame, pgnOfId, type StoredFrame, unpackBus } from "../../frame/mod.ts";
 import {
   BASE_SEQ_AT,
-  BUS_MASK,
-  BUS_SHIFT,
   CRC_FROM_END,
   EIGHT_BYTES_FLAG,
   type FormatVersion,
   FRAME_COUNT_FROM_END,
   framesStart,
-  ID_MASK,
   MAX_VARINT_BYTES,
   MIN_FRAME_BYTES,
   TABLE_BYTES_FROM_END,
@@ -93,9 +90,9 @@ export class BlockCursor {
     }
     into.seq = this.#baseSeq + index * this.#seqStep;
     into.timeUs = this.#timeUs;
-    into.id = stored & ID_MASK;
-    into.pgn = pgnOfId(stored & ID_MASK);
-    into.bus = (stored >>> BUS_SHIFT) & BUS_MASK;
+    into.id = stored & CAN_ID_MASK;
+    into.pgn = pgnOfId(stored & CAN_ID_MASK);
+    into.bus = unpackBus(stored);
     into.data = this.#bytes;
     into.offset = at;
     into.length = length;

@@ -1,13 +1,11 @@
-import { MAX_MESSAGE_BYTES, type Message, nameFromBytes } from "../../frame/mod.ts";
+import { MAX_MESSAGE_BYTES, type Message, nameFromBytes, packBus, sourceOfId } from "../../frame/mod.ts";
 import {
   BARE_ENTRY_BYTES,
   BASE_SEQ_AT,
-  BUS_SHIFT,
   CRC_FROM_END,
   EIGHT_BYTES_FLAG,
   FRAME_COUNT_FROM_END,
   framesStart,
-  ID_MASK,
   isBlockSize,
   MAX_DISORDER_US,
   MAX_TABLE_BYTES,
@@ -238,7 +236,7 @@ export class BlockBuilder {
   }
 
   #keepClaim({ id, bus, data, offset }: BlockFrame): void {
-    this.#claims.push({ bus, src: id & 0xff, name: nameFromBytes(data, offset), activeFrom: this.#frames });
+    this.#claims.push({ bus, src: sourceOfId(id), name: nameFromBytes(data, offset), activeFrom: this.#frames });
     this.#tableBytes += CLAIM_ROOM;
     this.#limit -= CLAIM_ROOM;
   }
@@ -246,7 +244,7 @@ export class BlockBuilder {
   #write({ id, bus, data, offset, length }: BlockFrame, delta: number): void {
     const bytes = this.#bytes;
     let at = delta < 0 ? this.#negativeVarint(this.#at, delta) : this.#varint(this.#at, delta);
-    const stored = (id & ID_MASK) | (bus << BUS_SHIFT);
+    const stored = packBus(id, bus);
     if (length === 8) {
       this.#view.setUint32(at, stored | EIGHT_BYTES_FLAG, true);
       at += 4;

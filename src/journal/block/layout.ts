@@ -21,11 +21,6 @@ export const CRC_FROM_END = 4;
 
 /** Bit 31 of a stored identifier: the payload has 8 bytes, and no length stands before it. */
 export const EIGHT_BYTES_FLAG = 0x80000000;
-/** Bits 29 and 30 of a stored identifier, ours: index of the bus. Older readers pass over them. */
-export const BUS_SHIFT = 29;
-export const BUS_MASK = 3;
-/** The CAN identifier itself. */
-export const ID_MASK = 0x1fffffff;
 
 /**
  * How far a frame's time may lie before the latest of its block. Times of several buses interleave, and frames may wait

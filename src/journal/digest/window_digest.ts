@@ -20,8 +20,7 @@
  * The time is in microseconds since 1970. On the wire and on disk a digest is a, then b, little-endian. It is no
  * cryptographic hash: it finds copied disks and mistakes, not forgeries.
  */
-import type { Message } from "../../frame/mod.ts";
-import { ID_MASK } from "../block/layout.ts";
+import { CAN_ID_MASK, type Message } from "../../frame/mod.ts";
 import { pushVarint, VarintReader } from "../block/varint.ts";
 
 /** What of a frame is in its hash, beside its number. */
@@ -76,7 +75,7 @@ export class FrameSum {
   add(seq: number, { id, bus, timeUs, data, offset, length }: DigestFrame): void {
     let a = Math.imul(seq ^ (bus << 16) ^ 0x9e3779b9, 0x85ebca6b);
     let b = Math.imul(timeUs ^ 0x7f4a7c15, 0xc2b2ae35);
-    a = Math.imul(a ^ (a >>> 15) ^ (id & ID_MASK), 0x27d4eb2f);
+    a = Math.imul(a ^ (a >>> 15) ^ (id & CAN_ID_MASK), 0x27d4eb2f);
     b = Math.imul(b ^ (b >>> 13) ^ (timeUs / 0x1_0000_0000) ^ (length << 21), 0x165667b1);
     a ^= a >>> 15;
     b ^= b >>> 13;

@@ -9,9 +9,9 @@
  * Frame `i` has the number `first + i`.
  */
 import { crc32c } from "../block/crc32c.ts";
-import { BUS_MASK, BUS_SHIFT, ID_MASK, isBlockSize } from "../block/layout.ts";
+import { isBlockSize } from "../block/layout.ts";
 import { MAX_BLOCK_BYTES, MIN_BLOCK_BYTES } from "../types.ts";
-import { type Message, pgnOfId } from "../../frame/mod.ts";
+import { CAN_ID_MASK, type Message, packBus, pgnOfId, unpackBus } from "../../frame/mod.ts";
 
 const MAGIC = [0x4c, 0x50, 0x4a, 0x54];
 const VERSION = 1;
@@ -88,7 +88,7 @@ export class WalBuffer {
   addFrame({ id, bus, timeUs, data, offset, length }: Message): void {
     const at = this.#begin(FRAME, FRAME_HEAD_BYTES - 1 + length);
     this.#view.setFloat64(at, timeUs, true);
-    this.#view.setUint32(at + 8, ((id & ID_MASK) | ((bus & BUS_MASK) << BUS_SHIFT)) >>> 0, true);
+    this.#view.setUint32(at + 8, packBus(id, bus), true);
     this.#bytes.set(data.subarray(offset, offset + length), at + FRAME_HEAD_BYTES - 1);
     this.#end(at, FRAME_HEAD_BYTES - 1 + length);
   }
@@ -148,12 +148,12 @@ function readFrame(body: Uint8Array): Message | undefined {
   if (body.length < FRAME_HEAD_BYTES) return undefined;
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   const stored = view.getUint32(9, true);
-  const id = stored & ID_MASK;
+  const id = stored & CAN_ID_MASK;
   const timeUs = view.getFloat64(1, true);
   if (!Number.isSafeInteger(timeUs)) return undefined;
   const data = body.slice(FRAME_HEAD_BYTES);
   return {
-    bus: (stored >>> BUS_SHIFT) & BUS_MASK,
+    bus: unpackBus(stored),
     pgn: pgnOfId(id),
     id,
     timeUs,

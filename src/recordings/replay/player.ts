@@ -3,7 +3,7 @@ import { type Clock, errorText, type Logger } from "../../base/mod.ts";
 import { type Broker, DEFAULT_DEVICE_IDLE_TIMEOUT_MS } from "../../broker/mod.ts";
 import { RecordedMonotonic } from "../../can/mod.ts";
 import { formatTimeUs, newStoredFrame, type StoredFrame } from "../../frame/mod.ts";
-import { type Block, type BlockDevice, BlockError, BlockReader } from "../../journal/mod.ts";
+import { ActiveDevices, type Block, type BlockDevice, BlockError, BlockReader } from "../../journal/mod.ts";
 import type { PlayedBlocks } from "./played_blocks.ts";
 import type { Playlist, PlaylistBlock } from "./playlist.ts";
 
@@ -137,7 +137,8 @@ export class Player {
   async #playBlock(block: Block, place: PlaylistBlock): Promise<void> {
     const { played, broker, playlist } = this.#options;
     const buses = this.#busesOf(block, place);
-    const devices = block.devices.toSorted((a, b) => a.activeFrom - b.activeFrom);
+    const devices = new ActiveDevices(block.devices);
+    const learn = (device: BlockDevice) => this.#learn(device, { buses, timeUs: frame.timeUs });
     const frames = block.frames();
     const frame = this.#frame;
     const before = broker.head;
@@ -150,7 +151,7 @@ export class Player {
         if (this.#isStopped) break;
         const skipped = frames.index - 1;
         if (broker.head === before) played.begin(block, { place, skipped, timeUs: frame.timeUs });
-        this.#learn(devices, { upTo: skipped, buses, timeUs: frame.timeUs });
+        devices.advance(skipped, learn);
         this.#publish(frame, buses);
       }
     } finally {
@@ -182,24 +183,18 @@ export class Player {
     });
   }
 
-  /** Tells the registry of devices whose turn has come; `devices` keeps the others. */
-  #learn(
-    devices: BlockDevice[],
-    { upTo, buses, timeUs }: { upTo: number; buses: readonly number[]; timeUs: number },
-  ): void {
+  /** Reports a device of the recording to the registry. */
+  #learn(device: BlockDevice, { buses, timeUs }: { buses: readonly number[]; timeUs: number }): void {
     const { registry } = this.#options.broker;
-    for (let device = devices[0]; device && device.activeFrom <= upTo; device = devices[0]) {
-      devices.shift();
-      const { bus: index, src, name, activeFrom: _, ...product } = device;
-      const bus = buses[index] ?? index;
-      const key = `${bus} ${name}`;
-      // Each block tells of all devices: one that was removed for its silence stays so until it is heard.
-      if (this.#addresses.get(key) === src && !registry.get(bus, src)) continue;
-      this.#addresses.set(key, src);
-      const isKnown = product.productCode !== 0 || product.modelId !== "";
-      const known = { bus, src, name, product: isKnown ? product : undefined };
-      registry.learn(known, { timeUs, monoMs: this.#nowMs });
-    }
+    const { bus: index, src, name, activeFrom: _, ...product } = device;
+    const bus = buses[index] ?? index;
+    const key = `${bus} ${name}`;
+    // Each block tells of all devices: one that was removed for its silence stays so until it is heard.
+    if (this.#addresses.get(key) === src && !registry.get(bus, src)) return;
+    this.#addresses.set(key, src);
+    const isKnown = product.productCode !== 0 || product.modelId !== "";
+    const known = { bus, src, name, product: isKnown ? product : undefined };
+    registry.learn(known, { timeUs, monoMs: this.#nowMs });
   }
 
   /** Whether the next frame may be published without more ado. */

@@ -1,5 +1,5 @@
 import type { Clock, Range } from "../../base/mod.ts";
-import type { StoredFrame } from "../../frame/mod.ts";
+import { CAN_ID_MASK, packBus, type StoredFrame } from "../../frame/mod.ts";
 import { FrameCursor, type FrameSource, type MissingFrames } from "../../stream/mod.ts";
 import type { MessageStream } from "../grpc/stream.ts";
 import {
@@ -19,10 +19,6 @@ const PACE_MS = 10;
 const TICK_MS = 20;
 /** Payload bytes after which a batch is full: far from the longest message. */
 const MAX_BATCH_BYTES = 1024 * 1024;
-/** Lowest bit of a bus' index in an identifier … */
-const BUS_SHIFT = 29;
-/** … and the identifier itself. */
-const ID_MASK = 2 ** BUS_SHIFT - 1;
 
 /** What a live stream tells. */
 export interface LiveEvents {
@@ -154,7 +150,7 @@ export class LiveSender {
 
   async #sendAll(): Promise<void> {
     const { devices, hasBatches, hasBuses, source } = this.#options;
-    await this.#sendPaced(hasBuses ? devices : devices.map((each) => ({ ...each, canId: each.canId & ID_MASK })));
+    await this.#sendPaced(hasBuses ? devices : devices.map((each) => ({ ...each, canId: each.canId & CAN_ID_MASK })));
     while (this.#hasMore()) {
       const frames: LiveFrame[] = [];
       await this.#cursor.read((frame) => frames.push(this.#copy(frame)), {
@@ -207,7 +203,7 @@ export class LiveSender {
 
   /** The ring's memory changes while frames wait. */
   #copy({ seq, timeUs, id, bus, data, offset, length }: StoredFrame): LiveFrame {
-    const canId = this.#options.hasBuses ? id + bus * 2 ** BUS_SHIFT : id;
+    const canId = this.#options.hasBuses ? packBus(id, bus) : id;
     return { seq, timestampUs: timeUs, canId, data: data.slice(offset, offset + length) };
   }
 

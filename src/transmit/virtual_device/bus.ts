@@ -10,6 +10,7 @@ import {
   nameFromBytes,
   NULL_ADDRESS,
   pgnOfId,
+  sourceOfId,
 } from "../../frame/mod.ts";
 import { isoRequestPayload, PGN } from "../../pgn/mod.ts";
 import {
@@ -156,7 +157,7 @@ export class VirtualDeviceBus {
 
   /** Hears a frame of the bus, our own included. */
   heard(frame: CanFrame): void {
-    const src = frame.id & 0xff;
+    const src = sourceOfId(frame.id);
     const pgn = pgnOfId(frame.id);
     const own = addressOf(this.#claim.state);
     if (src <= MAX_DEVICE_ADDRESS) this.#heardMs[src] = frame.monoMs;
