@@ -46,6 +46,19 @@ export interface Option<T> {
 /** A program's table: one row for each of its settings, in the order of `--help`. */
 export type Options<S> = { readonly [K in keyof S]-?: Option<S[K]> };
 
+/** The settings that a table describes. */
+export type SettingsOf<Table> = {
+  -readonly [K in keyof Table]: Table[K] extends Option<unknown> ? ReturnType<Table[K]["default"]> : never;
+};
+
+/** An option whose new value a reload (SIGHUP) applies. */
+export type ReloadableOption<T> = Option<T> & { readonly reloadable: true };
+
+/** The settings of a table that a reload applies. */
+export type ReloadableOf<Table> = SettingsOf<
+  { [K in keyof Table as Table[K] extends ReloadableOption<unknown> ? K : never]: Table[K] }
+>;
+
 /** Where a value comes from, for people: `flag -port`, `environment VBG_PORT`, `config key "port"`, or the default. */
 export type Source = { from: "flag" | "environment" | "config"; name: string } | { from: "default" };
 
