@@ -1,6 +1,6 @@
 import type { AlertSettings } from "@vessel/gateway";
 import { duration, integer, list, offAtZero, reloadable, text } from "./option_types.ts";
-import type { Check, SettingsOf } from "./options.ts";
+import { type Check, definedOnly, type SettingsOf } from "./options.ts";
 
 const ALERTS = "Alerts";
 const MAX_RECEIVERS = 8;
@@ -106,13 +106,17 @@ function checkUrl(url: string): string | undefined {
   return "Cannot use the address of alerts: expected http://… or https://…";
 }
 
-/** How alerts are delivered, as the server wants it. */
-export function alertsOf(settings: AlertOptionSettings): AlertSettings {
-  return {
+/** The library's options of alerts. */
+export function alertsOf(
+  settings: Omit<AlertOptionSettings, "alertDedupWindowMs" | "busSilenceTimeoutMs">,
+  instanceId: string | undefined,
+): AlertSettings {
+  return definedOnly<AlertSettings>({
     urls: settings.alertWebhookUrls,
     secret: settings.alertWebhookSecret,
     timeoutMs: settings.alertTimeoutMs,
     maxAgeMs: settings.alertMaxAgeMs,
     maxAlerts: settings.alertQueueSize,
-  };
+    instanceId,
+  });
 }

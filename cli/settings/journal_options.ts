@@ -155,6 +155,13 @@ export const journalOptions = {
 /** Settings of the journal. */
 export type JournalSettings = SettingsOf<typeof journalOptions>;
 
+/** The compression that is written; the checks refuse `zstd-dict`, which can only be read. */
+export function writtenCompression(
+  { journalCompression }: Pick<JournalSettings, "journalCompression">,
+): "none" | "zstd" {
+  return journalCompression === "none" ? "none" : "zstd";
+}
+
 /** Which files are kept; a setting of 0 is no limit. */
 export function retentionOf(
   settings: Pick<

@@ -1,6 +1,6 @@
 import type { MqttSettings } from "@vessel/gateway";
 import { boolean, duration, integer, list, powerOfTwo, text } from "./option_types.ts";
-import type { Check, SettingsOf } from "./options.ts";
+import { type Check, definedOnly, type SettingsOf } from "./options.ts";
 import { authoritiesProblem, reasonOf, tlsPairProblem } from "./tls_pair.ts";
 
 const MQTT = "MQTT";
@@ -231,22 +231,23 @@ export function mqttOf(settings: MqttOptionSettings): MqttSettings | undefined {
   if (url === "") return undefined;
   const password = mqttPasswordFile === "" ? settings.mqttPassword : readPassword(mqttPasswordFile);
   const pgn = settings.mqttFilter.map(Number);
-  return {
+  return definedOnly<MqttSettings>({
     url,
     topicPrefix: settings.mqttTopicPrefix,
     clientId: settings.mqttClientId,
     qos: settings.mqttQos === 0 ? 0 : settings.mqttQos === 1 ? 1 : 2,
-    ...(mqttUsername !== "" && { username: mqttUsername }),
-    ...(password !== "" && { password }),
-    ...(mqttCaFile !== "" && { ca: Deno.readTextFileSync(mqttCaFile) }),
-    ...(mqttCert !== "" && { cert: Deno.readTextFileSync(mqttCert), key: Deno.readTextFileSync(mqttKey) }),
+    username: mqttUsername || undefined,
+    password: password || undefined,
+    ca: mqttCaFile === "" ? undefined : Deno.readTextFileSync(mqttCaFile),
+    cert: mqttCert === "" ? undefined : Deno.readTextFileSync(mqttCert),
+    key: mqttCert === "" ? undefined : Deno.readTextFileSync(mqttKey),
     bufferFrames: settings.mqttBufferFrames,
     retryMs: settings.mqttRetryMs,
     pgnTopics: settings.mqttPgnTopics,
     decode: settings.mqttDecode,
     filter: pgn.length > 0 ? { pgn } : {},
     homeAssistant: settings.mqttHomeAssistant,
-  };
+  });
 }
 
 /** The refusal does not quote the URL where a password may be in it. */

@@ -118,6 +118,17 @@ export interface Resolution<S> {
   settings: S | undefined;
 }
 
+/** `T` whose optional properties may also be undefined. */
+type Unset<T> = { [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] };
+
+/**
+ * Options of the library from settings, without those that are undefined. Give `T` and an object literal without spreads:
+ * then a name that `T` does not have is a type error.
+ */
+export function definedOnly<T extends object>(options: Unset<T>): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+}
+
 /** Text printed in place of a secret. */
 export const SECRET_TEXT = "****";
 

@@ -5,11 +5,12 @@ import {
   FIRST_RECONNECT_MS,
   isInstanceId,
   isOwnMachine,
+  type LinkTlsPaths,
   type ReplicationOptions,
 } from "@vessel/gateway";
 import { parseAddress } from "@vessel/gateway/base";
 import { boolean, duration, integer, reloadable, text } from "./option_types.ts";
-import type { Check, SettingsOf } from "./options.ts";
+import { type Check, definedOnly, type ReloadableOf, type SettingsOf } from "./options.ts";
 import { authoritiesProblem, reasonOf, tlsPairProblem } from "./tls_pair.ts";
 
 const REPLICATION = "Replication";
@@ -193,11 +194,14 @@ export function replicationOf(settings: ReplicationSettings): ReplicationOptions
   const { replicationTlsCert: certPath, replicationTlsKey: keyPath, replicationTlsCa: caPath } = settings;
   if (target === "") return undefined;
   if (certPath === "") return { target, instanceId, insecure };
-  return { target, instanceId, tls: { certPath, keyPath, ...(caPath !== "" && { caPath }) } };
+  const tls = definedOnly<LinkTlsPaths>({ certPath, keyPath, caPath: caPath || undefined });
+  return { target, instanceId, tls };
 }
 
 /** Limits that may change while the server runs. */
-export function replicationLimitsOf(settings: ReplicationSettings): BoatLimits["replicationLimits"] {
+export function replicationLimitsOf(
+  settings: ReloadableOf<typeof replicationOptions>,
+): BoatLimits["replicationLimits"] {
   return {
     maxLiveLagFrames: settings.replicationMaxLiveLag,
     lagCheckFrames: settings.replicationLagCheckInterval,
