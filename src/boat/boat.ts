@@ -115,7 +115,7 @@ interface ListeningParts {
 
 /** Starts the rest of a boat server. If it fails, the caller stops the given parts. */
 async function startListening(options: BoatOptions, given: ListeningParts): Promise<Boat> {
-  const { buses } = options;
+  const { buses, replication } = options;
   const { listener, pending, stall, tls, clock, log } = given;
   const settings = { ...BOAT_DEFAULTS, ...options };
   // What `reload` changes.
@@ -135,8 +135,8 @@ async function startListening(options: BoatOptions, given: ListeningParts): Prom
     stores.publish(message);
     transmit.message(message);
   };
-  const link = options.replication &&
-    linkOf(options.replication, { feed: stores, limits: () => limits.replicationLimits, clock, log });
+  const link = replication &&
+    linkOf(replication, { feed: stores, limits: () => limits.replicationLimits, clock, log });
   const { maxAssemblies } = settings;
   const { pipelines, close: closeBuses } = busPipelinesOf(buses, { counters, maxAssemblies, publish, log, stall });
   const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
@@ -144,10 +144,8 @@ async function startListening(options: BoatOptions, given: ListeningParts): Prom
   const health = healthOf(parts, () => limits.busSilenceThresholdMs);
   const handler = apiOf(parts, { settings, name: nameOf(options), health });
   let heartbeats = 0;
-  const housekeeping = runHousekeeping(
-    { ...parts, health, beat: () => heartbeats++ },
-    () => limits.deviceIdleTimeoutMs,
-  );
+  const beat = () => heartbeats++;
+  const housekeeping = runHousekeeping({ ...parts, health, beat }, () => limits.deviceIdleTimeoutMs);
 
   const stopParts = async () => {
     clearInterval(housekeeping);

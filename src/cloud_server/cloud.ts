@@ -225,10 +225,16 @@ function replicasOf(
 ): OpenReplica {
   const pool = new RingPool();
   const sessionLimits = () => sessionLimitsOf(limits);
-  return (parts) => {
-    const { ringFrames, maxValues, deviceIdleTimeoutMs } = limits;
-    return Replica.open({ ...parts, ringFrames, maxValues, deviceIdleTimeoutMs, sessionLimits, pool, clock, log });
-  };
+  const { ringFrames, maxValues } = limits;
+  return (parts) =>
+    Replica.open({
+      ...parts,
+      ...{ ringFrames, maxValues, sessionLimits, pool, clock, log },
+      // A getter: a reload applies to replicas that are open, too.
+      get deviceIdleTimeoutMs() {
+        return limits.deviceIdleTimeoutMs;
+      },
+    });
 }
 
 /** The keepers of all boats' files; undefined where files are neither deleted nor archived. */
