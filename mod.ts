@@ -11,6 +11,8 @@ export {
   type BoatTransmitOptions,
   type IntegrationOptions,
   type ReplicationOptions,
+  type ServerLimits,
+  type ServerOptions,
   startBoat,
   type VirtualDeviceSettings,
 } from "./src/boat/mod.ts";

@@ -5,9 +5,12 @@
  */
 import {
   type Boat,
+  type BoatLimits,
+  type BoatOptions,
   createBus,
   instanceNameOf,
   type RecordingOptions,
+  type ServerOptions,
   startBoat,
   startDemo,
   VERSION,
@@ -22,7 +25,9 @@ import {
   type BoatSettings,
   listenAddress,
 } from "./settings/boat_options.ts";
-import { retentionOf } from "./settings/journal_options.ts";
+import { retentionOf, writtenCompression } from "./settings/journal_options.ts";
+import { definedOnly, type ReloadableOf } from "./settings/options.ts";
+import { serverLimits, serverOptionsOf } from "./settings/server_limits.ts";
 import { mqttOf } from "./settings/mqtt_options.ts";
 import { replicationLimitsOf, replicationOf } from "./settings/replication_options.ts";
 import { PERMISSIONS } from "./program/permissions.ts";
@@ -32,7 +37,7 @@ import { DEMO_STATE, isDefaultStateDir, openStateDir, temporaryDemoFolder } from
 import { urlOf } from "./program/url_of.ts";
 import { virtualDeviceOf } from "./settings/virtual_device_options.ts";
 
-/** The boat server's name, words and settings. */
+/** Name, help and settings of the boat server. */
 export const boatProgram: ServerProgram<BoatSettings> = {
   name: "vbg-boat",
   version: VERSION,
@@ -43,13 +48,13 @@ export const boatProgram: ServerProgram<BoatSettings> = {
   configName: BOAT_CONFIG_NAME,
 };
 
-/** A boat server that runs, and where it listens. */
+/** A running boat server. */
 export interface RunningBoat extends Running<BoatSettings>, Pick<Boat, "address"> {}
 
-/** Starts the boat server with settings that are known to be right. */
+/** Starts the boat server with valid settings. */
 export async function runBoat(settings: BoatSettings, log: Logger): Promise<RunningBoat> {
-  const isThrownAway = settings.demo && isDefaultStateDir(settings.stateDir);
-  const temporary = isThrownAway ? await temporaryDemoFolder() : undefined;
+  const isTemporary = settings.demo && isDefaultStateDir(settings.stateDir);
+  const temporary = isTemporary ? await temporaryDemoFolder() : undefined;
   const folder = temporary ?? settings.stateDir;
   const stateDir = await openStateDir(settings.demo ? `${folder}/${DEMO_STATE}` : folder);
   const close = async () => {
@@ -57,19 +62,20 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
     if (temporary !== undefined) await Deno.remove(temporary, { recursive: true });
   };
   try {
-    const boat = await start(settings, { log, stateDirectory: stateDir.path });
+    let limits = boatLimits(settings);
+    const boat = await start(settings, {
+      ...limits,
+      ...fixedOptions(settings, { log, stateDirectory: stateDir.path }),
+    });
     log.info("listening", { url: urlOf(boat.address, { tls: settings.tlsCert !== "" }) });
-    let current = settings;
-    let tokens = readTokens(settings);
     return {
       address: boat.address,
       heartbeats: boat.heartbeats,
       reload: (changed) => {
-        current = { ...current, ...changed };
-        const before = tokens;
-        tokens = readTokens(current);
-        boat.reload({ ...changed, tokens, replicationLimits: replicationLimitsOf(current) });
-        return changedTokens(before, tokens);
+        const before = limits;
+        limits = boatLimits(changed);
+        boat.reload(limits);
+        return changedTokens(before.tokens, limits.tokens);
       },
       stop: async () => {
         await boat.stop();
@@ -82,67 +88,94 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
   }
 }
 
-/** The boat's instance id where it has one: for the archive command, alerts and mDNS. */
-function instanceOf({ replicationInstanceId: instanceId }: BoatSettings): { instanceId?: string } {
-  return instanceId === "" ? {} : { instanceId };
+/** The limits that a reload changes. */
+export function boatLimits(settings: ReloadableOf<typeof boatOptions>): BoatLimits {
+  return {
+    ...serverLimits(settings),
+    tokens: readTokens(settings),
+    sendEnabled: settings.sendEnabled,
+    readOnly: settings.readOnly,
+    sendRules: settings.sendRules,
+    sendRateLimit: settings.sendRateLimit,
+    sendRateBurst: settings.sendRateBurst,
+    queryMaxTimeoutMs: settings.queryMaxTimeoutMs,
+    maxQueries: settings.maxQueries,
+    alertDedupWindowMs: settings.alertDedupWindowMs,
+    busSilenceTimeoutMs: settings.busSilenceTimeoutMs,
+    busSilenceThresholdMs: settings.busSilenceThresholdMs,
+    replicationLimits: replicationLimitsOf(settings),
+  };
 }
 
-/** How the boat records; nothing without a directory. */
-function recording(settings: BoatSettings, stateDirectory: string): RecordingOptions | undefined {
-  const { journalDir, journalCompression } = settings;
-  if (journalDir === "" || journalCompression === "zstd-dict") return undefined;
+type FixedOptions = Omit<BoatOptions, "buses" | keyof BoatLimits>;
+
+/** The options that need a restart. */
+export function fixedOptions(
+  settings: BoatSettings,
+  { log, stateDirectory }: { log: Logger; stateDirectory: string },
+): FixedOptions {
+  // For the archive command, alerts and mDNS.
+  const instanceId = settings.replicationInstanceId || undefined;
+  const { tlsCert: certPath, tlsKey: keyPath } = settings;
+  const mdnsName = settings.mdnsName || instanceNameOf(Deno.hostname());
   return {
-    directory: journalDir,
+    ...serverOptionsOf(settings),
+    ...definedOnly<Omit<FixedOptions, keyof ServerOptions>>({
+      stateDirectory,
+      listen: listenAddress(settings),
+      maxAssemblies: settings.maxAssemblies,
+      discovery: settings.discovery,
+      ringFrames: settings.ringFrames,
+      maxValues: settings.maxValues,
+      slots: settings.slots,
+      transmit: { queueMessages: settings.sendQueueMessages, framesPerSecond: settings.sendFramesPerSecond },
+      virtualDevice: virtualDeviceOf(settings),
+      requests: settings.requests,
+      requestsGlobalMinIntervalMs: settings.requestsGlobalMinIntervalMs,
+      mqtt: mqttOf(settings),
+      mdnsName: settings.mdns && !settings.demo ? mdnsName : undefined,
+      mdnsLplex: settings.mdnsLplex,
+      alerts: alertsOf(settings, instanceId),
+      tls: certPath === "" ? undefined : { certPath, keyPath },
+      journal: settings.journalDir === "" ? undefined : recordingOf(settings, { stateDirectory, instanceId }),
+      replication: replicationOf(settings),
+    }),
+    log,
+  };
+}
+
+function recordingOf(
+  settings: BoatSettings,
+  { stateDirectory, instanceId }: { stateDirectory: string; instanceId: string | undefined },
+): RecordingOptions {
+  return definedOnly<RecordingOptions>({
+    directory: settings.journalDir,
     stateDirectory,
     prefix: settings.journalPrefix,
     blockBytes: settings.journalBlockBytes,
-    compression: journalCompression,
+    compression: writtenCompression(settings),
     rotateDurationMs: settings.journalRotateDurationMs,
     rotateBytes: settings.journalRotateBytes,
     syncIntervalMs: settings.journalSyncIntervalMs,
     maxBacklogBytes: settings.journalBacklogBytes,
     slowBlockMs: settings.journalPackAfterMs,
     retention: retentionOf(settings),
-    ...(settings.archiveCommand !== "" && { archiveCommand: settings.archiveCommand }),
-    ...instanceOf(settings),
-  };
+    archiveCommand: settings.archiveCommand || undefined,
+    instanceId,
+  });
 }
 
 async function start(
-  settings: BoatSettings,
-  { log, stateDirectory }: { log: Logger; stateDirectory: string },
+  { demo, loopback, canDriver, interfaces }: BoatSettings,
+  options: Omit<BoatOptions, "buses">,
 ): Promise<Boat> {
-  const { interfaces, demo, canDriver, loopback } = settings;
-  const journal = recording(settings, stateDirectory);
-  const { sendQueueMessages: queueMessages, sendFramesPerSecond: framesPerSecond } = settings;
-  const { tlsCert: certPath, tlsKey: keyPath } = settings;
-  const device = virtualDeviceOf(settings);
-  const mqtt = mqttOf(settings);
-  const replication = replicationOf(settings);
-  const { virtualDevice: _, mdnsName: _name, ...rest } = settings;
-  const options = {
-    ...rest,
-    stateDirectory,
-    listen: listenAddress(settings),
-    tokens: readTokens(settings),
-    transmit: { queueMessages, framesPerSecond },
-    ...(device && { virtualDevice: device }),
-    ...(mqtt && { mqtt }),
-    ...(settings.mdns && !settings.demo && { mdnsName: settings.mdnsName || instanceNameOf(Deno.hostname()) }),
-    alerts: { ...alertsOf(settings), ...instanceOf(settings) },
-    ...(certPath !== "" && { tls: { certPath, keyPath } }),
-    ...(journal && { journal }),
-    ...(replication && { replication }),
-    replicationLimits: replicationLimitsOf(settings),
-    log,
-  };
   if (demo) return await startDemo(options);
   const driver = loopback ? "loopback" : canDriver;
   const buses = await Promise.all(interfaces.map((name) => createBus(name, { driver })));
   return await startBoat({ ...options, buses });
 }
 
-/** Runs the boat server until it is stopped. Answers the exit code; what keeps it from starting is told with advice. */
+/** Runs the boat server until it is stopped and returns the exit code. Adds advice to errors of the start. */
 export async function serveBoat(): Promise<number> {
   return await serve(boatProgram, async (settings, { log }) => {
     try {

@@ -18,18 +18,31 @@ import {
 import { runBoat } from "./boat.ts";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./settings/boat_options.ts";
 import { integer } from "./settings/option_types.ts";
-import type { Check } from "./settings/options.ts";
+import type { Check, SettingsOf } from "./settings/options.ts";
 import { PERMISSIONS } from "./program/permissions.ts";
 import { type Running, serve, type ServerProgram } from "./program/program.ts";
 import { DEMO_STATE, isDefaultStateDir, temporaryDemoFolder } from "./settings/state_dir.ts";
 import { urlOf } from "./program/url_of.ts";
 
-/** Settings of the demo: the boat's, and where its cloud is. */
-interface DemoSettings extends BoatSettings {
-  cloudPort: number;
-}
+/** The boat's options, and the port of the cloud. */
+const demoOptions = {
+  ...boatOptions,
+  listen: {
+    ...boatOptions.listen,
+    help: "Address of the boat's HTTP server, such as :8089 for all addresses. Without it: -port on 127.0.0.1.",
+  },
+  cloudPort: integer({
+    name: "cloud-port",
+    default: 8080,
+    max: MAX_PORT,
+    help: "Port of the cloud's HTTP server, on this machine alone. 0: any free port; the log says which.",
+    group: "Network",
+  }),
+};
 
-/** What the demo has of its own, whatever is set. */
+type DemoSettings = SettingsOf<typeof demoOptions>;
+
+/** Settings that the demo overrides. */
 const BROUGHT = [
   "interfaces",
   "loopback",
@@ -45,20 +58,7 @@ const demoProgram: ServerProgram<DemoSettings> = {
   version: VERSION,
   permissions: PERMISSIONS.demo,
   summary: "runs a simulated boat, its boat server and a cloud that it replicates to; takes the boat server's flags",
-  options: {
-    ...boatOptions,
-    listen: {
-      ...boatOptions.listen,
-      help: "Address of the boat's HTTP server, such as :8089 for all addresses. Without it: -port on 127.0.0.1.",
-    },
-    cloudPort: integer({
-      name: "cloud-port",
-      default: 8080,
-      max: MAX_PORT,
-      help: "Port of the cloud's HTTP server, on this machine alone. 0: any free port; the log says which.",
-      group: "Network",
-    }),
-  },
+  options: demoOptions,
   checks: [
     ...boatChecks,
     ...BROUGHT.map((name): Check<DemoSettings> => ({
@@ -70,41 +70,41 @@ const demoProgram: ServerProgram<DemoSettings> = {
   configName: BOAT_CONFIG_NAME,
 };
 
-/** What the boat is called in the cloud. */
+/** Instance id of the boat. */
 const BOAT = "demo";
 const HERE = "127.0.0.1";
-/** Longer than anybody looks at a demo, days. */
+/** Validity of the certificates, days; longer than any demo runs. */
 const DAYS = 365;
 /** Longest wait for the connection between boat and cloud. */
 const CONNECT_MS = 10_000;
 const POLL_MS = 100;
-/** The demo fills nobody's disk. */
+/** Keeps the demo from filling the disk. */
 const MAX_JOURNAL_BYTES = 256 * 1024 * 1024;
 
 async function run(settings: DemoSettings, log: Logger): Promise<Running<DemoSettings>> {
-  const throwAway = await temporaryDemoFolder();
-  const stateDir = isDefaultStateDir(settings.stateDir) ? throwAway : settings.stateDir;
+  const temporary = await temporaryDemoFolder();
+  const stateDir = isDefaultStateDir(settings.stateDir) ? temporary : settings.stateDir;
   const folder = `${stateDir}/${DEMO_STATE}`;
-  const forget = () => Deno.remove(throwAway, { recursive: true });
+  const cleanUp = () => Deno.remove(temporary, { recursive: true });
   let cloud: Cloud | undefined;
   try {
-    const certificates = await makeCertificates(throwAway);
+    const certificates = await makeCertificates(temporary);
     cloud = await startDemoCloud(settings, { folder, certificates, log });
     const boat = await runBoat(boatSettings({ ...settings, stateDir }, { folder, cloud, certificates }), log);
     const urls = { boat: urlOf(boat.address, { tls: settings.tlsCert !== "" }), cloud: urlOf(cloud.addresses.http) };
     const stopping = new AbortController();
-    void sayWhatToOpen(urls, { log, signal: stopping.signal });
-    const stop = () => boat.stop().finally(cloud?.stop).finally(forget);
+    void logAddresses(urls, { log, signal: stopping.signal });
+    const stop = () => boat.stop().finally(cloud?.stop).finally(cleanUp);
     return { ...boat, stop: () => (stopping.abort(), stop()) };
   } catch (error) {
     await cloud?.stop();
-    await forget();
+    await cleanUp();
     throw error instanceof ListenError ? new ListenError(`${error.message}; -port and -cloud-port name others`) : error;
   }
 }
 
-/** The last line of the start: it waits until boat and cloud have found each other, whose lines would hide it. */
-async function sayWhatToOpen(
+/** Logs the last line of the start, after boat and cloud are connected: their lines would scroll it away. */
+async function logAddresses(
   { boat, cloud }: { boat: string; cloud: string },
   { log, signal }: { log: Logger; signal: AbortSignal },
 ): Promise<void> {
@@ -113,7 +113,7 @@ async function sayWhatToOpen(
   try {
     while (systemClock.monoMs() < endMs) {
       const { connected } = await client.status(BOAT).catch(() => ({ connected: false }));
-      // The replica starts with the first question.
+      // The first request starts the replica.
       if (connected) await client.boat(BOAT).devices();
       if (connected) break;
       await pause(POLL_MS, signal);
@@ -125,7 +125,7 @@ async function sayWhatToOpen(
 }
 
 function startDemoCloud(
-  { cloudPort }: DemoSettings,
+  { cloudPort }: Pick<DemoSettings, "cloudPort">,
   { folder, certificates, log }: { folder: string; certificates: Certificates; log: Logger },
 ): Promise<Cloud> {
   const retention = {
@@ -147,7 +147,7 @@ function here(port: number): ListenAddress {
   return { hostname: HERE, port };
 }
 
-/** The boat's settings where nothing else was said: it records, and replicates to the cloud. */
+/** The boat's settings: it records, and replicates to the demo's cloud. */
 function boatSettings(
   settings: DemoSettings,
   { folder, cloud, certificates }: { folder: string; cloud: Cloud; certificates: Certificates },
@@ -173,7 +173,7 @@ interface Certificates {
   caPath: string;
 }
 
-/** Makes an authority and its certificates, anew at each start: nobody else knows them. */
+/** Creates an authority and its certificates at each start; nobody else trusts them. */
 async function makeCertificates(folder: string): Promise<Certificates> {
   const clock = systemClock;
   const issued = { days: DAYS, isForced: false };

@@ -57,8 +57,11 @@ export type Prepared<S> =
 
 /** A started program. */
 export interface Running<S> {
-  /** Applies new values of reloadable settings. May return the names of settings whose files have new contents. */
-  reload(changed: Partial<S>): readonly string[] | void | Promise<readonly string[] | void>;
+  /**
+   * Applies the reloadable settings; the others are as at the start. May return the names of settings whose files have new
+   * contents.
+   */
+  reload(settings: S): readonly string[] | void | Promise<readonly string[] | void>;
   /** Resolves with the exit code of a program that has done what it was for; left out: it runs until it is stopped. */
   done?: Promise<number>;
   /** Something that grows as long as the program works; left out: it works while it runs. */
@@ -262,7 +265,7 @@ function reloaderOf<S extends RunningSettings>(
     }
     current = { ...current, ...result.changed };
     log.level = current.logLevel;
-    const files = await running.reload(result.changed) ?? [];
+    const files = await running.reload(current) ?? [];
     const needRestart = result.needRestart.join(",");
     for (const warning of result.warnings) log.warn("doubtful setting", { warning });
     if (needRestart !== "") log.warn("some changed settings need a restart", { settings: needRestart });

@@ -1,27 +1,13 @@
 import type { AlertSettings } from "@vessel/gateway";
-import { duration, integer, list, offAtZero, text } from "./option_types.ts";
-import type { Check, Options } from "./options.ts";
-
-/** Settings of alerts. */
-export interface AlertOptionSettings {
-  /** Where alerts go; may hold secrets. */
-  alertWebhookUrls: readonly string[];
-  /** Key of the signatures; empty: none. */
-  alertWebhookSecret: string;
-  alertDedupWindowMs: number;
-  alertTimeoutMs: number;
-  alertMaxAgeMs: number;
-  alertQueueSize: number;
-  /** Nothing: silence is nothing to tell. Never 0. */
-  busSilenceTimeoutMs: number | undefined;
-}
+import { duration, integer, list, offAtZero, reloadable, text } from "./option_types.ts";
+import { type Check, definedOnly, type SettingsOf } from "./options.ts";
 
 const ALERTS = "Alerts";
 const MAX_RECEIVERS = 8;
 const DAY_MS = 86_400_000;
 
 /** Options of alerts. */
-export const alertOptions: Options<AlertOptionSettings> = {
+export const alertOptions = {
   alertWebhookUrls: list({
     name: "alert-webhook-url",
     key: "alert.webhook-url",
@@ -44,15 +30,14 @@ export const alertOptions: Options<AlertOptionSettings> = {
       "VBG_ALERT_WEBHOOK_SECRET: others can see command lines.",
     group: ALERTS,
   }),
-  alertDedupWindowMs: duration({
+  alertDedupWindowMs: reloadable(duration({
     name: "alert-dedup-window",
     key: "alert.dedup-window",
     default: 5 * 60_000,
     help:
       "After an alert, its subject has no other for so long; then how it is by now is told, if it is not as told last.",
     group: ALERTS,
-    reloadable: true,
-  }),
+  })),
   alertTimeoutMs: duration({
     name: "alert-timeout",
     beyond: "The attempt has failed; the alert is sent again later.",
@@ -84,14 +69,16 @@ export const alertOptions: Options<AlertOptionSettings> = {
       "Most alerts that wait for one address. Beyond that the oldest of the same subject is given up, else the oldest.",
     group: ALERTS,
   }),
-  busSilenceTimeoutMs: offAtZero(duration({
+  busSilenceTimeoutMs: reloadable(offAtZero(duration({
     name: "bus-silence-timeout",
     default: 0,
     help: "A bus without frames for longer gives an alert. Not set or 0: silence is nothing to tell.",
     group: ALERTS,
-    reloadable: true,
-  })),
+  }))),
 };
+
+/** Settings of alerts. */
+export type AlertOptionSettings = SettingsOf<typeof alertOptions>;
 
 /** What settings of alerts must satisfy together. */
 export const alertChecks: readonly Check<AlertOptionSettings>[] = [
@@ -119,13 +106,17 @@ function checkUrl(url: string): string | undefined {
   return "Cannot use the address of alerts: expected http://… or https://…";
 }
 
-/** How alerts are delivered, as the server wants it. */
-export function alertsOf(settings: AlertOptionSettings): AlertSettings {
-  return {
+/** The library's options of alerts. */
+export function alertsOf(
+  settings: Omit<AlertOptionSettings, "alertDedupWindowMs" | "busSilenceTimeoutMs">,
+  instanceId: string | undefined,
+): AlertSettings {
+  return definedOnly<AlertSettings>({
     urls: settings.alertWebhookUrls,
     secret: settings.alertWebhookSecret,
     timeoutMs: settings.alertTimeoutMs,
     maxAgeMs: settings.alertMaxAgeMs,
     maxAlerts: settings.alertQueueSize,
-  };
+    instanceId,
+  });
 }

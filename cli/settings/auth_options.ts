@@ -1,23 +1,13 @@
 import { isWideOpen, readTokens, type TokenSettings } from "./auth_file.ts";
-import { list, text } from "./option_types.ts";
-import type { Check, Options } from "./options.ts";
+import { list, reloadable, text } from "./option_types.ts";
+import type { Check, SettingsOf } from "./options.ts";
 import { reasonOf, tlsPairProblem } from "./tls_pair.ts";
-
-/** Settings of who may ask, and of how nobody else hears it. */
-export interface AuthSettings extends TokenSettings {
-  /** Other origins whose pages may send and use sessions, in lower case; `*`: all. */
-  allowOrigins: readonly string[];
-  /** PEM file; empty: no TLS. */
-  tlsCert: string;
-  /** PEM file; empty: no TLS. */
-  tlsKey: string;
-}
 
 const ACCESS = "Access";
 
 /** Options of who may ask, the same for every server. */
-export const authOptions: Options<AuthSettings> = {
-  authFile: text({
+export const authOptions = {
+  authFile: reloadable(text({
     name: "auth-file",
     placeholder: "PATH",
     default: "",
@@ -26,18 +16,16 @@ export const authOptions: Options<AuthSettings> = {
       "TOKEN | sha256sum` makes the digest. With instances: [ID], too, a cloud tells it of those boats alone. Read again " +
       "at SIGHUP. Without tokens everybody may ask for everything.",
     group: ACCESS,
-    reloadable: true,
-  }),
-  apiKey: text({
+  })),
+  apiKey: reloadable(text({
     name: "api-key",
     placeholder: "KEY",
     default: "",
     secret: true,
     help: "One token that is good for everything. Better given by VBG_API_KEY: others can see command lines.",
     group: ACCESS,
-    reloadable: true,
-  }),
-  allowOrigins: list({
+  })),
+  allowOrigins: reloadable(list({
     name: "allow-origins",
     placeholder: "ORIGIN",
     commas: true,
@@ -46,9 +34,8 @@ export const authOptions: Options<AuthSettings> = {
       "Other origins whose web pages may send and use sessions, such as https://chart.example.com; *: all. Any page may " +
       "read everything else.",
     group: ACCESS,
-    reloadable: true,
     validate: checkOrigin,
-  }),
+  })),
   tlsCert: text({
     name: "tls-cert",
     placeholder: "PATH",
@@ -66,6 +53,9 @@ export const authOptions: Options<AuthSettings> = {
     group: ACCESS,
   }),
 };
+
+/** Settings of access. */
+export type AuthSettings = SettingsOf<typeof authOptions>;
 
 /** What tokens must be like. */
 export const tokenChecks: readonly Check<TokenSettings>[] = [

@@ -1,74 +1,31 @@
-import { BOAT_DEFAULTS, type BusDriver, isBusSource, parseBusSource } from "@vessel/gateway";
+import { BOAT_DEFAULTS, isBusSource, parseBusSource } from "@vessel/gateway";
 import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress, MAX_PORT } from "@vessel/gateway/base";
+import { fileOptions, programOptions, serverOptions } from "./common_options.ts";
 import {
-  fileOptions,
-  type FileSettings,
-  programOptions,
-  type ProgramSettings,
-  serverOptions,
-  type ServerSettings,
-} from "./common_options.ts";
-import { address, boolean, duration, integer, list, offAtZero, oneOf, powerOfTwo, size } from "./option_types.ts";
-import { connectionOptions, type ConnectionSettings } from "./connection_options.ts";
-import { journalChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
-import type { Check, Options } from "./options.ts";
-import { alertChecks, alertOptions, type AlertOptionSettings } from "./alert_options.ts";
-import { authChecks, authOptions, type AuthSettings } from "./auth_options.ts";
-import { mdnsChecks, mdnsOptions, type MdnsSettings } from "./mdns_options.ts";
-import { mqttChecks, mqttOptions, type MqttOptionSettings } from "./mqtt_options.ts";
-import { replicationChecks, replicationOptions, type ReplicationSettings } from "./replication_options.ts";
-import { requestChecks, requestOptions, type RequestSettings } from "./request_rules.ts";
-import { sendChecks, sendOptions, type SendOptionSettings } from "./send_options.ts";
-import { sessionOptions, type SessionSettings } from "./session_options.ts";
+  address,
+  boolean,
+  duration,
+  integer,
+  list,
+  offAtZero,
+  oneOf,
+  powerOfTwo,
+  reloadable,
+  size,
+} from "./option_types.ts";
+import { connectionOptions } from "./connection_options.ts";
+import { journalChecks, journalOptions } from "./journal_options.ts";
+import type { Check, SettingsOf } from "./options.ts";
+import { alertChecks, alertOptions } from "./alert_options.ts";
+import { authChecks, authOptions } from "./auth_options.ts";
+import { mdnsChecks, mdnsOptions } from "./mdns_options.ts";
+import { mqttChecks, mqttOptions } from "./mqtt_options.ts";
+import { replicationChecks, replicationOptions } from "./replication_options.ts";
+import { requestChecks, requestOptions } from "./request_rules.ts";
+import { sendChecks, sendOptions } from "./send_options.ts";
+import { sessionOptions } from "./session_options.ts";
 import { doubtSlots } from "./slots.ts";
-import {
-  virtualDeviceChecks,
-  virtualDeviceOptions,
-  type VirtualDeviceOptionSettings,
-} from "./virtual_device_options.ts";
-
-/** How frames of a CAN interface are read: through libc, or through the npm package `socketcan`. */
-export type CanDriver = Exclude<BusDriver, "loopback">;
-
-/** Settings of the boat server. */
-export interface BoatSettings
-  extends
-    ProgramSettings,
-    FileSettings,
-    ServerSettings,
-    ConnectionSettings,
-    JournalSettings,
-    SessionSettings,
-    AuthSettings,
-    SendOptionSettings,
-    VirtualDeviceOptionSettings,
-    RequestSettings,
-    MqttOptionSettings,
-    MdnsSettings,
-    AlertOptionSettings,
-    ReplicationSettings {
-  /** Buses, by the name of their network interface. */
-  interfaces: readonly string[];
-  canDriver: CanDriver;
-  /** Buses in memory instead of the interfaces. */
-  loopback: boolean;
-  /** A simulated boat on a bus in memory. */
-  demo: boolean;
-  /** Whether devices are asked who they are. */
-  discovery: boolean;
-  /** 0: devices never go. */
-  deviceIdleTimeoutMs: number;
-  maxAssemblies: number;
-  /** Use `listenAddress(settings)`, which knows about `port`. */
-  listen: ListenAddress | undefined;
-  port: number;
-  maxStreams: number;
-  streamBufferBytes: number;
-  /** Nothing: silence is no fault. Never 0. */
-  busSilenceThresholdMs: number | undefined;
-  ringFrames: number;
-  maxValues: number;
-}
+import { virtualDeviceChecks, virtualDeviceOptions } from "./virtual_device_options.ts";
 
 /** Name of the file that is looked for without `-config`. */
 export const BOAT_CONFIG_NAME = "vbg-boat.conf";
@@ -86,12 +43,7 @@ const NETWORK = "Network";
 const MEMORY = "Memory";
 const HEALTH = "Health";
 
-const busOptions: Options<
-  Pick<
-    BoatSettings,
-    "interfaces" | "canDriver" | "loopback" | "demo" | "discovery" | "deviceIdleTimeoutMs" | "maxAssemblies"
-  >
-> = {
+const busOptions = {
   interfaces: list({
     name: "interface",
     aliases: ["interfaces"],
@@ -129,15 +81,14 @@ const busOptions: Options<
     help: "Ask devices who they are. -discovery=false only listens.",
     group: BUS,
   }),
-  deviceIdleTimeoutMs: duration({
+  deviceIdleTimeoutMs: reloadable(duration({
     name: "device-idle-timeout",
     beyond: "The device and its values leave the tables until it is received again.",
     key: "device.idle-timeout",
     default: BOAT_DEFAULTS.deviceIdleTimeoutMs,
     help: "A device silent for longer is forgotten. 0: never.",
     group: BUS,
-    reloadable: true,
-  }),
+  })),
   maxAssemblies: integer({
     name: "max-assemblies",
     beyond:
@@ -150,7 +101,7 @@ const busOptions: Options<
   }),
 };
 
-const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams" | "streamBufferBytes">> = {
+const networkOptions = {
   listen: address({
     name: "listen",
     help: "Address of the HTTP server: 127.0.0.1:8089, [::1]:8089, or :8089 for all addresses. Overrides -port.",
@@ -163,7 +114,7 @@ const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams
     help: "Port of the HTTP server on all addresses. 0: any free port; the log says which.",
     group: NETWORK,
   }),
-  maxStreams: integer({
+  maxStreams: reloadable(integer({
     name: "max-streams",
     beyond: "503 with Retry-After.",
     default: BOAT_DEFAULTS.maxStreams,
@@ -171,8 +122,7 @@ const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams
     max: 1_000_000,
     help: "Most streams (/events, /ws and those of sessions together) open at once.",
     group: NETWORK,
-    reloadable: true,
-  }),
+  })),
   streamBufferBytes: size({
     name: "stream-buffer-bytes",
     beyond: "The client is skipped, counted, and gets a dropped event with the range.",
@@ -184,7 +134,7 @@ const networkOptions: Options<Pick<BoatSettings, "listen" | "port" | "maxStreams
   }),
 };
 
-const memoryOptions: Options<Pick<BoatSettings, "ringFrames" | "maxValues" | "busSilenceThresholdMs">> = {
+const memoryOptions = {
   ringFrames: powerOfTwo({
     name: "ring-size",
     beyond: "The oldest frames leave memory; a client that needs them reads the journal or is told fallen_behind.",
@@ -203,18 +153,17 @@ const memoryOptions: Options<Pick<BoatSettings, "ringFrames" | "maxValues" | "bu
     help: "Most last values kept, one for each device and PGN.",
     group: MEMORY,
   }),
-  busSilenceThresholdMs: offAtZero(duration({
+  busSilenceThresholdMs: reloadable(offAtZero(duration({
     name: "bus-silence-threshold",
     key: "health.bus-silence-threshold",
     default: 0,
     help: "/healthz reports a bus without frames for longer. Not set or 0: silence is no fault.",
     group: HEALTH,
-    reloadable: true,
-  })),
+  }))),
 };
 
 /** Every setting of the boat server. */
-export const boatOptions: Options<BoatSettings> = {
+export const boatOptions = {
   ...busOptions,
   ...networkOptions,
   ...connectionOptions({ most: BOAT_DEFAULTS.mostConnections }),
@@ -233,6 +182,9 @@ export const boatOptions: Options<BoatSettings> = {
   ...fileOptions(BOAT_CONFIG_NAME),
   ...programOptions(),
 };
+
+/** Settings of the boat server. */
+export type BoatSettings = SettingsOf<typeof boatOptions>;
 
 /** What settings of the boat server must satisfy together. */
 export const boatChecks: readonly Check<BoatSettings>[] = [

@@ -2,29 +2,8 @@ import { isOwnMachine } from "@vessel/gateway";
 import { readClientAuthorities, readRevoked } from "@vessel/gateway/cloud";
 import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress } from "@vessel/gateway/base";
 import { address, boolean, oneOf, text } from "./option_types.ts";
-import type { AsyncCheck, Check, Options } from "./options.ts";
+import type { AsyncCheck, Check, SettingsOf } from "./options.ts";
 import { authoritiesProblem, tlsPairProblem } from "./tls_pair.ts";
-
-/** Settings of where a cloud listens, and of who it lets in. */
-export interface CloudListenSettings {
-  /** One port for boats and people; nothing: two ports. */
-  listen: ListenAddress | undefined;
-  grpcListen: ListenAddress | undefined;
-  httpListen: ListenAddress | undefined;
-  /** PEM files; empty: none. */
-  tlsCert: string;
-  tlsKey: string;
-  tlsClientCa: string;
-  tlsRevoked: string;
-  insecure: boolean;
-  /** Empty: no ACME. */
-  acmeDomain: string;
-  acmeEmail: string;
-  acmeDirectory: string;
-  acmeCa: string;
-  acmeChallenge: "auto" | "http-01" | "tls-alpn-01";
-  acmeHttpListen: ListenAddress | undefined;
-}
 
 /** Where a cloud with two ports takes boats … */
 export const GRPC_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 9443 };
@@ -42,7 +21,7 @@ const BOATS = "Boats";
 const ACME = "ACME";
 
 /** Options of where a cloud listens. */
-export const cloudListenOptions: Options<CloudListenSettings> = {
+export const cloudListenOptions = {
   grpcListen: address({
     name: "grpc-listen",
     key: "grpc.listen",
@@ -162,6 +141,9 @@ export const cloudListenOptions: Options<CloudListenSettings> = {
     group: ACME,
   }),
 };
+
+/** Settings of where a cloud listens, and of whom it trusts. */
+export type CloudListenSettings = SettingsOf<typeof cloudListenOptions>;
 
 /** What settings of where a cloud listens must satisfy together. */
 export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [

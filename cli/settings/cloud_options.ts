@@ -1,54 +1,12 @@
 import { BOAT_DEFAULTS, CLOUD_DEFAULTS } from "@vessel/gateway";
-import { authOptions, type AuthSettings, tokenChecks } from "./auth_options.ts";
-import {
-  cloudListenChecks,
-  cloudListenOptions,
-  type CloudListenSettings,
-  cloudTrustChecks,
-} from "./cloud_listen_options.ts";
-import {
-  fileOptions,
-  type FileSettings,
-  keptFolder,
-  programOptions,
-  type ProgramSettings,
-  runOptions,
-  type RunSettings,
-} from "./common_options.ts";
-import { connectionOptions, type ConnectionSettings } from "./connection_options.ts";
-import { journalFileChecks, journalOptions, type JournalSettings } from "./journal_options.ts";
-import { duration, integer, powerOfTwo, size, text } from "./option_types.ts";
-import type { AsyncCheck, Check, Option, Options } from "./options.ts";
-import { sessionOptions, type SessionSettings } from "./session_options.ts";
-
-/** Settings of the cloud server. */
-export interface CloudSettings
-  extends
-    ProgramSettings,
-    FileSettings,
-    RunSettings,
-    CloudListenSettings,
-    ConnectionSettings,
-    Pick<AuthSettings, "authFile" | "apiKey" | "allowOrigins">,
-    Omit<SessionSettings, "slots">,
-    Omit<JournalSettings, "journalDir" | "journalPrefix" | "journalPackAfterMs"> {
-  /** Folder with a folder for each boat. */
-  dataDir: string;
-  rateLimit: number;
-  rateBurst: number;
-  maxLiveLagFrames: number;
-  copyRefuseMs: number;
-  scrubBytesPerSecond: number;
-  maxInstances: number;
-  brokerIdleTimeoutMs: number;
-  maxIdleBrokers: number;
-  ringFrames: number;
-  maxValues: number;
-  deviceIdleTimeoutMs: number;
-  maxStreams: number;
-  streamBufferBytes: number;
-  archiveStartTimeoutMs: number;
-}
+import { authOptions, tokenChecks } from "./auth_options.ts";
+import { cloudListenChecks, cloudListenOptions, cloudTrustChecks } from "./cloud_listen_options.ts";
+import { fileOptions, keptFolder, programOptions, runOptions } from "./common_options.ts";
+import { connectionOptions } from "./connection_options.ts";
+import { journalFileChecks, journalOptions } from "./journal_options.ts";
+import { duration, integer, powerOfTwo, reloadable, size, text } from "./option_types.ts";
+import type { AsyncCheck, Check, SettingsOf } from "./options.ts";
+import { sessionOptions } from "./session_options.ts";
 
 /** Name of the file that is looked for without `-config`. */
 export const CLOUD_CONFIG_NAME = "vbg-cloud.conf";
@@ -58,7 +16,7 @@ const MEMORY = "Memory";
 const NETWORK = "Network";
 
 /** Where the boats' data is. */
-export const dataDirOption: Option<string> = text({
+export const dataDirOption = text({
   name: "data-dir",
   placeholder: "DIR",
   default: {
@@ -70,14 +28,9 @@ export const dataDirOption: Option<string> = text({
   validate: (dir) => dir === "" ? "Cannot use an empty path as the data directory" : undefined,
 });
 
-const boatOptions: Options<
-  Pick<
-    CloudSettings,
-    "dataDir" | "rateLimit" | "rateBurst" | "maxLiveLagFrames" | "copyRefuseMs" | "maxInstances" | "scrubBytesPerSecond"
-  >
-> = {
+const boatOptions = {
   dataDir: dataDirOption,
-  maxInstances: integer({
+  maxInstances: reloadable(integer({
     name: "max-instances",
     beyond: "The handshake of a further boat is refused with RESOURCE_EXHAUSTED.",
     default: 10_000,
@@ -85,9 +38,8 @@ const boatOptions: Options<
     max: 1_000_000,
     help: "Most boats that there may be.",
     group: BOATS,
-    reloadable: true,
-  }),
-  rateLimit: integer({
+  })),
+  rateLimit: reloadable(integer({
     name: "replication-rate-limit",
     beyond: "The live stream ends with RESOURCE_EXHAUSTED; the frames come by backfill.",
     key: "replication.rate-limit",
@@ -95,9 +47,8 @@ const boatOptions: Options<
     max: 1_000_000,
     help: "Live frames a second that one boat may send on average; one that sends more is cut off. 0: no limit.",
     group: BOATS,
-    reloadable: true,
-  }),
-  rateBurst: integer({
+  })),
+  rateBurst: reloadable(integer({
     name: "replication-rate-burst",
     beyond: "As replication-rate-limit.",
     key: "replication.rate-burst",
@@ -106,9 +57,8 @@ const boatOptions: Options<
     max: 1_000_000,
     help: "Live frames that one boat may send at once.",
     group: BOATS,
-    reloadable: true,
-  }),
-  maxLiveLagFrames: integer({
+  })),
+  maxLiveLagFrames: reloadable(integer({
     name: "replication-max-live-lag",
     beyond: "The live stream ends; the frames come by backfill.",
     key: "replication.max-live-lag",
@@ -116,9 +66,8 @@ const boatOptions: Options<
     help:
       "Frames that a boat's live stream may be behind; then it is ended, and the rest comes as blocks. 0: no limit.",
     group: BOATS,
-    reloadable: true,
-  }),
-  copyRefuseMs: duration({
+  })),
+  copyRefuseMs: reloadable(duration({
     name: "copy-refuse-time",
     beyond: "The machine is told to begin a new epoch, and its frames are stored under that.",
     key: "replication.copy-refuse-time",
@@ -126,9 +75,8 @@ const boatOptions: Options<
     help: "A machine with the identity of a boat and other frames, such as a copied disk, is refused while the boat " +
       "streams and for so long after the boat was last heard of.",
     group: BOATS,
-    reloadable: true,
-  }),
-  scrubBytesPerSecond: size({
+  })),
+  scrubBytesPerSecond: reloadable(size({
     name: "scrub-rate",
     beyond: "Checking takes longer.",
     default: CLOUD_DEFAULTS.scrubBytesPerSecond,
@@ -137,14 +85,11 @@ const boatOptions: Options<
     help:
       "Bytes a second of the boats' files that are read again and checked; each file at most once an hour. What is damaged is asked for again. 0: off.",
     group: BOATS,
-    reloadable: true,
-  }),
+  })),
 };
 
-const memoryOptions: Options<
-  Pick<CloudSettings, "brokerIdleTimeoutMs" | "maxIdleBrokers" | "ringFrames" | "maxValues" | "deviceIdleTimeoutMs">
-> = {
-  brokerIdleTimeoutMs: duration({
+const memoryOptions = {
+  brokerIdleTimeoutMs: reloadable(duration({
     name: "broker-idle-timeout",
     beyond: "The boat leaves memory; the next request or connection loads it from its files.",
     key: "broker.idle-timeout",
@@ -152,9 +97,8 @@ const memoryOptions: Options<
     minMs: 1000,
     help: "A boat that neither sends nor is asked about for so long leaves the memory.",
     group: MEMORY,
-    reloadable: true,
-  }),
-  maxIdleBrokers: integer({
+  })),
+  maxIdleBrokers: reloadable(integer({
     name: "max-idle-brokers",
     beyond: "The boats that were used longest ago leave memory first.",
     key: "broker.max-idle",
@@ -163,8 +107,7 @@ const memoryOptions: Options<
     help:
       "Most boats in memory that neither send nor are asked about; those that were longest ago leave it before their time.",
     group: MEMORY,
-    reloadable: true,
-  }),
+  })),
   ringFrames: powerOfTwo({
     name: "ring-size",
     beyond: "The oldest frames leave memory; a client that needs them reads the journal.",
@@ -183,19 +126,18 @@ const memoryOptions: Options<
     help: "Most last values kept of one boat, one for each device and PGN.",
     group: MEMORY,
   }),
-  deviceIdleTimeoutMs: duration({
+  deviceIdleTimeoutMs: reloadable(duration({
     name: "device-idle-timeout",
     beyond: "The device and its values leave the tables until it is received again.",
     key: "device.idle-timeout",
     default: BOAT_DEFAULTS.deviceIdleTimeoutMs,
     help: "A device is forgotten when it says nothing for longer while its boat goes on sending. 0: never.",
     group: MEMORY,
-    reloadable: true,
-  }),
+  })),
 };
 
-const streamOptions: Options<Pick<CloudSettings, "maxStreams" | "streamBufferBytes">> = {
-  maxStreams: integer({
+const streamOptions = {
+  maxStreams: reloadable(integer({
     name: "max-streams",
     beyond: "503 with Retry-After.",
     default: 10_000,
@@ -203,8 +145,7 @@ const streamOptions: Options<Pick<CloudSettings, "maxStreams" | "streamBufferByt
     max: 1_000_000,
     help: "Most streams (events, ws and those of sessions together) open at once, of all boats.",
     group: NETWORK,
-    reloadable: true,
-  }),
+  })),
   streamBufferBytes: size({
     name: "stream-buffer-bytes",
     beyond: "The client is skipped, counted, and gets a dropped event with the range.",
@@ -221,7 +162,7 @@ const { slots: _slots, ...sessionsOfEach } = sessionOptions;
 const { journalDir: _dir, journalPrefix: _prefix, journalPackAfterMs: _pack, ...journalOfEach } = journalOptions;
 
 /** Every setting of the cloud server. */
-export const cloudOptions: Options<CloudSettings> = {
+export const cloudOptions = {
   ...cloudListenOptions,
   ...connectionOptions({ most: CLOUD_DEFAULTS.mostConnections }),
   ...streamOptions,
@@ -257,6 +198,9 @@ export const cloudOptions: Options<CloudSettings> = {
   ...fileOptions(CLOUD_CONFIG_NAME),
   ...programOptions(),
 };
+
+/** Settings of the cloud server. */
+export type CloudSettings = SettingsOf<typeof cloudOptions>;
 
 /** What settings of the cloud server must satisfy together. */
 export const cloudChecks: readonly Check<CloudSettings>[] = [

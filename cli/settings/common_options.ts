@@ -1,41 +1,12 @@
-import { LOG_LEVELS, type LogFormat, type LogLevel } from "@vessel/gateway/base";
-import { boolean, number, oneOf, optional, text } from "./option_types.ts";
-import type { Environment, Options } from "./options.ts";
-
-/** What every program can be asked on its command line. */
-export interface ProgramSettings {
-  version: boolean;
-  help: boolean;
-}
-
-/** Settings of the programs that read a configuration file. */
-export interface FileSettings {
-  /** Path of the configuration file; nothing: the usual places. */
-  config: string | undefined;
-  validateConfig: boolean;
-}
-
-/** Settings of the programs that run until they are told to stop. */
-export interface RunSettings {
-  logLevel: LogLevel;
-  logFormat: LogFormat;
-  /** OpenTelemetry collector; nothing: none. */
-  otelEndpoint: string | undefined;
-  /** Part of all traces that it gets, 0 to 1. */
-  otelSampleRatio: number;
-}
-
-/** Settings of those among them that remember something. */
-export interface ServerSettings extends RunSettings {
-  /** Folder of what must survive a restart. */
-  stateDir: string;
-}
+import { LOG_LEVELS, type LogLevel } from "@vessel/gateway/base";
+import { boolean, number, oneOf, optional, reloadable, text } from "./option_types.ts";
+import type { Environment, SettingsOf } from "./options.ts";
 
 const PROGRAM = "Program";
 const OPERATION = "Operation";
 
-/** Rows of FileSettings. `configName` is the file that is looked for without `-config`. */
-export function fileOptions(configName: string): Options<FileSettings> {
+/** Options of programs that read a configuration file. `configName`: the file that is looked for without `-config`. */
+export function fileOptions(configName: string) {
   const group = PROGRAM;
   return {
     config: optional(text({
@@ -57,8 +28,8 @@ export function fileOptions(configName: string): Options<FileSettings> {
   };
 }
 
-/** Rows of ProgramSettings. */
-export function programOptions(): Options<ProgramSettings> {
+/** Options of every program. */
+export function programOptions() {
   const group = PROGRAM;
   return {
     version: boolean({
@@ -81,8 +52,8 @@ export function programOptions(): Options<ProgramSettings> {
   };
 }
 
-/** Rows of ServerSettings. */
-export function serverOptions(): Options<ServerSettings> {
+/** Options of servers that keep state. */
+export function serverOptions() {
   return {
     stateDir: text({
       name: "state-dir",
@@ -100,18 +71,17 @@ export function serverOptions(): Options<ServerSettings> {
   };
 }
 
-/** Rows of RunSettings. */
-export function runOptions(): Options<RunSettings> {
+/** Options of programs that run until they are stopped. */
+export function runOptions() {
   const group = OPERATION;
   return {
-    logLevel: oneOf({
+    logLevel: reloadable(oneOf<LogLevel>({
       name: "log-level",
       default: "info",
       choices: LOG_LEVELS,
       help: "Least severity of the log lines on standard error.",
       group,
-      reloadable: true,
-    }),
+    })),
     logFormat: oneOf({
       name: "log-format",
       default: { compute: () => Deno.stderr.isTerminal() ? "text" : "json", text: "text on a terminal, else json" },
@@ -138,6 +108,15 @@ export function runOptions(): Options<RunSettings> {
     }),
   };
 }
+
+/** Settings of every program. */
+export type ProgramSettings = SettingsOf<ReturnType<typeof programOptions>>;
+
+/** Settings of programs that read a configuration file. */
+export type FileSettings = SettingsOf<ReturnType<typeof fileOptions>>;
+
+/** Settings of programs that run until they are stopped. */
+export type RunSettings = SettingsOf<ReturnType<typeof runOptions>>;
 
 /** Folder of what a service keeps: where systemd says, else where the user keeps such things, else below `/var/lib`. */
 export function keptFolder({ STATE_DIRECTORY, XDG_STATE_HOME, HOME }: Environment, name: string): string {

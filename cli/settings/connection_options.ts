@@ -1,22 +1,11 @@
 import { CONNECTION_DEFAULTS, networksProblem } from "@vessel/gateway";
 import { duration, integer, list, offAtZero } from "./option_types.ts";
-import type { Options } from "./options.ts";
-
-/** Settings of connections, the same for every server. */
-export interface ConnectionSettings {
-  /** Nothing: from the files that the process may open. Never 0. */
-  maxConnections: number | undefined;
-  maxHandshakes: number;
-  maxHandshakesPerAddress: number;
-  handshakeTimeoutMs: number;
-  connectionIdleTimeoutMs: number;
-  trustedProxies: readonly string[];
-}
+import type { SettingsOf } from "./options.ts";
 
 const NETWORK = "Network";
 const MAX_CONNECTIONS = 1_000_000;
 
-const sharedOptions: Options<Omit<ConnectionSettings, "maxConnections">> = {
+const sharedOptions = {
   maxHandshakes: integer({
     name: "max-handshakes",
     beyond: "The oldest of them is closed and counted with the reason max_handshakes.",
@@ -67,7 +56,7 @@ const sharedOptions: Options<Omit<ConnectionSettings, "maxConnections">> = {
 };
 
 /** Options of connections, for a server that by itself keeps `most` at most. */
-export function connectionOptions({ most }: { most: number }): Options<ConnectionSettings> {
+export function connectionOptions({ most }: { most: number }) {
   const maxConnections = offAtZero(integer({
     name: "max-connections",
     beyond:
@@ -82,3 +71,6 @@ export function connectionOptions({ most }: { most: number }): Options<Connectio
   }));
   return { maxConnections: { ...maxConnections, defaultText: "half of the open files" }, ...sharedOptions };
 }
+
+/** Settings of connections. */
+export type ConnectionSettings = SettingsOf<ReturnType<typeof connectionOptions>>;

@@ -1,33 +1,6 @@
 import type { RetentionSettings } from "@vessel/gateway";
-import { duration, integer, oneOf, powerOfTwo, size, text } from "./option_types.ts";
-import type { Check, Options } from "./options.ts";
-
-/** Settings of the journal. */
-export interface JournalSettings {
-  /** Empty: nothing is recorded. */
-  journalDir: string;
-  journalPrefix: string;
-  journalBlockBytes: number;
-  journalCompression: "none" | "zstd" | "zstd-dict";
-  /** 0: never. */
-  journalRotateDurationMs: number;
-  /** 0: never. */
-  journalRotateBytes: number;
-  journalSyncIntervalMs: number;
-  journalBacklogBytes: number;
-  journalPackAfterMs: number;
-  /** 0: whatever their age. */
-  retentionMaxAgeMs: number;
-  retentionMinKeepMs: number;
-  /** 0: as many as there are. */
-  retentionMaxBytes: number;
-  retentionSoftPercent: number;
-  retentionOverflow: "delete-unarchived" | "pause-recording";
-  /** Empty: nothing is archived. */
-  archiveCommand: string;
-  archiveTrigger: "disabled" | "on-rotate" | "before-expire";
-  maxHistory: number;
-}
+import { duration, integer, oneOf, powerOfTwo, reloadable, size, text } from "./option_types.ts";
+import type { Check, SettingsOf } from "./options.ts";
 
 const JOURNAL = "Journal";
 const MIN_SYNC_INTERVAL_MS = 50;
@@ -35,7 +8,7 @@ const MIN_SYNC_INTERVAL_MS = 50;
 const MIN_BACKLOG_BLOCKS = 2;
 
 /** Options of the journal, the same for every server that keeps one. */
-export const journalOptions: Options<JournalSettings> = {
+export const journalOptions = {
   journalDir: text({
     name: "journal-dir",
     key: "journal.dir",
@@ -167,7 +140,7 @@ export const journalOptions: Options<JournalSettings> = {
     help: "When files are archived: as soon as they are ended, or before they would be deleted.",
     group: JOURNAL,
   }),
-  maxHistory: integer({
+  maxHistory: reloadable(integer({
     name: "history-max-limit",
     beyond: "400 naming the parameter.",
     key: "history.max-limit",
@@ -176,9 +149,18 @@ export const journalOptions: Options<JournalSettings> = {
     max: 1_000_000_000,
     help: "Most frames that one answer of /history may have.",
     group: JOURNAL,
-    reloadable: true,
-  }),
+  })),
 };
+
+/** Settings of the journal. */
+export type JournalSettings = SettingsOf<typeof journalOptions>;
+
+/** The compression that is written; the checks refuse `zstd-dict`, which can only be read. */
+export function writtenCompression(
+  { journalCompression }: Pick<JournalSettings, "journalCompression">,
+): "none" | "zstd" {
+  return journalCompression === "none" ? "none" : "zstd";
+}
 
 /** Which files are kept; a setting of 0 is no limit. */
 export function retentionOf(

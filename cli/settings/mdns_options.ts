@@ -1,19 +1,11 @@
 import { checkInstanceName } from "@vessel/gateway";
 import { boolean, text } from "./option_types.ts";
-import type { Check, Options } from "./options.ts";
-
-/** Settings of being found on the local network. */
-export interface MdnsSettings {
-  mdns: boolean;
-  /** Empty: the machine's name. */
-  mdnsName: string;
-  mdnsLplex: boolean;
-}
+import type { Check, SettingsOf } from "./options.ts";
 
 const FINDING = "Finding";
 
 /** Options of being found on the local network. */
-export const mdnsOptions: Options<MdnsSettings> = {
+export const mdnsOptions = {
   mdns: boolean({
     name: "mdns",
     default: true,
@@ -39,6 +31,9 @@ export const mdnsOptions: Options<MdnsSettings> = {
     group: FINDING,
   }),
 };
+
+/** Settings of mDNS. */
+export type MdnsSettings = SettingsOf<typeof mdnsOptions>;
 
 /** Rules for the name. */
 export const mdnsChecks: readonly Check<MdnsSettings>[] = [

@@ -1,57 +1,7 @@
-import type { Filter } from "@vessel/gateway";
+import type { MqttSettings } from "@vessel/gateway";
 import { boolean, duration, integer, list, powerOfTwo, text } from "./option_types.ts";
-import type { Check, Options } from "./options.ts";
+import { type Check, definedOnly, type SettingsOf } from "./options.ts";
 import { authoritiesProblem, reasonOf, tlsPairProblem } from "./tls_pair.ts";
-
-/** Settings of publishing to an MQTT broker. */
-export interface MqttOptionSettings {
-  /** Empty: nothing is published. */
-  mqttBroker: string;
-  mqttTopicPrefix: string;
-  mqttClientId: string;
-  /** 0 to 2. */
-  mqttQos: number;
-  /** Empty: nobody in particular. */
-  mqttUsername: string;
-  /** Empty: none, or the file's. */
-  mqttPassword: string;
-  /** Empty: there is none. */
-  mqttPasswordFile: string;
-  /** PEM file; empty: the system's authorities. */
-  mqttCaFile: string;
-  /** PEM file; empty: none. */
-  mqttCert: string;
-  /** PEM file; empty: none. */
-  mqttKey: string;
-  mqttBufferFrames: number;
-  mqttRetryMs: number;
-  mqttPgnTopics: boolean;
-  mqttDecode: boolean;
-  /** PGNs; none: all. */
-  mqttFilter: readonly string[];
-  mqttHomeAssistant: boolean;
-}
-
-/** What is published to an MQTT broker, as the server's settings say it. */
-export interface MqttConfiguration {
-  url: string;
-  topicPrefix: string;
-  clientId: string;
-  qos: 0 | 1 | 2;
-  username?: string;
-  password?: string;
-  /** PEM. */
-  ca?: string;
-  /** PEM, with its key. */
-  cert?: string;
-  key?: string;
-  bufferFrames: number;
-  retryMs: number;
-  pgnTopics: boolean;
-  decode: boolean;
-  filter: Filter;
-  homeAssistant: boolean;
-}
 
 const MQTT = "MQTT";
 const SCHEMES = ["mqtt:", "tcp:", "mqtts:", "ssl:", "ws:", "wss:"];
@@ -146,7 +96,7 @@ const reachOptions = {
 };
 
 /** Options of publishing to an MQTT broker. */
-export const mqttOptions: Options<MqttOptionSettings> = {
+export const mqttOptions = {
   ...reachOptions,
   mqttQos: integer({
     name: "mqtt-qos",
@@ -213,6 +163,9 @@ export const mqttOptions: Options<MqttOptionSettings> = {
   }),
 };
 
+/** Settings of the MQTT client. */
+export type MqttOptionSettings = SettingsOf<typeof mqttOptions>;
+
 const NAMES: readonly (keyof MqttOptionSettings)[] = [
   ...(["mqttUsername", "mqttPassword", "mqttPasswordFile", "mqttCaFile", "mqttCert", "mqttKey"] as const),
   ...(["mqttPgnTopics", "mqttDecode", "mqttFilter", "mqttHomeAssistant"] as const),
@@ -273,27 +226,28 @@ export const mqttChecks: readonly Check<MqttOptionSettings>[] = [
 ];
 
 /** What is to be published; nothing when it is off. Files were looked at by the checks. */
-export function mqttOf(settings: MqttOptionSettings): MqttConfiguration | undefined {
+export function mqttOf(settings: MqttOptionSettings): MqttSettings | undefined {
   const { mqttBroker: url, mqttUsername, mqttPasswordFile, mqttCaFile, mqttCert, mqttKey } = settings;
   if (url === "") return undefined;
   const password = mqttPasswordFile === "" ? settings.mqttPassword : readPassword(mqttPasswordFile);
   const pgn = settings.mqttFilter.map(Number);
-  return {
+  return definedOnly<MqttSettings>({
     url,
     topicPrefix: settings.mqttTopicPrefix,
     clientId: settings.mqttClientId,
     qos: settings.mqttQos === 0 ? 0 : settings.mqttQos === 1 ? 1 : 2,
-    ...(mqttUsername !== "" && { username: mqttUsername }),
-    ...(password !== "" && { password }),
-    ...(mqttCaFile !== "" && { ca: Deno.readTextFileSync(mqttCaFile) }),
-    ...(mqttCert !== "" && { cert: Deno.readTextFileSync(mqttCert), key: Deno.readTextFileSync(mqttKey) }),
+    username: mqttUsername || undefined,
+    password: password || undefined,
+    ca: mqttCaFile === "" ? undefined : Deno.readTextFileSync(mqttCaFile),
+    cert: mqttCert === "" ? undefined : Deno.readTextFileSync(mqttCert),
+    key: mqttCert === "" ? undefined : Deno.readTextFileSync(mqttKey),
     bufferFrames: settings.mqttBufferFrames,
     retryMs: settings.mqttRetryMs,
     pgnTopics: settings.mqttPgnTopics,
     decode: settings.mqttDecode,
     filter: pgn.length > 0 ? { pgn } : {},
     homeAssistant: settings.mqttHomeAssistant,
-  };
+  });
 }
 
 /** The refusal does not quote the URL where a password may be in it. */

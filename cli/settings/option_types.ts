@@ -7,7 +7,7 @@ import {
   parseSize,
   parseTimestamp,
 } from "@vessel/gateway/base";
-import type { Environment, Option } from "./options.ts";
+import type { Environment, Option, ReloadableOption } from "./options.ts";
 
 /** What every kind of option may say about itself. */
 export interface OptionWords<T> {
@@ -29,8 +29,6 @@ export interface OptionWords<T> {
   environment?: false;
   /** The value is never printed. */
   secret?: boolean;
-  /** A reload (SIGHUP) applies a new value. */
-  reloadable?: boolean;
   /** For a limit: what happens beyond it. Such an option is a row of docs/limits.md. */
   beyond?: string;
   /** What else a value must satisfy: answers what is wrong with it, or nothing. */
@@ -231,6 +229,11 @@ export function optional<T>(option: Option<T>): Option<T | undefined> {
   };
 }
 
+/** The same option, whose new value a reload (SIGHUP) applies. */
+export function reloadable<T>(option: Option<T>): ReloadableOption<T> {
+  return { ...option, reloadable: true };
+}
+
 /** The same option where 0, too, means that there is no value: what is off has one form, whichever way it was said. */
 export function offAtZero(option: Option<number>): Option<number | undefined> {
   const inner = optional(option);
@@ -278,7 +281,7 @@ function common<T>(
     help: words.help,
     group: words.group,
     secret: words.secret ?? false,
-    reloadable: words.reloadable ?? false,
+    reloadable: false,
     beyond: words.beyond,
   };
 }

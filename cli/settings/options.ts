@@ -46,6 +46,19 @@ export interface Option<T> {
 /** A program's table: one row for each of its settings, in the order of `--help`. */
 export type Options<S> = { readonly [K in keyof S]-?: Option<S[K]> };
 
+/** The settings that a table describes. */
+export type SettingsOf<Table> = {
+  -readonly [K in keyof Table]: Table[K] extends Option<unknown> ? ReturnType<Table[K]["default"]> : never;
+};
+
+/** An option whose new value a reload (SIGHUP) applies. */
+export type ReloadableOption<T> = Option<T> & { readonly reloadable: true };
+
+/** The settings of a table that a reload applies. */
+export type ReloadableOf<Table> = SettingsOf<
+  { [K in keyof Table as Table[K] extends ReloadableOption<unknown> ? K : never]: Table[K] }
+>;
+
 /** Where a value comes from, for people: `flag -port`, `environment VBG_PORT`, `config key "port"`, or the default. */
 export type Source = { from: "flag" | "environment" | "config"; name: string } | { from: "default" };
 
@@ -103,6 +116,17 @@ export interface Resolution<S> {
   problems: readonly Problem[];
   /** The settings, when no problem is an error. */
   settings: S | undefined;
+}
+
+/** `T` whose optional properties may also be undefined. */
+type Unset<T> = { [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] };
+
+/**
+ * Options of the library from settings, without those that are undefined. Give `T` and an object literal without spreads:
+ * then a name that `T` does not have is a type error.
+ */
+export function definedOnly<T extends object>(options: Unset<T>): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
 
 /** Text printed in place of a secret. */

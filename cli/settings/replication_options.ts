@@ -5,30 +5,13 @@ import {
   FIRST_RECONNECT_MS,
   isInstanceId,
   isOwnMachine,
+  type LinkTlsPaths,
   type ReplicationOptions,
 } from "@vessel/gateway";
 import { parseAddress } from "@vessel/gateway/base";
-import { boolean, duration, integer, text } from "./option_types.ts";
-import type { Check, Options } from "./options.ts";
+import { boolean, duration, integer, reloadable, text } from "./option_types.ts";
+import { type Check, definedOnly, type ReloadableOf, type SettingsOf } from "./options.ts";
 import { authoritiesProblem, reasonOf, tlsPairProblem } from "./tls_pair.ts";
-
-/** Settings of replication. */
-export interface ReplicationSettings {
-  /** Empty: nothing is replicated. */
-  replicationTarget: string;
-  replicationInstanceId: string;
-  replicationTlsCert: string;
-  replicationTlsKey: string;
-  /** Empty: the authorities that everybody knows. */
-  replicationTlsCa: string;
-  /** Frames; 0: never. */
-  replicationMaxLiveLag: number;
-  /** Frames. */
-  replicationLagCheckInterval: number;
-  replicationMinLagReconnectMs: number;
-  replicationMaxReconnectMs: number;
-  replicationInsecure: boolean;
-}
 
 const REPLICATION = "Replication";
 /** Buses that a replicated frame tells apart. */
@@ -39,17 +22,7 @@ const KEY = "replication-tls-key";
 const DEFAULTS = BOAT_DEFAULTS.replicationLimits;
 
 /** Where replication goes, and as who. */
-const targetOptions: Options<
-  Pick<
-    ReplicationSettings,
-    | "replicationTarget"
-    | "replicationInstanceId"
-    | "replicationTlsCert"
-    | "replicationTlsKey"
-    | "replicationTlsCa"
-    | "replicationInsecure"
-  >
-> = {
+const targetOptions = {
   replicationTarget: text({
     name: "replication-target",
     key: "replication.target",
@@ -110,9 +83,9 @@ const targetOptions: Options<
 };
 
 /** Options of replication. */
-export const replicationOptions: Options<ReplicationSettings> = {
+export const replicationOptions = {
   ...targetOptions,
-  replicationMaxLiveLag: integer({
+  replicationMaxLiveLag: reloadable(integer({
     name: "replication-max-live-lag",
     beyond: "The boat connects again and continues with the newest frame; the rest comes by backfill.",
     key: "replication.max-live-lag",
@@ -122,9 +95,8 @@ export const replicationOptions: Options<ReplicationSettings> = {
       "Live frames that are further behind than so many are left to the journal: the boat connects again and goes on " +
       "with the newest. 0: never.",
     group: REPLICATION,
-    reloadable: true,
-  }),
-  replicationLagCheckInterval: integer({
+  })),
+  replicationLagCheckInterval: reloadable(integer({
     name: "replication-lag-check-interval",
     key: "replication.lag-check-interval",
     default: DEFAULTS.lagCheckFrames,
@@ -132,26 +104,26 @@ export const replicationOptions: Options<ReplicationSettings> = {
     max: MAX_FRAMES,
     help: "Frames sent from one look at that lag to the next.",
     group: REPLICATION,
-    reloadable: true,
-  }),
-  replicationMinLagReconnectMs: duration({
+  })),
+  replicationMinLagReconnectMs: reloadable(duration({
     name: "replication-min-lag-reconnect-interval",
     key: "replication.min-lag-reconnect-interval",
     default: DEFAULTS.minLagReconnectMs,
     help: "Least time from one such reconnect to the next.",
     group: REPLICATION,
-    reloadable: true,
-  }),
-  replicationMaxReconnectMs: duration({
+  })),
+  replicationMaxReconnectMs: reloadable(duration({
     name: "replication-max-reconnect-delay",
     key: "replication.max-reconnect-delay",
     default: DEFAULTS.maxReconnectMs,
     minMs: FIRST_RECONNECT_MS,
     help: "Longest wait for the next try when the cloud is away. Waits begin at 1 s and double.",
     group: REPLICATION,
-    reloadable: true,
-  }),
+  })),
 };
+
+/** Settings of replication. */
+export type ReplicationSettings = SettingsOf<typeof replicationOptions>;
 
 /** What settings of replication must satisfy together. */
 export const replicationChecks: readonly Check<
@@ -222,11 +194,14 @@ export function replicationOf(settings: ReplicationSettings): ReplicationOptions
   const { replicationTlsCert: certPath, replicationTlsKey: keyPath, replicationTlsCa: caPath } = settings;
   if (target === "") return undefined;
   if (certPath === "") return { target, instanceId, insecure };
-  return { target, instanceId, tls: { certPath, keyPath, ...(caPath !== "" && { caPath }) } };
+  const tls = definedOnly<LinkTlsPaths>({ certPath, keyPath, caPath: caPath || undefined });
+  return { target, instanceId, tls };
 }
 
 /** Limits that may change while the server runs. */
-export function replicationLimitsOf(settings: ReplicationSettings): BoatLimits["replicationLimits"] {
+export function replicationLimitsOf(
+  settings: ReloadableOf<typeof replicationOptions>,
+): BoatLimits["replicationLimits"] {
   return {
     maxLiveLagFrames: settings.replicationMaxLiveLag,
     lagCheckFrames: settings.replicationLagCheckInterval,

@@ -20,13 +20,7 @@ import { manufacturerHint } from "./filter_names.ts";
 import { parseDuration } from "@vessel/gateway/base";
 import { nearest } from "./nearest.ts";
 import { duration, structured } from "./option_types.ts";
-import type { Check, Options } from "./options.ts";
-
-/** Settings of what the server asks by itself. */
-export interface RequestSettings {
-  requests: readonly RequestRule[];
-  requestsGlobalMinIntervalMs: number;
-}
+import type { Check, SettingsOf } from "./options.ts";
 
 const REQUESTS = "Requests";
 const MAX_UINT32 = 0xffff_ffff;
@@ -55,7 +49,7 @@ const MATCH_KEYS = [
 ];
 
 /** Options of what the server asks by itself. */
-export const requestOptions: Options<RequestSettings> = {
+export const requestOptions = {
   requests: structured<readonly RequestRule[]>({
     name: "requests",
     default: [],
@@ -75,6 +69,9 @@ export const requestOptions: Options<RequestSettings> = {
     group: REQUESTS,
   }),
 };
+
+/** Settings of the requests that the server sends by itself. */
+export type RequestSettings = SettingsOf<typeof requestOptions>;
 
 /** Rules that look at several settings. */
 export const requestChecks: readonly Check<RequestSettings & { interfaces: readonly string[] }>[] = [

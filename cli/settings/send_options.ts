@@ -1,45 +1,29 @@
 import { errorText } from "@vessel/gateway/base";
 import { formatSendRule, parseSendRule, parseSendRules, type SendRule } from "@vessel/gateway";
 import { nearest } from "./nearest.ts";
-import { boolean, duration, integer, number, structured } from "./option_types.ts";
-import type { Check, Options } from "./options.ts";
-
-/** Settings of what clients may send. */
-export interface SendOptionSettings {
-  sendEnabled: boolean;
-  readOnly: boolean;
-  sendRules: readonly SendRule[];
-  /** Messages a second; 0: no limit. */
-  sendRateLimit: number;
-  sendRateBurst: number;
-  queryMaxTimeoutMs: number;
-  maxQueries: number;
-  sendQueueMessages: number;
-  sendFramesPerSecond: number;
-}
+import { boolean, duration, integer, number, reloadable, structured } from "./option_types.ts";
+import type { Check, SettingsOf } from "./options.ts";
 
 const SENDING = "Sending";
 const RULE_KEYS = ["deny", "pgn", "name"];
 
 /** Options of sending. */
-export const sendOptions: Options<SendOptionSettings> = {
-  sendEnabled: boolean({
+export const sendOptions = {
+  sendEnabled: reloadable(boolean({
     name: "send-enabled",
     key: "send.enabled",
     default: false,
     help:
       "Let clients send to the buses and ask devices: POST /send, POST /query, send on /ws. Without rules: anything.",
     group: SENDING,
-    reloadable: true,
-  }),
-  readOnly: boolean({
+  })),
+  readOnly: reloadable(boolean({
     name: "read-only",
     default: false,
     help: "Let no client send, whatever else is set.",
     group: SENDING,
-    reloadable: true,
-  }),
-  sendRules: structured<readonly SendRule[]>({
+  })),
+  sendRules: reloadable(structured<readonly SendRule[]>({
     name: "send-rules",
     key: "send.rules",
     placeholder: "RULES",
@@ -53,12 +37,11 @@ export const sendOptions: Options<SendOptionSettings> = {
       '"pgn", too. A query is judged by the PGN that it asks for. In the file: a list of such texts, or of ' +
       '{ deny = true, pgn = [59904, "129025-129029"], name = "001c6e4000200000" }, each key only if needed.',
     group: SENDING,
-    reloadable: true,
     parse: readRules,
     parseText: parseSendRules,
     format: (rules) => rules.length === 0 ? undefined : rules.map(formatSendRule).join("; "),
-  }),
-  sendRateLimit: number({
+  })),
+  sendRateLimit: reloadable(number({
     name: "send-rate-limit",
     beyond: "429 with Retry-After, and a line of the audit log; nothing is queued.",
     key: "send.rate-limit",
@@ -66,9 +49,8 @@ export const sendOptions: Options<SendOptionSettings> = {
     max: 100_000,
     help: "Most messages a second that clients send, all together; asking is sending. 0: no limit.",
     group: SENDING,
-    reloadable: true,
-  }),
-  sendRateBurst: integer({
+  })),
+  sendRateBurst: reloadable(integer({
     name: "send-rate-burst",
     beyond: "429; a list of more messages than this is never accepted.",
     key: "send.rate-burst",
@@ -77,18 +59,16 @@ export const sendOptions: Options<SendOptionSettings> = {
     max: 100_000,
     help: "Most messages at once, and so in one list, where there is a rate limit.",
     group: SENDING,
-    reloadable: true,
-  }),
-  queryMaxTimeoutMs: duration({
+  })),
+  queryMaxTimeoutMs: reloadable(duration({
     name: "query-max-timeout",
     beyond: "400 naming the field.",
     default: 60_000,
     minMs: 1,
     help: "Longest time that a query may ask to wait.",
     group: SENDING,
-    reloadable: true,
-  }),
-  maxQueries: integer({
+  })),
+  maxQueries: reloadable(integer({
     name: "max-queries",
     beyond: "503 with Retry-After, and a line of the audit log.",
     default: 64,
@@ -96,8 +76,7 @@ export const sendOptions: Options<SendOptionSettings> = {
     max: 10_000,
     help: "Most queries under way at once; more are refused with 503.",
     group: SENDING,
-    reloadable: true,
-  }),
+  })),
   sendQueueMessages: integer({
     name: "send-queue-size",
     beyond: "503; nothing of the request is queued.",
@@ -118,6 +97,9 @@ export const sendOptions: Options<SendOptionSettings> = {
     group: SENDING,
   }),
 };
+
+/** Settings of what clients may send. */
+export type SendOptionSettings = SettingsOf<typeof sendOptions>;
 
 /** Rules that look at several settings. */
 export const sendChecks: readonly Check<SendOptionSettings>[] = [

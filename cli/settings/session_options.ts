@@ -1,29 +1,16 @@
 import { BOAT_DEFAULTS, type Slot } from "@vessel/gateway";
-import { duration, integer, size, structured } from "./option_types.ts";
-import type { Options } from "./options.ts";
+import { duration, integer, reloadable, size, structured } from "./option_types.ts";
+import type { SettingsOf } from "./options.ts";
 import { readSlots } from "./slots.ts";
 import { defaultStreamMemory } from "./stream_memory.ts";
-
-/** Settings of buffered sessions. */
-export interface SessionSettings {
-  maxSessions: number;
-  maxSessionsPerOwner: number;
-  maxBufferDurationMs: number;
-  maxBodyBytes: number;
-  bodyTimeoutMs: number;
-  streamMemoryBytes: number;
-  maxHistoryRequests: number;
-  /** Sessions that are there from the start. */
-  slots: readonly Slot[];
-}
 
 const SESSIONS = "Sessions";
 const NETWORK = "Network";
 const MIN_BODY_BYTES = 1024;
 
 /** Options of sessions, the same for every server that keeps them. */
-export const sessionOptions: Options<SessionSettings> = {
-  maxSessions: integer({
+export const sessionOptions = {
+  maxSessions: reloadable(integer({
     name: "max-sessions",
     beyond:
       "The oldest session that was never read, of the owner that has the most, is replaced if that owner has more than " +
@@ -33,9 +20,8 @@ export const sessionOptions: Options<SessionSettings> = {
     max: 1_000_000,
     help: "Most sessions of clients, slots not counted.",
     group: SESSIONS,
-    reloadable: true,
-  }),
-  maxSessionsPerOwner: integer({
+  })),
+  maxSessionsPerOwner: reloadable(integer({
     name: "max-sessions-per-owner",
     beyond: "The client's oldest session that was never read is replaced; where all were read: 429 with Retry-After. " +
       "Counted in vbg_sessions_replaced_total and vbg_sessions_refused_total.",
@@ -45,17 +31,15 @@ export const sessionOptions: Options<SessionSettings> = {
     help:
       "Most sessions of one token; where there are no tokens: of one IPv4 address or IPv6 network (/64). Slots not counted.",
     group: SESSIONS,
-    reloadable: true,
-  }),
-  maxBufferDurationMs: duration({
+  })),
+  maxBufferDurationMs: reloadable(duration({
     name: "max-buffer-duration",
     beyond: "A longer buffer_timeout is cut to it; the reply says which one applies.",
     default: BOAT_DEFAULTS.maxBufferDurationMs,
     minMs: 1000,
     help: "Longest time that a session is kept while its client is away, whatever the client asks for.",
     group: SESSIONS,
-    reloadable: true,
-  }),
+  })),
   maxBodyBytes: size({
     name: "max-body-bytes",
     beyond: "413.",
@@ -83,7 +67,7 @@ export const sessionOptions: Options<SessionSettings> = {
     help: "Memory for what waits for the clients of all streams together.",
     group: NETWORK,
   }),
-  maxHistoryRequests: integer({
+  maxHistoryRequests: reloadable(integer({
     name: "max-history-requests",
     beyond: "A request waits for its turn; when 32 wait, 503 with Retry-After.",
     default: BOAT_DEFAULTS.maxHistoryRequests,
@@ -91,8 +75,7 @@ export const sessionOptions: Options<SessionSettings> = {
     max: 1000,
     help: "Most requests for /history that are answered at once.",
     group: NETWORK,
-    reloadable: true,
-  }),
+  })),
   slots: structured<readonly Slot[]>({
     name: "slots",
     key: "clients.slots",
@@ -105,3 +88,6 @@ export const sessionOptions: Options<SessionSettings> = {
     format: (slots) => slots.length === 0 ? undefined : slots.map(({ id }) => id).join(","),
   }),
 };
+
+/** Settings of sessions and of request bodies. */
+export type SessionSettings = SettingsOf<typeof sessionOptions>;

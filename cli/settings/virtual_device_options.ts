@@ -7,23 +7,7 @@ import {
 } from "@vessel/gateway";
 import { readName } from "@vessel/gateway/frame";
 import { boolean, duration, integer, optional, text } from "./option_types.ts";
-import type { Check, Options } from "./options.ts";
-
-/** Settings of the device that the server itself is on the bus. */
-export interface VirtualDeviceOptionSettings {
-  virtualDevice: boolean;
-  /** NAME in hex; nothing: composed of the others. */
-  virtualDeviceName: string | undefined;
-  /** Nothing: made of the machine's name. */
-  virtualDeviceUniqueNumber: number | undefined;
-  virtualDeviceManufacturer: number;
-  virtualDeviceInstance: number;
-  virtualDeviceModelId: string;
-  virtualDeviceClaimHeartbeatMs: number;
-  virtualDeviceProductInfoHeartbeatMs: number;
-  virtualDeviceAnswerRate: number;
-  virtualDeviceMaxInbound: number;
-}
+import type { Check, SettingsOf } from "./options.ts";
 
 /** Shorter ones would flood the bus. */
 const MIN_HEARTBEAT_MS = 1000;
@@ -36,7 +20,7 @@ const MAX_MODEL_BYTES = 32;
 const NO_MANUFACTURER = 2046;
 
 /** Options of the virtual device. */
-export const virtualDeviceOptions: Options<VirtualDeviceOptionSettings> = {
+export const virtualDeviceOptions = {
   virtualDevice: boolean({
     name: "virtual-device",
     key: ["virtual-device.enabled", "virtual-device"],
@@ -127,6 +111,9 @@ export const virtualDeviceOptions: Options<VirtualDeviceOptionSettings> = {
     group: DEVICE,
   }),
 };
+
+/** Settings of the virtual device. */
+export type VirtualDeviceOptionSettings = SettingsOf<typeof virtualDeviceOptions>;
 
 /** What a NAME of its own says, too. */
 const NAME_PARTS = ["virtualDeviceUniqueNumber", "virtualDeviceManufacturer", "virtualDeviceInstance"] as const;

@@ -14,38 +14,38 @@ import type { MonitoredBus } from "../http/mod.ts";
 import type { BusCounts } from "../journal/mod.ts";
 import type { IdentityRequests } from "../transmit/mod.ts";
 
-/** Closes all buses; what goes wrong is logged. */
+/** Closes all buses and logs errors. */
 async function closeBuses(buses: readonly CanBus[], log: Logger): Promise<void> {
   for (const each of await Promise.allSettled(buses.map((bus) => bus.close()))) {
     if (each.status === "rejected") log.error("bus not closed", { error: String(each.reason) });
   }
 }
 
-/** A bus on its way through the server. */
+/** A bus with its assembler. */
 export type BusPipeline = MonitoredBus & {
   readonly assembler: Assembler;
-  /** Where whole messages go. */
-  readonly take: (message: Message) => void;
+  /** Receives complete messages. */
+  readonly publish: (message: Message) => void;
 };
 
-/** All buses of a server. */
+/** The pipelines of all buses of a server. */
 export interface BusPipelines {
   /** One for each bus, in the order of their indexes. */
-  readonly lines: readonly BusPipeline[];
-  /** Closes the buses; what they have delivered is handed over by then. */
+  readonly pipelines: readonly BusPipeline[];
+  /** Closes the buses, then publishes the messages that still wait in the arrival order. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * The way of the buses: what their assemblers put together goes to `take`. Messages of several buses are put in order of
- * time first; those of a single bus are in order already.
+ * Connects each bus through its assembler to `publish`. Messages of several buses are sorted by time first; those of a
+ * single bus are in order already.
  */
 export function busPipelinesOf(
   buses: readonly CanBus[],
-  { counters, maxAssemblies, take, log, stall }: {
+  { counters, maxAssemblies, publish, log, stall }: {
     counters: readonly BusCounter[];
     maxAssemblies: number;
-    take: (message: Message) => void;
+    publish: (message: Message) => void;
     log: Logger;
     stall: StallDetector;
   },
@@ -53,27 +53,27 @@ export function busPipelinesOf(
   const order = new ArrivalOrder((message) => {
     stall.mark("frames");
     try {
-      take(message);
+      publish(message);
     } catch (error) {
-      const line = lines[message.bus];
-      if (line) noteFault(line, { error, log });
+      const pipeline = pipelines[message.bus];
+      if (pipeline) countFault(pipeline, { error, log });
     }
   }, { buses: buses.length });
-  const each = buses.length > 1 ? (message: Message) => order.add(message) : take;
-  const lines = buses.map((bus, index): BusPipeline => {
+  const each = buses.length > 1 ? (message: Message) => order.add(message) : publish;
+  const pipelines = buses.map((bus, index): BusPipeline => {
     const assembler = new Assembler(each, { bus: index, maxAssemblies, drops: counters[index]?.drops });
-    return { bus, index, assembler, take: each, fault: { count: 0, message: "" } };
+    return { bus, index, assembler, publish: each, fault: { count: 0, message: "" } };
   });
   const close = async () => {
     await closeBuses(buses, log);
     order.flush();
   };
-  return { lines, close };
+  return { pipelines, close };
 }
 
-/** What a bus and its assembler have counted. */
+/** Counters of a bus and its assembler. */
 export class BusCounter {
-  /** Why frames on this bus never became a message. */
+  /** Frames that never became a message, by reason. */
   readonly drops: AssemblerDrops = newDrops();
   readonly #bus: CanBus;
 
@@ -88,29 +88,29 @@ export class BusCounter {
   }
 }
 
-interface Surroundings {
+interface OpenBusesContext {
   /** Resolves when more frames can be recorded; undefined while they can. */
   ready: () => Promise<void> | undefined;
   identity: IdentityRequests | undefined;
-  voice: BoatTransmit;
+  transmit: BoatTransmit;
   log: Logger;
   stall: StallDetector;
 }
 
 /**
- * Opens the buses, which deliver from then on.
+ * Opens the buses, which deliver frames from then on.
  *
- * @throws {BusError} one cannot be opened, or is there twice
+ * @throws {BusError} a bus cannot be opened, or is listed twice
  */
 export async function openBuses(
-  lines: readonly BusPipeline[],
-  { ready, identity, voice, log, stall }: Surroundings,
+  pipelines: readonly BusPipeline[],
+  { ready, identity, transmit, log, stall }: OpenBusesContext,
 ): Promise<void> {
-  const names = lines.map(({ bus }) => bus.name);
+  const names = pipelines.map(({ bus }) => bus.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new BusError(`Cannot open bus "${twice}" twice`);
-  for (const line of lines) {
-    const { bus, index, assembler, take } = line;
+  for (const pipeline of pipelines) {
+    const { bus, index, assembler, publish } = pipeline;
     let wasUp = true;
     await bus.open({
       frame: (frame) => {
@@ -118,16 +118,16 @@ export async function openBuses(
         try {
           assembler.push(frame);
         } catch (error) {
-          noteFault(line, { error, log });
+          countFault(pipeline, { error, log });
         }
-        voice.heard(index, frame);
+        transmit.received(index, frame);
       },
       message: (message) => {
         stall.mark("frames");
         try {
-          take({ ...message, bus: index, pgn: pgnOfId(message.id) });
+          publish({ ...message, bus: index, pgn: pgnOfId(message.id) });
         } catch (error) {
-          noteFault(line, { error, log });
+          countFault(pipeline, { error, log });
         }
       },
       ready,
@@ -136,7 +136,7 @@ export async function openBuses(
         const isUp = state.type === "up" && state.controller !== "bus-off";
         if (isUp && !wasUp) {
           identity?.askAll(index);
-          voice.up(index);
+          transmit.up(index);
         }
         wasUp = isUp;
       },
@@ -144,8 +144,8 @@ export async function openBuses(
   }
 }
 
-/** A fault of ours costs a frame, never the server: it is counted, told by health, and logged the first time. */
-function noteFault({ bus, fault }: BusPipeline, { error, log }: { error: unknown; log: Logger }): void {
+/** An internal error loses one frame and never ends the server: it is counted, reported by health, and logged once. */
+function countFault({ bus, fault }: BusPipeline, { error, log }: { error: unknown; log: Logger }): void {
   fault.count++;
   fault.message = String(error);
   const stack = error instanceof Error ? error.stack : undefined;

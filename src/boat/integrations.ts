@@ -15,21 +15,21 @@ import {
 } from "../integrations/mod.ts";
 import { VERSION } from "../version.ts";
 
-/** What the boat tells others by itself. */
+/** Options of what the boat sends to other systems. */
 export interface IntegrationOptions {
-  /** Publishes frames to an MQTT broker; left out: none. */
+  /** Publishes frames to this MQTT broker; left out: none. */
   mqtt?: MqttSettings;
   /** Announces the server by mDNS under this name; left out: it is not announced. */
   mdnsName?: string;
   /** Announces it for clients of lplex, too; default false. */
   mdnsLplex?: boolean;
-  /** Tells of troubles; left out: they are lines of the log. */
+  /** Delivers alerts; left out: they are only logged. */
   alerts?: AlertSettings;
-  /** Directory of what must survive a restart; left out: nothing does. */
+  /** Directory of what must survive a restart; left out: nothing survives. */
   stateDirectory?: string;
 }
 
-/** What outlets must know of their surroundings. */
+/** Dependencies of the integrations. */
 export interface IntegrationContext {
   broker: Broker;
   clock: Clock;
@@ -37,7 +37,7 @@ export interface IntegrationContext {
   log: Logger;
 }
 
-/** The ways by which a boat tells others of itself. */
+/** MQTT, mDNS and alerts of a boat. */
 export class Integrations {
   readonly mqtt: MqttBridge | undefined;
   readonly alerts: Alerts;
@@ -57,23 +57,23 @@ export class Integrations {
     this.mqtt = options.mqtt && new MqttBridge({ settings: options.mqtt, broker, clock, stall, log });
   }
 
-  /** Makes the outlets; alerts go on where the last run ended. */
-  static async open(options: IntegrationOptions, surroundings: IntegrationContext): Promise<Integrations> {
-    const { broker, clock, log } = surroundings;
+  /** Restores alerts from the last run. */
+  static async open(options: IntegrationOptions, context: IntegrationContext): Promise<Integrations> {
+    const { broker, clock, log } = context;
     const { stateDirectory } = options;
     const file = stateDirectory === undefined
       ? undefined
       : new AtomicFile(stateDirectory, { name: ALERT_FILE, maxBytes: MAX_ALERT_FILE_BYTES });
     const alerts = await Alerts.open(options.alerts ?? {}, { buses: broker.buses, clock, log, file });
-    return new Integrations(alerts, { ...surroundings, options });
+    return new Integrations(alerts, { ...context, options });
   }
 
-  /** Begins to publish; to be awaited before frames come. */
+  /** Starts publishing; await it before frames arrive. */
   async start(): Promise<void> {
     await this.mqtt?.start();
   }
 
-  /** Announces a server that listens. */
+  /** Announces a listening server by mDNS. */
   announce(listening: ListenAddress, { tls }: { tls: boolean }): void {
     const { mdnsName: name, mdnsLplex: lplex, alerts } = this.#options;
     if (name === undefined) return;
@@ -81,20 +81,20 @@ export class Integrations {
     this.#mdns = new MdnsAnnouncer({ name, lplex, listening, tls, version: VERSION, instance, log: this.#log });
   }
 
-  /** Looks once a second for what is to be told. `nowMs`: all frames have been read up to then. */
-  look(
-    { broker, lines, health: { components, replication } }: {
+  /** Checks for alerts; called once a second. `nowMs`: all frames received until then have been processed. */
+  check(
+    { broker, pipelines, health: { components, replication } }: {
       broker: Broker;
-      lines: readonly BusPipeline[];
+      pipelines: readonly BusPipeline[];
       health: Pick<Health, "components" | "replication">;
     },
     nowMs: number,
   ): void {
-    const buses = lines.map(({ bus, index }) => ({ state: bus.state, lastFrame: broker.lastFrame(index) }));
+    const buses = pipelines.map(({ bus, index }) => ({ state: bus.state, lastFrame: broker.lastFrame(index) }));
     this.alerts.look({ buses, components, replication }, nowMs);
   }
 
-  /** How they do. */
+  /** Health by component. */
   health(): Record<string, ComponentHealth> {
     const { urls = [] } = this.#options.alerts ?? {};
     return {
@@ -104,19 +104,19 @@ export class Integrations {
     };
   }
 
-  /** Changes rules while running. */
+  /** Replaces rules of alerts. */
   reload(rules: Partial<AlertRules>): void {
     this.alerts.reload(rules);
   }
 
-  /** Says goodbye. */
+  /** Withdraws the mDNS announcement and disconnects. */
   async stop(): Promise<void> {
     this.#stopListening();
     await Promise.all([this.mqtt?.stop(), this.#mdns?.stop(), this.alerts.stop()]);
   }
 }
 
-/** Not to be found is no fault of the server. */
+/** A server that is not announced is healthy all the same. */
 function mdnsHealth(state: MdnsState): ComponentHealth {
   return { status: "ok", message: state.type === "announced" ? `announced as "${state.name}"` : state.reason };
 }

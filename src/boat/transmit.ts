@@ -16,22 +16,22 @@ import {
   type VirtualDeviceOptions,
 } from "../transmit/mod.ts";
 
-/** What a device of our own says of itself. */
+/** Identity and limits of the virtual device. */
 export type VirtualDeviceSettings = Omit<VirtualDeviceOptions, "buses" | "transmit" | "clock" | "log">;
 
-/** Who speaks on the buses, and what about. */
+/** Options of transmitting to the buses. */
 export interface BoatTransmitOptions {
-  /** How messages are queued and paced. */
+  /** Limits of the transmit queue. */
   transmit?: Partial<TransmitLimits>;
-  /** Claims an address on every bus, from which everything is sent; left out: clients' messages come from 254. */
+  /** Claims an address on every bus and sends from it; left out: clients' messages have the source 254. */
   virtualDevice?: VirtualDeviceSettings;
-  /** What is asked of devices again and again. */
+  /** Requests that the server sends by itself. */
   requests?: readonly RequestRule[];
   /** Shortest time between two requests of any rules, milliseconds. */
   requestsGlobalMinIntervalMs?: number;
 }
 
-/** What a voice must know of its surroundings. */
+/** Dependencies of the transmit path. */
 export interface TransmitContext {
   broker: Broker;
   buses: readonly CanBus[];
@@ -40,7 +40,7 @@ export interface TransmitContext {
   log: Logger;
 }
 
-/** Our own voice on the buses: whatever is said goes through one transmitter. */
+/** The transmit path: everything that the server sends goes through one transmitter. */
 export class BoatTransmit {
   readonly transmitter: Transmitter;
   readonly gate: SendGate;
@@ -75,14 +75,14 @@ export class BoatTransmit {
     });
   }
 
-  /** Begins to speak; the buses are open by now. */
+  /** Claims addresses and starts the requests; call it after the buses are open. */
   start(): void {
     this.device?.start();
     this.requests?.start();
   }
 
-  /** Hears every frame of a bus, our own included. What goes wrong here concerns nobody who reads. */
-  heard(bus: number, frame: CanFrame): void {
+  /** Processes a frame of a bus, echoes of our own included. Errors are counted and do not affect reading. */
+  received(bus: number, frame: CanFrame): void {
     try {
       this.transmitter.heard(bus, frame);
       this.device?.heard(bus, frame);
@@ -93,17 +93,17 @@ export class BoatTransmit {
     }
   }
 
-  /** Hears every whole message. */
+  /** Processes a complete message. */
   message(message: Message): void {
     this.device?.message(message);
   }
 
-  /** A bus has come up again. */
+  /** Claims an address again on a bus that recovered. */
   up(bus: number): void {
     this.device?.up(bus);
   }
 
-  /** How the virtual device does, where there is one. */
+  /** Health of the virtual device; empty without one. */
   health(): Record<string, { status: "ok" | "degraded"; message?: string }> {
     if (!this.device) return {};
     const without = this.#buses.filter((_, bus) => this.device?.address(bus).kind === "cannot-claim");
@@ -111,7 +111,7 @@ export class BoatTransmit {
     return { virtual_device: { status: "degraded", message: `no free address on ${without.join(", ")}` } };
   }
 
-  /** Says no more. */
+  /** Stops transmitting. */
   stop(): void {
     this.requests?.stop();
     this.device?.stop();
@@ -120,7 +120,7 @@ export class BoatTransmit {
   }
 }
 
-/** Address that a request of ours comes from; undefined while we may not speak. */
+/** Source address of our requests; undefined while none may be sent. */
 function sourceOf(own: OwnAddress): number | undefined {
   if (own.kind === "none") return NULL_ADDRESS;
   return own.kind === "claimed" ? own.src : undefined;

@@ -1,5 +1,5 @@
 import { type Clock, type ListenAddress, type Logger, silentLogger, StallDetector, systemClock } from "../base/mod.ts";
-import { BOAT_DEFAULTS } from "../boat/mod.ts";
+import { SERVER_DEFAULTS, type ServerLimits, type ServerOptions, sessionLimitsOf } from "../boat/mod.ts";
 import { RingPool } from "../broker/mod.ts";
 import {
   CloudService,
@@ -13,7 +13,6 @@ import {
 import { type CloudPorts, openListeners, type PortListenerState } from "./listeners.ts";
 import {
   Access,
-  type AccessToken,
   CloudMetrics,
   cloudRoutes,
   countDamaged,
@@ -25,57 +24,39 @@ import {
   serveRoutes,
 } from "../http/mod.ts";
 import { StreamMemory } from "../stream/mod.ts";
-import { type ConnectionOptions, type Connections, type Handler, openConnections } from "../listen/mod.ts";
+import { type Connections, type Handler, openConnections } from "../listen/mod.ts";
 import { Keepers, type RetentionSettings } from "../journal/mod.ts";
 import { VERSION } from "../version.ts";
 
-/** Settings of a cloud server that may change while it runs. */
-export interface CloudLimits {
+/** Limits of a cloud server that may change while it runs. */
+export interface CloudLimits extends ServerLimits {
   /** Live frames a second that a boat may send on average; 0: no limit. Default 2000. */
   rateLimit: number;
   /** Live frames that a boat may send at once, default 500. */
   rateBurst: number;
   /** Frames that a boat's live stream may be behind; 0: no limit. Default 10 000. */
   maxLiveLagFrames: number;
-  /** So long after a boat was last heard of, another machine with its identity is refused, milliseconds; default 1 h. */
+  /** Time after a boat's last message for which another machine with its identity is refused, milliseconds; default 1 h. */
   copyRefuseMs: number;
   /** Most boats, default 10 000. */
   maxInstances: number;
-  /** A boat that neither sends nor is asked about leaves the memory after so long, milliseconds; default 5 minutes. */
+  /** A boat that neither sends nor is read leaves memory after this time, milliseconds; default 5 minutes. */
   brokerIdleTimeoutMs: number;
-  /** Most boats in memory that neither send nor are asked about, default 500. */
+  /** Most boats in memory that neither send nor are read, default 500. */
   maxIdleBrokers: number;
-  /** A device that says nothing for so long while its boat sends is removed, milliseconds; 0: never. Default 5 minutes. */
-  deviceIdleTimeoutMs: number;
-  /** Who may ask; none (the default): everybody. */
-  tokens: readonly AccessToken[];
-  /** Other origins whose pages may use sessions; default none. */
-  allowOrigins: readonly string[];
-  /** Most open streams of all boats, default 10 000. */
-  maxStreams: number;
-  /** Most frames of one answer of history, default 1 000 000. */
-  maxHistory: number;
-  /** Most requests for history answered at once, of all boats; default 4. */
-  maxHistoryRequests: number;
-  /** Most sessions of clients for each boat, default 1000. */
-  maxSessions: number;
-  /** Most of them of one token, or of one address where there are no tokens; default 100. */
-  maxSessionsPerOwner: number;
-  /** Longest time that a session is kept while its client is away, milliseconds; default 7 days. */
-  maxBufferDurationMs: number;
   /** Bytes a second of the boats' files that are read again and checked; 0: none. Default 1 MiB. */
   scrubBytesPerSecond: number;
 }
 
-/** How a cloud records what boats send. */
+/** Options of the journals of a cloud. */
 export interface CloudRecordingOptions {
   /** Bytes of a block of live frames, a power of two; default 256 KiB. */
   blockBytes?: number;
   /** Default `zstd`. */
   compression?: "none" | "zstd";
-  /** A new file of live frames begins after so long, milliseconds; 0: never. Default an hour. */
+  /** A new file of live frames starts after this time, milliseconds; 0: never. Default an hour. */
   rotateDurationMs?: number;
-  /** A new file begins when one is larger, bytes; 0 (the default): never. */
+  /** A new file starts when one is larger, bytes; 0 (the default): never. */
   rotateBytes?: number;
   /** Longest time that a frame is in memory alone, milliseconds; default 1000. */
   syncIntervalMs?: number;
@@ -86,14 +67,14 @@ export interface CloudRecordingOptions {
   /** Program that archives files; see the retention's `archive`. */
   archiveCommand?: string;
   /**
-   * A start first archives every file that was not, for at most so long, milliseconds; then boats are served, and it goes
-   * on. Default 60 s.
+   * Longest time that a start archives the remaining files before it serves boats, milliseconds; then archiving continues
+   * in the background. Default 60 s.
    */
   archiveStartTimeoutMs?: number;
 }
 
-/** How a cloud server is made. */
-export interface CloudOptions extends Partial<CloudLimits>, ConnectionOptions {
+/** Options of a cloud server. */
+export interface CloudOptions extends Partial<CloudLimits>, ServerOptions {
   /** Directory with a directory for each boat; made when missing. */
   dataDirectory: string;
   /** Where it listens. */
@@ -104,29 +85,17 @@ export interface CloudOptions extends Partial<CloudLimits>, ConnectionOptions {
   ringFrames?: number;
   /** (Device, PGN) pairs kept as last values of one boat; default 8192. */
   maxValues?: number;
-  /** Most bytes that wait for one slow client; default 1 MiB. */
-  streamBufferBytes?: number;
-  /** Most bytes that wait for the clients of all streams, default 256 MiB. */
-  streamMemoryBytes?: number;
-  /** Longest body of a request, default 64 KiB. */
-  maxBodyBytes?: number;
-  /** Longest time that a body may take, milliseconds; default 30 s. */
-  bodyTimeoutMs?: number;
-  /** Ends a start that still archives. */
+  /** Aborts a start that still archives. */
   signal?: AbortSignal;
-  /** Default silent. */
-  log?: Logger;
-  /** Default the machine's. */
-  clock?: Clock;
 }
 
 /** A running cloud server. */
 export interface Cloud {
   /** Where it listens; the same one twice on a single port. */
   readonly addresses: { readonly grpc: ListenAddress; readonly http: ListenAddress };
-  /** Rounds of housekeeping so far, one a second. */
+  /** Completed rounds of housekeeping, one a second. */
   readonly heartbeats: () => number;
-  /** Changes limits while running, and looks at all files of certificates now. */
+  /** Changes limits while running, and checks all files of certificates now. */
   reload: (limits: Partial<CloudLimits>) => void;
   /** Ends streams, writes everything, stops listening. Safe to call twice. */
   stop: () => Promise<void>;
@@ -135,13 +104,14 @@ export interface Cloud {
 const TITLE = "Vessel Bus Gateway: cloud server";
 const HOUSEKEEPING_MS = 1000;
 
-/** What a cloud does when nothing else is said. */
+/** Defaults of a cloud server. */
 export const CLOUD_DEFAULTS = {
+  ...SERVER_DEFAULTS,
   ...INSTANCE_DEFAULTS,
   maxStreams: 10_000,
-  /** What `maxConnections` is at most by itself: boats and readers. */
+  /** Upper bound of the default of `maxConnections`: boats and readers. */
   mostConnections: 32_768,
-  /** A tenth of a boat's own: what a boat sends is taken of thousands. */
+  /** Less than that of a boat server: a cloud keeps the values of thousands of boats. */
   maxValues: 8192,
   scrubBytesPerSecond: 1024 * 1024,
   archiveStartTimeoutMs: 60_000,
@@ -151,46 +121,39 @@ export const CLOUD_DEFAULTS = {
  * Starts a cloud server: boats' calls → instances (journal, then replica) → streams; and blocks into files.
  *
  * @throws {FileError} the data directory is used by another process, or cannot be written
- * @throws {ListenError} a port cannot be had
+ * @throws {ListenError} a port cannot be opened
  * @throws {TlsError} certificate and key cannot be used
  * @throws {AuthoritiesError} the authorities of boats cannot be used
  * @throws {RevocationError} the list of revoked certificates cannot be used
  * @throws the reason of `signal`
  */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
-  const { log = silentLogger, clock = systemClock, dataDirectory } = options;
-  const limits: CloudLimits = limitsOf(options);
-  const settings = (): InstanceSettings => ({ ...CLOUD_DEFAULTS, ...options.journal, ...options, ...limits });
+  const { log = silentLogger, clock = systemClock, dataDirectory, ports, journal } = options;
+  const settings = { ...CLOUD_DEFAULTS, ...options };
+  // What `reload` changes.
+  const limits: CloudLimits = settings;
+  const instanceSettings = () => instanceSettingsOf(settings, journal);
   const stall = new StallDetector(log);
-  const openReplica = replicasOf(options, { limits, clock, log });
-  const late: { keepers?: Keepers | undefined } = {};
-  const onFileEnded = (id: string) => late.keepers?.wake(id);
-  const instances = await Instances.open({ dataDirectory, settings, openReplica, onFileEnded, clock, log });
-  const bytesPerSecond = () => limits.scrubBytesPerSecond;
-  const scrub = new Scrub({ instances, bytesPerSecond, clock, log });
-  const keepers = late.keepers = keepersOf(options.journal, { instances, log, clock });
-  const service = new CloudService({ instances, settings, clock, log });
-  const readers = new ReplicaReaders({
+  const openReplica = replicasOf(settings, { clock, log });
+  // Instances and keepers need each other.
+  let keepers: Keepers | undefined;
+  const onFileEnded = (id: string) => keepers?.wake(id);
+  const instances = await Instances.open({
+    dataDirectory,
+    settings: instanceSettings,
+    openReplica,
+    onFileEnded,
     clock,
-    stall,
     log,
-    memory: new StreamMemory(options.streamMemoryBytes),
-    limits: () => ({ ...limits, streamBufferBytes: options.streamBufferBytes ?? BOAT_DEFAULTS.streamBufferBytes }),
   });
-  const access = new Access(limits, { log, isOverTls: options.ports.kind === "single" });
+  const scrub = new Scrub({ instances, bytesPerSecond: () => limits.scrubBytesPerSecond, clock, log });
+  keepers = keepersOf(journal, { instances, log, clock });
+  const service = new CloudService({ instances, settings: instanceSettings, clock, log });
+  const memory = new StreamMemory(options.streamMemoryBytes);
+  const readers = new ReplicaReaders({ clock, stall, log, memory, limits: () => settings });
+  const access = new Access(limits, { log, isOverTls: ports.kind === "single" });
   const connections = await openConnections(options, { most: CLOUD_DEFAULTS.mostConnections, clock });
-  const parts = {
-    ...options,
-    connections,
-    instances,
-    keepers,
-    service,
-    readers,
-    access,
-    stall,
-    clock,
-    log,
-  };
+  const parts = { settings, connections, instances, keepers, service, readers, access, stall, clock, log };
   let heartbeats = 0;
   const housekeeping = setInterval(() => {
     stall.run("housekeeping", () => instances.runHousekeeping());
@@ -206,20 +169,21 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   };
   try {
     if (keepers) await sweep(keepers, options, log);
-    const doors = await openListeners(options.ports, { ...parts, handler: (state) => apiOf(parts, state) });
+    const handler = (state: PortListenerState) => apiOf(parts, state);
+    const listeners = await openListeners(ports, { dataDirectory, service, connections, handler, stall, clock, log });
     keepers?.start();
     instances.settle();
     scrub.start();
     let stopping: Promise<void> | undefined;
     return {
-      addresses: doors.addresses,
+      addresses: listeners.addresses,
       heartbeats: () => heartbeats,
       reload: (changed) => {
         Object.assign(limits, changed);
         access.reload(changed);
-        doors.look();
+        listeners.check();
       },
-      stop: () => stopping ??= doors.close().then(stopParts).then(doors.end),
+      stop: () => stopping ??= listeners.close().then(stopParts).then(listeners.end),
     };
   } catch (error) {
     await stopParts();
@@ -227,38 +191,53 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   }
 }
 
-/** The settings that may change, with what they are when nothing is said. */
-function limitsOf(options: CloudOptions): CloudLimits {
-  const { maxHistory, maxHistoryRequests, tokens, allowOrigins } = { ...BOAT_DEFAULTS, ...options };
-  const { maxSessions, maxSessionsPerOwner, maxBufferDurationMs } = { ...BOAT_DEFAULTS, ...options };
-  const { maxStreams, rateLimit, rateBurst, maxLiveLagFrames, maxInstances } = { ...CLOUD_DEFAULTS, ...options };
-  const { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs } = { ...CLOUD_DEFAULTS, ...options };
-  const { scrubBytesPerSecond, copyRefuseMs } = { ...CLOUD_DEFAULTS, ...options };
-  const boats = { rateLimit, rateBurst, maxLiveLagFrames, maxInstances, copyRefuseMs };
-  const memory = { brokerIdleTimeoutMs, maxIdleBrokers, deviceIdleTimeoutMs };
-  const sessions = { maxSessions, maxSessionsPerOwner, maxBufferDurationMs };
-  const readers = { maxStreams, maxHistory, maxHistoryRequests, ...sessions };
-  return { ...boats, ...memory, ...readers, tokens, allowOrigins, scrubBytesPerSecond };
+/** Every setting is named: a spread would lose one that is renamed without an error. */
+function instanceSettingsOf(
+  limits: CloudLimits & { ringFrames: number },
+  journal: CloudRecordingOptions = {},
+): InstanceSettings {
+  const defaults = INSTANCE_DEFAULTS;
+  return {
+    rateLimit: limits.rateLimit,
+    rateBurst: limits.rateBurst,
+    maxLiveLagFrames: limits.maxLiveLagFrames,
+    copyRefuseMs: limits.copyRefuseMs,
+    maxInstances: limits.maxInstances,
+    brokerIdleTimeoutMs: limits.brokerIdleTimeoutMs,
+    maxIdleBrokers: limits.maxIdleBrokers,
+    deviceIdleTimeoutMs: limits.deviceIdleTimeoutMs,
+    ringFrames: limits.ringFrames,
+    blockBytes: journal.blockBytes ?? defaults.blockBytes,
+    compression: journal.compression ?? defaults.compression,
+    rotateDurationMs: journal.rotateDurationMs ?? defaults.rotateDurationMs,
+    rotateBytes: journal.rotateBytes ?? defaults.rotateBytes,
+    syncIntervalMs: journal.syncIntervalMs ?? defaults.syncIntervalMs,
+    maxBacklogBytes: journal.maxBacklogBytes ?? defaults.maxBacklogBytes,
+    holeGraceMs: defaults.holeGraceMs,
+    maxBlockBytes: defaults.maxBlockBytes,
+  };
 }
 
-/** Makes the replicas of boats. */
+/** Opens the replicas of boats. */
 function replicasOf(
-  { ringFrames = BOAT_DEFAULTS.ringFrames, maxValues = CLOUD_DEFAULTS.maxValues }: CloudOptions,
-  { limits, clock, log }: { limits: CloudLimits; clock: Clock; log: Logger },
+  limits: CloudLimits & { ringFrames: number; maxValues: number },
+  { clock, log }: { clock: Clock; log: Logger },
 ): OpenReplica {
   const pool = new RingPool();
-  const sessionLimits = () => {
-    const { maxSessions, maxSessionsPerOwner, maxBufferDurationMs: maxTimeoutMs } = limits;
-    return { maxSessions, maxSessionsPerOwner, maxTimeoutMs };
-  };
-  return (parts) => {
-    const { deviceIdleTimeoutMs } = limits;
-    const shared = { ringFrames, maxValues, deviceIdleTimeoutMs, sessionLimits, pool, clock, log };
-    return Replica.open({ ...parts, ...shared });
-  };
+  const sessionLimits = () => sessionLimitsOf(limits);
+  const { ringFrames, maxValues } = limits;
+  return (parts) =>
+    Replica.open({
+      ...parts,
+      ...{ ringFrames, maxValues, sessionLimits, pool, clock, log },
+      // A getter: a reload applies to replicas that are open, too.
+      get deviceIdleTimeoutMs() {
+        return limits.deviceIdleTimeoutMs;
+      },
+    });
 }
 
-/** A keeper of all boats' files, where files are to be deleted or archived. */
+/** The keepers of all boats' files; undefined where files are neither deleted nor archived. */
 function keepersOf(
   { retention, archiveCommand }: CloudRecordingOptions = {},
   { instances, clock, log }: { instances: Instances; clock: Clock; log: Logger },
@@ -277,34 +256,35 @@ function keepersOf(
   });
 }
 
-/** Before boats are served what an earlier run has left is archived, as far as there is time. */
+/** Archives the files of earlier runs before boats are served, within the time limit. */
 async function sweep(keepers: Keepers, { journal = {}, signal }: CloudOptions, log: Logger): Promise<void> {
   const { archiveStartTimeoutMs: archiveMs = CLOUD_DEFAULTS.archiveStartTimeoutMs } = journal;
   const isDone = await keepers.sweep({ archiveMs, ...(signal && { signal }) });
   if (!isDone) log.info("journal files are still being archived", { waitedMs: archiveMs });
 }
 
-/** Answers requests. */
+/** The handler of HTTP requests. */
 function apiOf(
-  { instances, keepers, readers, access, stall, connections, log, ...options }: CloudOptions & {
-    connections: Connections;
+  { settings, instances, keepers, readers, access, stall, connections, log }: {
+    settings: { maxBodyBytes: number; bodyTimeoutMs: number };
     instances: Instances;
     keepers: Keepers | undefined;
     readers: ReplicaReaders;
     access: Access;
     stall: StallDetector;
+    connections: Connections;
     log: Logger;
   },
-  doors: PortListenerState,
+  listeners: PortListenerState,
 ): Handler {
-  const { maxBodyBytes = BOAT_DEFAULTS.maxBodyBytes, bodyTimeoutMs = BOAT_DEFAULTS.bodyTimeoutMs } = options;
+  const { maxBodyBytes, bodyTimeoutMs } = settings;
   const metrics = new CloudMetrics({
     readers,
     stall,
     access,
     connections,
     version: VERSION,
-    certificates: doors.certificates,
+    certificates: listeners.certificates,
     archiveFailures: (id) => keepers?.status(id)?.archiveFailures ?? 0,
   });
   const health = () =>
@@ -314,7 +294,7 @@ function apiOf(
       damaged: countDamaged(instances),
       unarchived: countUnarchived(instances, keepers),
       ...countRefused(instances),
-      others: doors.health(),
+      others: listeners.health(),
     });
   const routes = cloudRoutes({ instances, readers, metrics, health, server: { name: TITLE, version: VERSION } });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });

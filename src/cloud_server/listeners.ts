@@ -33,59 +33,59 @@ import { type Credentials, identify, ReplicationServer } from "../replication/mo
 export interface BoatTrust {
   /** File of authorities, PEM. */
   clientCaPath: string;
-  /** File of certificates that are good no more; left out: none is. */
+  /** File of revoked certificates; left out: none is revoked. */
   revokedPath?: string;
 }
 
-/** Which certificate to get by ACME. */
+/** Options of obtaining a certificate by ACME. */
 export interface AcmeSettings {
   /** Name of this server on the internet. */
   domain: string;
-  /** Where the authority writes to. To give it is to agree to the authority's terms. */
+  /** Contact address for the authority. Giving it accepts the authority's terms of service. */
   email: string;
-  /** Where the authority lists its services, https; left out: Let's Encrypt. */
+  /** ACME directory, https; left out: Let's Encrypt. */
   directoryUrl?: string;
-  /** File with the certificate by which a private authority's own server is known, PEM. */
+  /** File with the certificate that a private authority's server is verified by, PEM. */
   caPath?: string;
-  /** How it is proved that the domain is ours; left out: http-01, and tls-alpn-01 where that does not work. */
+  /** Challenge that proves control of the domain; left out: http-01, and tls-alpn-01 if that fails. */
   challenge?: AcmeChallenge;
-  /** The domain's port 80, for http-01 and to send people on to HTTPS. */
+  /** The domain's port 80, for http-01 and to redirect clients to HTTPS. */
   httpListen: ListenAddress;
 }
 
 /** Where a cloud listens, and what secures it. */
 export type CloudPorts =
-  /** Boats by gRPC over TLS at one port, people by HTTP at another. */
+  /** Boats by gRPC over TLS at one port, clients by HTTP at another. */
   | { kind: "dual"; grpc: ListenAddress; http: ListenAddress; tls: TlsPaths; trust: BoatTrust }
   /** Both over TLS at one port, with a certificate from files or from an ACME authority. */
   | { kind: "single"; address: ListenAddress; tls: TlsPaths | AcmeSettings; trust: BoatTrust }
   /** Boats without certificates, from this machine alone. */
   | { kind: "insecure"; grpc: ListenAddress; http: ListenAddress };
 
-/** What doors lead to. */
+/** Dependencies of the listeners. */
 export interface PortListenerParts {
   dataDirectory: string;
   service: CloudService;
-  /** Of all ports. */
+  /** Shared by all ports. */
   connections: Connections;
-  /** Answers requests; told how the doors do, and when their certificates end. */
+  /** Makes the handler of HTTP requests, which reports the state of the listeners. */
   handler: (state: PortListenerState) => Handler;
   stall: StallDetector;
   clock: Clock;
   log: Logger;
 }
 
-/** How the ports do. */
+/** State of the listeners. */
 export interface PortListenerState {
   health: () => Record<string, ComponentHealth>;
   certificates: () => CertificateReading[];
 }
 
-/** The ports of a cloud, open. */
+/** The open listeners of a cloud. */
 export interface CloudListeners {
   readonly addresses: { readonly grpc: ListenAddress; readonly http: ListenAddress };
-  /** Looks at all files of certificates now. */
-  look: () => void;
+  /** Checks all files of certificates now. */
+  check: () => void;
   /** Ends boats' calls; requests are still answered. */
   close: () => Promise<void>;
   /** Stops listening. */
@@ -94,15 +94,15 @@ export interface CloudListeners {
 
 /** In the data directory: account and certificates. */
 const ACME_DIRECTORY = ".acme";
-/** Refusals that are remembered, so that each is told once. */
-const MAX_TOLD_REFUSALS = 1000;
-/** A call that is being answered may take so long when the server stops. */
+/** Refusals that are remembered, so that each is logged once. */
+const MAX_LOGGED_REFUSALS = 1000;
+/** Time for calls in progress to end when the server stops. */
 const GRACE_MS = 2000;
 
 /**
  * Opens the ports.
  *
- * @throws {ListenError} a port cannot be had
+ * @throws {ListenError} a port cannot be opened
  * @throws {TlsError} certificate and key cannot be used
  * @throws {AuthoritiesError} the authorities of boats cannot be used
  * @throws {RevocationError} the list of revoked certificates cannot be used
@@ -121,11 +121,11 @@ async function openInsecure(
   const opened = new Opened();
   try {
     const boats = opened.add(await listenGrpcInsecure(grpc, { accept, connections, log }));
-    const people = opened.add(
+    const clients = opened.add(
       await listen(http, { ...parts, handler: parts.handler({ health: () => ({}), certificates: () => [] }) }),
     );
     log.warn("boats are let in without certificates", { address: boats.address.hostname });
-    return doorsOf(server, { grpc: boats, http: people, opened, look: () => {} });
+    return listenersOf(server, { grpc: boats, http: clients, opened, check: () => {} });
   } catch (error) {
     await opened.stop();
     await server.stop({ graceMs: 0 });
@@ -143,7 +143,7 @@ async function openSecure(
     const trust = await openTrust(ports.trust, { clock, log, opened });
     const { authorities, boats } = trust;
     const tls = opened.add(await openCertificate(ports, parts));
-    const server = await serverOf(told(boats.identify, log), parts);
+    const server = await serverOf(logRefusals(boats.identify, log), parts);
     opened.add({ stop: () => server.stop({ graceMs: 0 }) });
     opened.add({ stop: boats.follow(() => service.recheck(boats.isLetIn)) });
     const accept = (socket: Duplex, connection: Connection) => {
@@ -156,25 +156,25 @@ async function openSecure(
       certificates: () => [{ certificate: "tls", endMs: tls.endMs }, ...trust.certificates()],
     });
     const secure = { ...parts, tls, clientCa: authorities, accept, handler };
-    const look = () => {
+    const check = () => {
       void tls.check();
-      trust.look();
+      trust.check();
     };
     if (ports.kind === "single") {
       const helloPeek = tls instanceof AcmeCertificate ? tls.helloPeek : undefined;
-      const door = opened.add(await listenSingle(ports.address, { ...secure, helloPeek }));
-      return doorsOf(server, { grpc: door, http: door, opened, look });
+      const single = opened.add(await listenSingle(ports.address, { ...secure, helloPeek }));
+      return listenersOf(server, { grpc: single, http: single, opened, check });
     }
     const grpc = opened.add(await listenGrpc(ports.grpc, secure));
     const http = opened.add(await listen(ports.http, { ...parts, handler }));
-    return doorsOf(server, { grpc, http, opened, look });
+    return listenersOf(server, { grpc, http, opened, check });
   } catch (error) {
     await opened.stop();
     throw error;
   }
 }
 
-/** The certificate that clients see. */
+/** The certificate that the server presents. */
 async function openCertificate(
   { tls, ...ports }: Exclude<CloudPorts, { kind: "insecure" }>,
   { dataDirectory, ...parts }: PortListenerParts,
@@ -200,8 +200,8 @@ async function serverOf(
   return await ReplicationServer.create({ service, identify, onFault });
 }
 
-/** The same, and the log tells who is refused, and why: once for each address and reason. */
-function told(
+/** `identify` that also logs each refusal, once for each address and reason. */
+function logRefusals(
   identify: (credentials: Credentials) => string,
   log: Logger,
 ): (credentials: Credentials) => string {
@@ -212,28 +212,28 @@ function told(
     } catch (error) {
       const address = credentials.address.replace(/:\d+$/, "");
       const reason = errorText(error);
-      const isNews = !known.has(`${address} ${reason}`);
-      if (isNews) log.warn("a boat is refused", { address, reason });
-      if (known.size >= MAX_TOLD_REFUSALS) known.clear();
+      const isNew = !known.has(`${address} ${reason}`);
+      if (isNew) log.warn("a boat is refused", { address, reason });
+      if (known.size >= MAX_LOGGED_REFUSALS) known.clear();
       known.add(`${address} ${reason}`);
       throw error;
     }
   };
 }
 
-function doorsOf(
+function listenersOf(
   server: ReplicationServer,
-  { grpc, http, opened, look }: { grpc: Listener; http: Listener; opened: Opened; look: () => void },
+  { grpc, http, opened, check }: { grpc: Listener; http: Listener; opened: Opened; check: () => void },
 ): CloudListeners {
   return {
     addresses: { grpc: grpc.address, http: http.address },
-    look,
+    check,
     close: () => server.stop({ graceMs: GRACE_MS }),
     end: () => opened.stop(),
   };
 }
 
-/** What was opened, to be stopped in reverse. */
+/** Parts that were opened; stops them in reverse order. */
 class Opened {
   readonly #parts: { stop: () => void | Promise<void> }[] = [];
 
@@ -252,15 +252,15 @@ interface Trust {
   boats: Identifier;
   health: () => Record<string, ComponentHealth>;
   certificates: () => CertificateReading[];
-  look: () => void;
+  check: () => void;
 }
 
-/** Who was revoked since the file cannot be used would still be let in. */
+/** Degraded while the file cannot be used: a boat revoked since then is still accepted. */
 function revocationHealth({ fault }: RevocationFile): ComponentHealth {
   return fault === undefined ? { status: "ok" } : { status: "degraded", message: `${fault}; the old list stays` };
 }
 
-/** Anybody may ask for health, so it names no boat: the log and the metrics do. */
+/** Health is public, so it names no boat; the log and the metrics do. */
 function boatCertificatesHealth(ends: CertificateEnds, nowMs: number): Record<string, ComponentHealth> {
   let count = 0;
   for (const endMs of ends.values()) if (endMs - nowMs <= CERTIFICATE_WARN_MS) count++;
@@ -269,7 +269,7 @@ function boatCertificatesHealth(ends: CertificateEnds, nowMs: number): Record<st
   return { boat_certificates: { status: "degraded", message } };
 }
 
-/** Reads whose certificates boats must have. */
+/** Opens the authorities and the revocation list. */
 async function openTrust(
   { clientCaPath, revokedPath }: BoatTrust,
   { clock, log, opened }: Pick<PortListenerParts, "clock" | "log"> & { opened: Opened },
@@ -278,7 +278,7 @@ async function openTrust(
   const revoked = revokedPath === undefined
     ? undefined
     : opened.add(await RevocationFile.open({ path: revokedPath, authorities: () => authorities.pem, log }));
-  const look = () => void Promise.all([authorities.look(), revoked?.check()]);
+  const check = () => void Promise.all([authorities.look(), revoked?.check()]);
   const boats = identifier({ authorities, revoked, clock });
   const reported = new CertificateEndLog((message, fields) => log.warn(message, fields));
   const nowMs = () => clock.wallUs() / 1000;
@@ -296,5 +296,5 @@ async function openTrust(
     { certificate: "client_ca", endMs: authorities.endMs },
     ...Array.from(boats.ends, ([instance, endMs]) => ({ certificate: "boat", instance, endMs })),
   ];
-  return { authorities, boats, health, certificates, look };
+  return { authorities, boats, health, certificates, check };
 }

@@ -7,20 +7,19 @@ import { attachSimulatedBoat } from "../simulator/mod.ts";
 const DEMO_BUS = "can0";
 
 /**
- * Starts a boat server together with a simulated boat under way, on a bus in memory: everything works, and no CAN
- * interface is needed.
+ * Starts a boat server with a simulated boat under way on a bus in memory. Needs no CAN interface.
  *
- * @throws {ListenError} the port cannot be had
+ * @throws {ListenError} the port cannot be opened
  */
 export async function startDemo(options: Omit<BoatOptions, "buses"> = {}): Promise<Boat> {
   const bus = new LoopbackBus(DEMO_BUS);
   const boat = await startBoat({ ...options, buses: [bus] });
-  const twin = attachSimulatedBoat(bus, { clock: options.clock ?? systemClock });
-  twin.start();
+  const simulator = attachSimulatedBoat(bus, { clock: options.clock ?? systemClock });
+  simulator.start();
   return {
     ...boat,
     stop: async () => {
-      twin.stop();
+      simulator.stop();
       await boat.stop();
     },
   };

@@ -1,25 +1,24 @@
 /** A small program for program_test.ts: what it does when it stops is a setting. */
-import {
-  fileOptions,
-  type FileSettings,
-  programOptions,
-  type ProgramSettings,
-  serverOptions,
-  type ServerSettings,
-} from "../../cli/settings/common_options.ts";
-import { integer, oneOf, text } from "../../cli/settings/option_types.ts";
+import { fileOptions, programOptions, serverOptions } from "../../cli/settings/common_options.ts";
+import { integer, oneOf, reloadable, text } from "../../cli/settings/option_types.ts";
+import type { SettingsOf } from "../../cli/settings/options.ts";
 import { serve, type ServerProgram } from "../../cli/program/program.ts";
 import { openStateDir } from "../../cli/settings/state_dir.ts";
 
-export interface FixtureSettings extends ProgramSettings, FileSettings, ServerSettings {
-  onStop: "end" | "hang" | "throw";
-  onStart: "run" | "throw" | "hang" | "sighup";
-  rate: number;
-  port: number;
-  apiKey: string;
-}
-
 const words = { help: "Help.", group: "Fixture" };
+
+const fixtureOptions = {
+  onStop: oneOf({ ...words, name: "on-stop", default: "end", choices: ["end", "hang", "throw"] }),
+  onStart: oneOf({ ...words, name: "on-start", default: "run", choices: ["run", "throw", "hang", "sighup"] }),
+  rate: reloadable(integer({ ...words, name: "rate", key: "send.rate", default: 1, max: 100 })),
+  port: integer({ ...words, name: "port", default: 0, max: 65535 }),
+  apiKey: text({ ...words, name: "api-key", default: "", secret: true }),
+  ...serverOptions(),
+  ...fileOptions("vbg-fixture.conf"),
+  ...programOptions(),
+};
+
+export type FixtureSettings = SettingsOf<typeof fixtureOptions>;
 
 export const fixtureProgram: ServerProgram<FixtureSettings> = {
   name: "vbg-fixture",
@@ -27,16 +26,7 @@ export const fixtureProgram: ServerProgram<FixtureSettings> = {
   permissions: ["-A"],
   summary: "does nothing",
   configName: "vbg-fixture.conf",
-  options: {
-    onStop: oneOf({ ...words, name: "on-stop", default: "end", choices: ["end", "hang", "throw"] }),
-    onStart: oneOf({ ...words, name: "on-start", default: "run", choices: ["run", "throw", "hang", "sighup"] }),
-    rate: integer({ ...words, name: "rate", key: "send.rate", default: 1, max: 100, reloadable: true }),
-    port: integer({ ...words, name: "port", default: 0, max: 65535 }),
-    apiKey: text({ ...words, name: "api-key", default: "", secret: true }),
-    ...serverOptions(),
-    ...fileOptions("vbg-fixture.conf"),
-    ...programOptions(),
-  },
+  options: fixtureOptions,
   checks: [{
     settings: ["port", "rate"],
     severity: "warning",

@@ -56,21 +56,6 @@ Deno.test("SIGTERM ends the program with streams open: exit code 0, in time", op
   await eventually("the end of the stream", () => client.ended);
 });
 
-Deno.test("SIGHUP takes over what can be reloaded, and refuses a bad file as a whole", options, async () => {
-  await using program = await startBoat("-loopback", "-listen", "127.0.0.1:0");
-  const url = await program.url();
-  const file = `${program.folder}/vbg-boat.conf`;
-  const status = async () => (await (await fetch(`${url}/healthz`)).json()).status;
-  assert.equal(await status(), "ok");
-  await Deno.writeTextFile(file, 'health.bus-silence-threshold = 1ms\nlog-level = "shout"\n');
-  program.signal("SIGHUP");
-  await eventually("the refusal", () => program.log.includes("settings refused"));
-  assert.equal(await status(), "ok");
-  await Deno.writeTextFile(file, "health.bus-silence-threshold = 1ms\n");
-  program.signal("SIGHUP");
-  await eventually("silence to be a fault", async () => await status() === "degraded");
-});
-
 const refusals: [why: string, flags: string[], message: RegExp, code: number][] = [
   ["a ring that is no power of two", ["-loopback", "-ring-size", "1000"], /-ring-size: .*"1000".*power of two/, 2],
   ["an unknown flag", ["-interfase", "can0"], /Unknown flag -interfase: did you mean -interface\?/, 2],

@@ -8,20 +8,19 @@ import { importPeer, PeerImportError, type PeerImportReport } from "@vessel/gate
 import { errorText, lockDirectory, silentLogger } from "@vessel/gateway/base";
 import { dataDirOption } from "../../settings/cloud_options.ts";
 import type { CommandFile } from "../../program/dispatch.ts";
-import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 import { EXIT, type Program, type ProgramContext, runOnce, SettingsError } from "../../program/program.ts";
 import { printable } from "../../program/terminal.ts";
 
-interface ImportSettings extends ProgramSettings {
-  dataDir: string;
-}
+const options = { dataDir: dataDirOption, ...programOptions() };
 
-const program: Program<ImportSettings> = {
+const program: Program<SettingsOf<typeof options>> = {
   name: "vbg-cloud import-lplex",
   version: VERSION,
   summary: "takes over the data directory of an lplex cloud, DIR, which is only read. The cloud must not run. Run it " +
     "again after an interruption. Exit code 1: a boat was not taken over",
-  options: { dataDir: dataDirOption, ...programOptions() },
+  options,
   checks: [],
   positionals: "DIR",
 };
@@ -35,7 +34,7 @@ export const importCommand: CommandFile = {
       run: async ({ dataDir }, words) => {
         const [from, ...others] = words;
         if (from === undefined || others.length > 0) {
-          throw new SettingsError(`Cannot tell what to import: expected one directory, found ${words.length}`);
+          throw new SettingsError(`Cannot import: expected one directory, found ${words.length}`);
         }
         const ids = await boatsIn(from);
         await requireApart(from, dataDir);
@@ -49,7 +48,7 @@ export const importCommand: CommandFile = {
     }),
 };
 
-/** Takes one boat over, and prints what became of it. */
+/** Imports one boat and prints the report; false if it failed. */
 async function importOne(
   source: { from: string; id: string; dataDirectory: string },
   around: ProgramContext,
@@ -65,7 +64,7 @@ async function importOne(
   }
 }
 
-/** @throws {SettingsError} it is no data directory of an lplex cloud, or no boat is in it */
+/** @throws {SettingsError} `directory` is not the data directory of an lplex cloud, or contains no boat */
 async function boatsIn(directory: string): Promise<string[]> {
   const ids: string[] = [];
   try {
@@ -73,18 +72,18 @@ async function boatsIn(directory: string): Promise<string[]> {
   } catch (error) {
     throw new SettingsError(`Cannot read "${directory}" as a data directory of lplex-cloud: ${errorText(error)}`);
   }
-  if (ids.length === 0) throw new SettingsError(`Cannot import "${directory}": no boat is in it`);
+  if (ids.length === 0) throw new SettingsError(`Cannot import "${directory}": it contains no boat`);
   return ids.sort();
 }
 
-/** @throws {SettingsError} what would be written lies in what is only read */
+/** @throws {SettingsError} the target is inside the source, which is only read */
 async function requireApart(from: string, dataDir: string): Promise<void> {
   const [source, target] = [await realPath(from), await realPath(dataDir)];
   if (target !== source && !target.startsWith(`${source}/`)) return;
   throw new SettingsError(`Cannot import "${from}" into itself: give another -data-dir`);
 }
 
-/** The real path of a directory that may still have to be made. */
+/** The real path of a directory that may not exist yet. */
 async function realPath(path: string): Promise<string> {
   try {
     return await Deno.realPath(path);

@@ -3,8 +3,17 @@
  *
  * @module
  */
-import { type AcmeSettings, type CloudOptions, type CloudPorts, startCloud, VERSION } from "@vessel/gateway";
-import type { Logger } from "@vessel/gateway/base";
+import {
+  type AcmeSettings,
+  type BoatTrust,
+  type CloudLimits,
+  type CloudOptions,
+  type CloudPorts,
+  type CloudRecordingOptions,
+  type ServerOptions,
+  startCloud,
+  VERSION,
+} from "@vessel/gateway";
 import { changedTokens, readTokens } from "../../settings/auth_file.ts";
 import {
   ACME_HTTP_LISTEN,
@@ -21,7 +30,9 @@ import {
   type CloudSettings,
 } from "../../settings/cloud_options.ts";
 import type { CommandFile } from "../../program/dispatch.ts";
-import { retentionOf } from "../../settings/journal_options.ts";
+import { retentionOf, writtenCompression } from "../../settings/journal_options.ts";
+import { definedOnly, type ReloadableOf } from "../../settings/options.ts";
+import { serverLimits, serverOptionsOf } from "../../settings/server_limits.ts";
 import { PERMISSIONS } from "../../program/permissions.ts";
 import { type Running, serve, type ServerProgram, type Starting } from "../../program/program.ts";
 import { urlOf } from "../../program/url_of.ts";
@@ -43,22 +54,20 @@ export const serverCommand: CommandFile = {
   run: (around) => serve(serverProgram, run, around),
 };
 
-/** Starts the cloud server with settings that are known to be right. */
+/** Starts the cloud server with valid settings. */
 async function run(settings: CloudSettings, { log, stopping }: Starting): Promise<Running<CloudSettings>> {
-  const cloud = await startCloud({ ...optionsOf(settings, log), signal: stopping });
+  let limits = cloudLimits(settings);
+  const cloud = await startCloud({ ...limits, ...fixedOptions(settings), log, signal: stopping });
   const { grpc, http } = cloud.addresses;
   log.info("listening", { url: urlOf(http, { tls: settings.httpListen === undefined && isSingle(settings) }) });
   log.info("boats may come", { hostname: grpc.hostname, port: grpc.port });
-  let current = settings;
-  let tokens = readTokens(settings);
   return {
     heartbeats: cloud.heartbeats,
     reload: (changed) => {
-      current = { ...current, ...changed };
-      const before = tokens;
-      tokens = readTokens(current);
-      cloud.reload({ ...changed, tokens });
-      return changedTokens(before, tokens);
+      const before = limits;
+      limits = cloudLimits(changed);
+      cloud.reload(limits);
+      return changedTokens(before.tokens, limits.tokens);
     },
     stop: cloud.stop,
   };
@@ -68,25 +77,45 @@ function isSingle({ listen, acmeDomain }: CloudSettings): boolean {
   return listen !== undefined || acmeDomain !== "";
 }
 
-function optionsOf(settings: CloudSettings, log: Logger): CloudOptions {
-  const { dataDir, archiveCommand, journalCompression } = settings;
+/** The limits that a reload changes. */
+export function cloudLimits(settings: ReloadableOf<typeof cloudOptions>): CloudLimits {
   return {
-    ...settings,
-    dataDirectory: dataDir,
-    ports: portsOf(settings),
+    ...serverLimits(settings),
     tokens: readTokens(settings),
-    journal: {
-      blockBytes: settings.journalBlockBytes,
-      compression: journalCompression === "none" ? "none" : "zstd",
-      rotateDurationMs: settings.journalRotateDurationMs,
-      rotateBytes: settings.journalRotateBytes,
-      syncIntervalMs: settings.journalSyncIntervalMs,
-      maxBacklogBytes: settings.journalBacklogBytes,
-      retention: retentionOf(settings),
-      ...(archiveCommand !== "" && { archiveCommand }),
-      archiveStartTimeoutMs: settings.archiveStartTimeoutMs,
-    },
-    log,
+    rateLimit: settings.rateLimit,
+    rateBurst: settings.rateBurst,
+    maxLiveLagFrames: settings.maxLiveLagFrames,
+    copyRefuseMs: settings.copyRefuseMs,
+    maxInstances: settings.maxInstances,
+    brokerIdleTimeoutMs: settings.brokerIdleTimeoutMs,
+    maxIdleBrokers: settings.maxIdleBrokers,
+    scrubBytesPerSecond: settings.scrubBytesPerSecond,
+  };
+}
+
+type FixedOptions = Omit<CloudOptions, keyof CloudLimits | "log" | "clock" | "signal">;
+
+/** The options that need a restart. */
+export function fixedOptions(settings: CloudSettings): FixedOptions {
+  return {
+    ...serverOptionsOf(settings),
+    ...definedOnly<Omit<FixedOptions, keyof ServerOptions>>({
+      dataDirectory: settings.dataDir,
+      ports: portsOf(settings),
+      ringFrames: settings.ringFrames,
+      maxValues: settings.maxValues,
+      journal: definedOnly<CloudRecordingOptions>({
+        blockBytes: settings.journalBlockBytes,
+        compression: writtenCompression(settings),
+        rotateDurationMs: settings.journalRotateDurationMs,
+        rotateBytes: settings.journalRotateBytes,
+        syncIntervalMs: settings.journalSyncIntervalMs,
+        maxBacklogBytes: settings.journalBacklogBytes,
+        retention: retentionOf(settings),
+        archiveCommand: settings.archiveCommand || undefined,
+        archiveStartTimeoutMs: settings.archiveStartTimeoutMs,
+      }),
+    }),
   };
 }
 
@@ -94,7 +123,7 @@ function portsOf(settings: CloudSettings): CloudPorts {
   const { grpcListen, httpListen: http = HTTP_LISTEN, listen } = settings;
   if (settings.insecure) return { kind: "insecure", grpc: grpcListen ?? INSECURE_GRPC_LISTEN, http };
   const { tlsCert: certPath, tlsKey: keyPath, tlsClientCa: clientCaPath, tlsRevoked: revokedPath } = settings;
-  const trust = { clientCaPath, ...(revokedPath !== "" && { revokedPath }) };
+  const trust = definedOnly<BoatTrust>({ clientCaPath, revokedPath: revokedPath || undefined });
   if (settings.acmeDomain !== "") {
     return { kind: "single", address: listen ?? SINGLE_LISTEN, tls: acmeOf(settings), trust };
   }
@@ -105,12 +134,12 @@ function portsOf(settings: CloudSettings): CloudPorts {
 
 function acmeOf(settings: CloudSettings): AcmeSettings {
   const { acmeDomain: domain, acmeEmail: email, acmeDirectory, acmeCa, acmeChallenge: challenge } = settings;
-  return {
+  return definedOnly<AcmeSettings>({
     domain,
     email,
     httpListen: settings.acmeHttpListen ?? ACME_HTTP_LISTEN,
-    ...(challenge !== "auto" && { challenge }),
-    ...(acmeDirectory !== "" && { directoryUrl: acmeDirectory }),
-    ...(acmeCa !== "" && { caPath: acmeCa }),
-  };
+    challenge: challenge === "auto" ? undefined : challenge,
+    directoryUrl: acmeDirectory || undefined,
+    caPath: acmeCa || undefined,
+  });
 }

@@ -1,61 +1,27 @@
 import { BOAT_DEFAULTS, SIMULATION_PORT, type Slot } from "@vessel/gateway";
 import { errorText, formatAddress, MAX_PORT } from "@vessel/gateway/base";
-import { authOptions, type AuthSettings } from "../../settings/auth_options.ts";
-import { boatOptions, type BoatSettings } from "../../settings/boat_options.ts";
-import { connectionOptions, type ConnectionSettings } from "../../settings/connection_options.ts";
-import { programOptions, type ProgramSettings, runOptions, type RunSettings } from "../../settings/common_options.ts";
-import { journalOptions, type JournalSettings } from "../../settings/journal_options.ts";
+import { authOptions } from "../../settings/auth_options.ts";
+import { boatOptions } from "../../settings/boat_options.ts";
+import { connectionOptions } from "../../settings/connection_options.ts";
+import { programOptions, runOptions } from "../../settings/common_options.ts";
+import { journalOptions } from "../../settings/journal_options.ts";
 import { boolean, integer, number, optional, readTimestamp, structured, text } from "../../settings/option_types.ts";
-import type { Check, Options } from "../../settings/options.ts";
-import { sessionOptions, type SessionSettings } from "../../settings/session_options.ts";
+import type { Check, SettingsOf } from "../../settings/options.ts";
+import { sessionOptions } from "../../settings/session_options.ts";
 import { doubtSlots, readSlots } from "../../settings/slots.ts";
-
-/** Settings that a simulation has in common with a boat server. */
-type CommonSettings =
-  & Pick<
-    BoatSettings,
-    "listen" | "maxStreams" | "streamBufferBytes" | "ringFrames" | "maxValues" | "deviceIdleTimeoutMs"
-  >
-  & ConnectionSettings
-  & Pick<
-    SessionSettings,
-    | "maxSessions"
-    | "maxSessionsPerOwner"
-    | "maxBufferDurationMs"
-    | "maxBodyBytes"
-    | "bodyTimeoutMs"
-    | "streamMemoryBytes"
-    | "maxHistoryRequests"
-  >
-  & Pick<AuthSettings, "allowOrigins">
-  & Pick<JournalSettings, "maxHistory">;
-
-/** Settings of `vbg simulate`. */
-export interface SimulateSettings extends ProgramSettings, RunSettings, CommonSettings {
-  /** One of the two. */
-  file: string | undefined;
-  dir: string | undefined;
-  speed: number;
-  /** Microseconds since 1970. */
-  start: number | undefined;
-  loop: boolean;
-  exitWhenDone: boolean;
-  port: number;
-  slots: readonly Slot[];
-}
 
 const REPLAY = "Replay";
 const NETWORK = "Network";
-/** How JSON has them, as everywhere in the API. */
+/** Keys of slots are written as in the JSON of the API. */
 const SLOTS = { path: "slots", joint: "_" } as const;
-/** What the command line alone gives: a setting of one run. */
-const here = { key: [], environment: false } as const;
+/** Settings of one run: only the command line gives them. */
+const flagOnly = { key: [], environment: false } as const;
 
-/** Everything that can be set. */
-export const simulateOptions: Options<SimulateSettings> = {
+/** Options of `vbg simulate`. */
+export const simulateOptions = {
   file: optional(text({
     name: "file",
-    ...here,
+    ...flagOnly,
     placeholder: "FILE",
     default: "",
     help: "Recording to play: a journal (.lpj), or what vbg convert reads.",
@@ -63,7 +29,7 @@ export const simulateOptions: Options<SimulateSettings> = {
   })),
   dir: optional(text({
     name: "dir",
-    ...here,
+    ...flagOnly,
     placeholder: "DIR",
     default: "",
     help: "Directory whose .lpj files are played in the order of their names.",
@@ -71,7 +37,7 @@ export const simulateOptions: Options<SimulateSettings> = {
   })),
   speed: number({
     name: "speed",
-    ...here,
+    ...flagOnly,
     default: 1,
     max: 1e6,
     help: "1: as fast as it was recorded, pauses included. 10: ten times faster. 0: as fast as clients read.",
@@ -79,7 +45,7 @@ export const simulateOptions: Options<SimulateSettings> = {
   }),
   start: structured<number | undefined>({
     name: "start",
-    ...here,
+    ...flagOnly,
     placeholder: "TIME",
     default: undefined,
     help: "Begin with the first frame of this time or later. RFC 3339, such as 2024-06-01T12:00:00Z.",
@@ -90,14 +56,14 @@ export const simulateOptions: Options<SimulateSettings> = {
   }),
   loop: boolean({
     name: "loop",
-    ...here,
+    ...flagOnly,
     default: false,
     help: "Begin again at the end. Sequence numbers go on.",
     group: REPLAY,
   }),
   exitWhenDone: boolean({
     name: "exit-when-done",
-    ...here,
+    ...flagOnly,
     default: false,
     help:
       "Exit after the replay, as soon as clients have read all of it: 0 when all was played, 1 when not. A session " +
@@ -106,7 +72,7 @@ export const simulateOptions: Options<SimulateSettings> = {
   }),
   slots: structured<readonly Slot[]>({
     name: "slots",
-    ...here,
+    ...flagOnly,
     placeholder: "JSON",
     default: [],
     help: 'Sessions that begin with the first frame played: [{"id": "x", "buffer_timeout": "PT1M", "filter": ' +
@@ -127,7 +93,7 @@ export const simulateOptions: Options<SimulateSettings> = {
   },
   port: integer({
     name: "port",
-    ...here,
+    ...flagOnly,
     default: SIMULATION_PORT,
     max: MAX_PORT,
     help: "Port of the HTTP server on all addresses. 0: any free port; the log says which.",
@@ -154,6 +120,9 @@ export const simulateOptions: Options<SimulateSettings> = {
   ...runOptions(),
   ...programOptions(),
 };
+
+/** Settings of `vbg simulate`. */
+export type SimulateSettings = SettingsOf<typeof simulateOptions>;
 
 /** Rules that look at several settings. */
 export const simulateChecks: readonly Check<SimulateSettings>[] = [

@@ -8,11 +8,16 @@ import {
   ConvertError,
   convertRecordings,
   ReplayError,
+  type ServerLimits,
+  type ServerOptions,
   type Simulation,
+  type SimulationOptions,
   startSimulation,
   VERSION,
 } from "@vessel/gateway";
 import { listenAddress } from "../../settings/boat_options.ts";
+import { definedOnly } from "../../settings/options.ts";
+import { serverLimits, serverOptionsOf } from "../../settings/server_limits.ts";
 import { formatReport } from "../convert/report.ts";
 import { PERMISSIONS } from "../../program/permissions.ts";
 import {
@@ -28,7 +33,7 @@ import { simulateChecks, simulateOptions, type SimulateSettings } from "./option
 import { startAdvised } from "../../program/start_advice.ts";
 import { urlOf } from "../../program/url_of.ts";
 
-/** The command's name, words and settings. */
+/** Name, help and settings of the command. */
 export const program: ServerProgram<SimulateSettings> = {
   name: "vbg simulate",
   version: VERSION,
@@ -41,12 +46,12 @@ export const program: ServerProgram<SimulateSettings> = {
 /** First bytes of a journal. */
 const JOURNAL_MAGIC = "LPJ";
 
-/** Runs the command until it is stopped, or until the replay is done. Answers the exit code. */
+/** Runs the command until it is stopped, or until the replay is done, and returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await serve(program, (settings, parts) => start(settings, { ...parts, around }), around);
 }
 
-/** What is played, and the directory to be removed afterwards where there is one. */
+/** The files to play, and the temporary directory to remove afterwards. */
 interface Recording {
   files: readonly string[];
   temporary?: string;
@@ -61,10 +66,8 @@ async function start(
     if (recording.temporary !== undefined) await Deno.remove(recording.temporary, { recursive: true });
   };
   try {
-    const { file: _, dir: _dir, start: startUs, ...rest } = settings;
-    const listen = listenAddress(settings);
-    const simulation = await startSimulation({ ...rest, files: recording.files, startUs, listen, log })
-      .catch(asSettingsError);
+    const options = simulationOptions(settings, recording.files);
+    const simulation = await startSimulation({ ...options, log }).catch(asSettingsError);
     log.info("listening", { url: urlOf(simulation.address) });
     return {
       reload: () => {},
@@ -78,6 +81,26 @@ async function start(
     await removeTemporary();
     throw startAdvised(error);
   }
+}
+
+type OwnOptions = Omit<SimulationOptions, keyof ServerLimits | keyof ServerOptions>;
+
+/** The library's options, without the log. */
+export function simulationOptions(settings: SimulateSettings, files: readonly string[]): SimulationOptions {
+  return {
+    ...serverLimits(settings),
+    ...serverOptionsOf(settings),
+    ...definedOnly<OwnOptions>({
+      files,
+      startUs: settings.start,
+      speed: settings.speed,
+      loop: settings.loop,
+      ringFrames: settings.ringFrames,
+      maxValues: settings.maxValues,
+      slots: settings.slots,
+      listen: listenAddress(settings),
+    }),
+  };
 }
 
 async function open(
@@ -116,13 +139,13 @@ async function isJournal(path: string): Promise<boolean> {
   }
 }
 
-/** What cannot be played was named by a setting. */
+/** A recording that cannot be played is a wrong setting. */
 function asSettingsError(error: unknown): never {
   const isSetting = error instanceof ReplayError || error instanceof ConvertError;
   throw isSetting ? new SettingsError(error.message, { cause: error }) : error;
 }
 
-/** Waits for the replay and for those who read it. */
+/** Waits for the replay and for its readers; returns the exit code. */
 async function finish({ replayed, drained }: Simulation): Promise<number> {
   const state = await replayed;
   if (state.kind === "ended") await drained();
