@@ -1,7 +1,7 @@
-/** How a part of the server does. */
+/** Health of the server or a component. */
 export type HealthStatus = "ok" | "degraded" | "unhealthy";
 
-/** One part of the server. */
+/** Health of one component. */
 export interface ComponentHealth {
   status: HealthStatus;
   /** What is wrong, for a person. */
