@@ -3,79 +3,77 @@ import { type ListenAddress, type Logger, silentLogger } from "../base/mod.ts";
 import { maySend, mayUseSession } from "./origin.ts";
 import { ApiError } from "./reply.ts";
 
-/** What a token may be good for. */
+/** Scopes that a token may have. */
 export const SCOPES = ["read", "send", "admin"] as const;
 
-/** What a token is good for: none of them brings another one along. */
+/** One scope of a token. No scope includes another. */
 export type Scope = typeof SCOPES[number];
 
-/** Somebody who may ask, known by a secret of which we keep the digest alone. */
+/** An access token. The server stores only its digest. */
 export interface AccessToken {
-  /** Who has it, for log lines. */
+  /** Name of the token, for the log. */
   name: string;
   /** SHA-256 of the token in UTF-8, 64 hex digits. */
   sha256: string;
-  /** What it is good for. */
+  /** Scopes that the token grants. */
   scopes: readonly Scope[];
-  /** Instances of a cloud that it is good for; left out: all. A boat takes no notice. */
+  /** Instances of a cloud that the token may access; default all. A boat ignores it. */
   instances?: readonly string[];
 }
 
-/** Who may ask for what. */
+/** Which clients may do what. */
 export interface AccessRules {
-  /** Without any, everybody may ask for everything. */
+  /** Without tokens every client has every scope. */
   tokens?: readonly AccessToken[];
   /** Other origins whose pages may send and use sessions, `scheme://host[:port]` in lower case; `*`: all. */
   allowOrigins?: readonly string[];
 }
 
-/** Who asks. */
+/** The client of a request. */
 export interface Caller {
-  /** Name of the token; undefined where none are needed. */
+  /** Name of the token; undefined when the server has no tokens. */
   name: string | undefined;
   /** Address of the client; empty when the request did not come over a network. */
   address: string;
-  /** What the caller may ask for by the rules of now; none when its token is no longer known. */
+  /** Scopes under the current rules; empty when the token has been removed. */
   readonly scopes: readonly Scope[];
-  /** Instances of a cloud that the caller may know of, by the rules of now; undefined: all. */
+  /** Visible instances of a cloud under the current rules; undefined: all. */
   readonly instances: readonly string[] | undefined;
-  /** False: a page of another origin asks, which may read but not send; by the rules of now. */
+  /** False for a page of another origin, which may read but not send; under the current rules. */
   readonly originAllowed: boolean;
 }
 
-/** Why a request was refused: no token, an unknown one, one without the scope, a page that may not send. */
+/** Why a request was refused: no token, an unknown token, a token without the scope, or a page of another origin. */
 export type AccessFailure = "missing" | "unknown" | "scope" | "origin";
 
-/** What a page of another origin is told that sends. */
+/** Error text for a page of another origin that sends. */
 export const FOREIGN_ORIGIN = "send from another origin is not allowed";
 
-/** What who may not use a session is told. */
+/** Error text for a page that may not use a session. */
 const FOREIGN_SESSION =
   "sessions are closed to pages of other origins, and to GET by a public name over plain HTTP: send the token in a " +
   "header, or see -allow-origins";
 
-/** Parameter that carries the token where a browser lets nobody set headers: EventSource, WebSocket. */
+/** Query parameter for the token, for browser APIs that cannot set headers: EventSource, WebSocket. */
 export const TOKEN_PARAMETER = "access_token";
-/** Health is asked for by who has no token: balancers, watchdogs. */
+/** Paths that need no token, for load balancers and watchdogs. */
 export const OPEN_PATHS: readonly string[] = ["/livez", "/readyz", "/healthz"];
 
-/** What access goes by besides the rules. */
 interface AccessOptions {
   log?: Logger;
   isOverTls?: boolean;
 }
 
-/** What a request needs, and where it comes from. */
+/** What a request needs to be admitted. */
 interface Need {
-  /** What it takes. */
   scope: Scope;
-  /** It is about a session: see {@linkcode mayUseSession}. A known token in a header opens it to every page. */
+  /** The request uses a session: see {@linkcode mayUseSession}. A known token in a header admits every page. */
   ofSession?: boolean;
   /** The client; undefined when the request did not come over a network. */
   from: ListenAddress | undefined;
 }
 
-/** Knows every token, and tells who may ask for what. */
+/** Access control: checks the token, scope and origin of every request. */
 export class Access {
   #tokens: readonly KnownToken[] = [];
   #allowOrigins: readonly string[] = [];
@@ -84,8 +82,8 @@ export class Access {
   readonly #isOverTls: boolean;
 
   /**
-   * @param options.log gets a line of the audit log for each refusal of what sends; default silent
-   * @param options.isOverTls requests come over TLS alone; default false
+   * @param options.log receives an audit line for each refused send; default silent
+   * @param options.isOverTls true when every request arrives over TLS; default false
    */
   constructor(rules: AccessRules = {}, { log = silentLogger, isOverTls = false }: AccessOptions = {}) {
     this.#log = log;
@@ -98,25 +96,25 @@ export class Access {
     return this.#failures;
   }
 
-  /** Takes other rules from the next request on; what is left out stays as it is. */
+  /** Replaces the given rules from the next request on; a member left out keeps its value. */
   reload({ tokens, allowOrigins }: AccessRules): void {
     if (tokens) this.#tokens = tokens.map(({ sha256, ...rest }) => ({ ...rest, digest: Uint8Array.fromHex(sha256) }));
     if (allowOrigins) this.#allowOrigins = allowOrigins;
   }
 
   /**
-   * Lets a request in before anything else of it is looked at.
+   * Admits a request before anything else of it is evaluated.
    *
-   * @throws {ApiError} 401 without a token that is known, 403 when that is not enough, or when a foreign page sends or
-   * uses a session
+   * @throws {ApiError} 401 without a known token; 403 without the scope, or when a page of another origin sends or uses
+   * a session
    */
   admit(request: Request, { scope, ofSession = false, from }: Need): Caller {
     const url = new URL(request.url);
     const address = from?.hostname ?? "";
-    const token = OPEN_PATHS.includes(url.pathname) ? NOBODY : this.#identify(request.headers, url);
+    const token = OPEN_PATHS.includes(url.pathname) ? ANONYMOUS : this.#identify(request.headers, url);
     if (typeof token === "string") throw this.#refuse(token, { scope, address, via: url.pathname });
     const { name, scopes, isInHeader } = token;
-    // A copy: a request whose WebSocket is open cannot be read any more.
+    // A copy: after a WebSocket upgrade the request can no longer be read.
     const headers = new Headers(request.headers);
     const originAllowed = maySend(headers, this.#allowOrigins);
     const about = { scope, address, via: url.pathname, name };
@@ -126,7 +124,7 @@ export class Access {
     if (ofSession && !isInHeader && !mayUseSession(request, originRules)) throw this.#refuse("origin", about);
     const knownNow = () => {
       const known = this.#identify(headers, url);
-      return typeof known === "string" ? STRANGER : known;
+      return typeof known === "string" ? REVOKED : known;
     };
     const originAllowedNow = () => maySend(headers, this.#allowOrigins);
     return {
@@ -144,9 +142,9 @@ export class Access {
     };
   }
 
-  /** Who has the token that a request carries, or why nobody is known. */
+  /** The token of a request, or why there is none. */
   #identify(headers: Headers, url: URL): Known | "missing" | "unknown" {
-    if (this.#tokens.length === 0) return NOBODY;
+    if (this.#tokens.length === 0) return ANONYMOUS;
     const given = givenTokens(headers, url);
     if (given.length === 0) return "missing";
     for (const { secret, isInHeader } of given) {
@@ -156,14 +154,14 @@ export class Access {
     return "unknown";
   }
 
-  /** Takes as long whichever token it is, and if it is none. */
+  /** Compares all tokens in constant time. */
   #find(given: string): KnownToken | undefined {
     const digest = createHash("sha256").update(given).digest();
     return this.#tokens.filter((each) => timingSafeEqual(each.digest, digest))[0];
   }
 
-  /** Counts it; what wanted to send has its line in the audit log, as all that is sent has. */
-  #refuse(reason: AccessFailure, { scope, address, via, name }: Asked): ApiError {
+  /** Counts the refusal. A refused send gets an audit line, as every send does. */
+  #refuse(reason: AccessFailure, { scope, address, via, name }: RefusedRequest): ApiError {
     this.#failures[reason]++;
     const error = refusal(reason, { scope, name });
     if (scope === "send") {
@@ -181,8 +179,7 @@ export class Access {
   }
 }
 
-/** What was asked for, and by whom. */
-interface Asked {
+interface RefusedRequest {
   scope: Scope;
   address: string;
   /** Path. */
@@ -190,17 +187,17 @@ interface Asked {
   name?: string | undefined;
 }
 
-function refusal(reason: AccessFailure, { scope, name }: Pick<Asked, "scope" | "name">): ApiError {
+function refusal(reason: AccessFailure, { scope, name }: Pick<RefusedRequest, "scope" | "name">): ApiError {
   const headers = { "WWW-Authenticate": "Bearer" };
   switch (reason) {
     case "missing": {
       const ways = `"Authorization: Bearer TOKEN", "X-API-Key: TOKEN" or ?${TOKEN_PARAMETER}=TOKEN`;
-      return new ApiError(401, `This takes a token: ${ways}`, { headers });
+      return new ApiError(401, `This request needs a token: ${ways}`, { headers });
     }
     case "unknown":
-      return new ApiError(401, "The token is not known here", { headers });
+      return new ApiError(401, "The token is unknown", { headers });
     case "scope":
-      return new ApiError(403, `The token of "${name}" is not good for "${scope}"`);
+      return new ApiError(403, `The token "${name}" does not have the scope "${scope}"`);
     case "origin":
       return new ApiError(403, scope === "send" ? `${FOREIGN_ORIGIN}: see -allow-origins` : FOREIGN_SESSION);
   }
@@ -208,27 +205,27 @@ function refusal(reason: AccessFailure, { scope, name }: Pick<Asked, "scope" | "
 
 type KnownToken = Omit<AccessToken, "sha256"> & { digest: Uint8Array };
 
-/** What is known of who asks. */
+/** An identified client. */
 interface Known extends Pick<Caller, "name" | "scopes"> {
   instances?: readonly string[];
-  /** Its token is known, and came in a header: no page can know it that was not told. */
+  /** A known token came in a header, which a page of another origin cannot forge. */
   isInHeader: boolean;
 }
 
-/** Where nobody needs a token. */
-const NOBODY: Known = { name: undefined, scopes: SCOPES, isInHeader: false };
-/** Whose token is no longer known. */
-const STRANGER: Known = { name: undefined, scopes: [], instances: [], isInHeader: false };
+/** The client where no token is needed. */
+const ANONYMOUS: Known = { name: undefined, scopes: SCOPES, isInHeader: false };
+/** A client whose token has been removed. */
+const REVOKED: Known = { name: undefined, scopes: [], instances: [], isInHeader: false };
 
-/** The tokens of a request, at most one of each place, headers first. */
+/** The tokens of a request: at most one of each source, headers first. */
 function givenTokens(headers: Headers, { searchParams }: URL): { secret: string; isInHeader: boolean }[] {
   const [, bearer] = /^bearer +(\S+)$/i.exec(headers.get("Authorization") ?? "") ?? [];
   const inHeaders = [bearer, headers.get("X-API-Key")].map((secret) => ({ secret, isInHeader: true }));
-  const places = [...inHeaders, { secret: searchParams.get(TOKEN_PARAMETER), isInHeader: false }];
-  return places.flatMap(({ secret, isInHeader }) => secret ? [{ secret, isInHeader }] : []);
+  const sources = [...inHeaders, { secret: searchParams.get(TOKEN_PARAMETER), isInHeader: false }];
+  return sources.flatMap(({ secret, isInHeader }) => secret ? [{ secret, isInHeader }] : []);
 }
 
-/** The address of a request without the token that it may carry. */
+/** The URL of a request without its token parameter. */
 export function urlWithoutToken(request: Request): URL {
   const url = new URL(request.url);
   if (url.searchParams.has(TOKEN_PARAMETER)) url.searchParams.delete(TOKEN_PARAMETER);

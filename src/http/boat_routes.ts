@@ -15,26 +15,26 @@ import { closedSendRoutes, type SendApi, sendRoutes } from "./send/routes.ts";
 import { pgnRoutes, stateRoutes } from "./server_routes.ts";
 import { type SessionApi, sessionRows } from "./sessions/routes.ts";
 
-/** What the boat's API is made of. */
+/** Dependencies of the boat's API. */
 export interface BoatApi extends Omit<SessionApi, "sessions"> {
   metrics: Metrics;
-  /** What the server calls itself. */
+  /** Name and version of the server. */
   server: { name: string; version: string };
-  /** Judges the server now. */
+  /** Evaluates the current health. */
   health: () => Health;
   /** Limits that may change while running. */
   limits: () => { maxStreams: number; streamBufferBytes: number; maxHistory?: number; maxHistoryRequests?: number };
-  /** Sessions, where they are kept. */
+  /** Left out: the server has no sessions. */
   sessions?: Sessions;
-  /** The way to the buses, where there are any. */
+  /** Left out: the server cannot send. */
   sending?: Omit<SendApi, "broker">;
-  /** The recording, where one is kept. */
+  /** Left out: nothing is recorded. */
   journal?: { index: HistoryIndex };
-  /** The link to a cloud, where there is one. */
+  /** Left out: nothing is replicated. */
   replication?: { status(): ReplicationStatus };
 }
 
-/** The boat server's API on one page. */
+/** All endpoints of the boat server. */
 export function boatRoutes(api: BoatApi): RouteTable {
   const { sessions, metrics } = api;
   const histories = new HistoryTurns(() => api.limits().maxHistoryRequests);
@@ -53,7 +53,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
   ];
 }
 
-/** So much of the recording the page's link to the history shows: enough to see what is there. */
+/** Time span that the home page's link to the history shows. */
 const SHOWN_HISTORY_MS = 10_000;
 
 function beforeMs(time: string, spanMs: number): string {
@@ -67,9 +67,9 @@ function boatPage({ server, health, journal, replication }: BoatApi): HomePage {
     `last frame ${last?.replace(/T(.*)\.\d+Z$/, " $1 UTC") ?? "never"}`,
   ];
   const boat = [
-    { text: "devices", path: "/devices", about: "who is on the buses" },
+    { text: "devices", path: "/devices", about: "devices on the buses" },
     { text: "values", path: "/values/decoded", about: "newest message of each kind, decoded" },
-    { text: "events", path: "/events?decode=true", about: "live frames, without end, as an event stream" },
+    { text: "events", path: "/events?decode=true", about: "live frames as an endless event stream" },
     ...(journal && last
       ? [{
         text: "history",
@@ -77,7 +77,9 @@ function boatPage({ server, health, journal, replication }: BoatApi): HomePage {
         about: "recorded frames: the last 10 s",
       }]
       : []),
-    ...(replication ? [{ text: "replication", path: "/replication/status", about: "what the cloud has" }] : []),
+    ...(replication
+      ? [{ text: "replication", path: "/replication/status", about: "progress of replication to the cloud" }]
+      : []),
   ];
   return {
     ...server,

@@ -13,7 +13,7 @@ const pgns = boundedList(z.int().min(0).max(MAX_UINT32)).nullish();
 const names = boundedList(z.string().regex(NAME_PATTERN, "expected a NAME of 1 to 16 hex digits")).nullish();
 const texts = boundedList(z.string().min(1, "must not be empty")).nullish();
 const instances = boundedList(z.int().min(0).max(MAX_DEVICE_INSTANCE));
-/** Characters that bring so many bytes. */
+/** Base64 characters for that many bytes. */
 const MAX_BASE64 = Math.ceil(MAX_LIST_ENTRIES / 3) * 4;
 
 /** A list of instances; base64 is how some client libraries write a list of bytes. */
@@ -28,7 +28,7 @@ const instanceList = z.union([
     .pipe(instances),
 ]).nullish();
 
-/** The specification's Filter object. Null is as good as left out; a field that nobody knows is refused. */
+/** The specification's Filter object. Null means left out; unknown fields are refused. */
 export const filterSchema = z.strictObject({
   pgn: pgns,
   exclude_pgn: pgns,
@@ -46,7 +46,7 @@ export const filterSchema = z.strictObject({
     return z.NEVER;
   }
 }).openapi("Filter", {
-  description: `At most ${MAX_FILTER_ENTRIES} entries in all lists together; duplicates are left out and not counted`,
+  description: `At most ${MAX_FILTER_ENTRIES} entries in all lists together; duplicates do not count`,
 });
 
 /** A time span above zero, in milliseconds. */
@@ -54,7 +54,7 @@ const timeout = z.string().transform((text, context) => {
   try {
     const ms = parseDuration(text);
     if (ms >= 1) return ms;
-    context.addIssue(`must be longer than nothing, got "${text}"`);
+    context.addIssue(`must be longer than zero, got "${text}"`);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     context.addIssue(error.message);
@@ -62,25 +62,24 @@ const timeout = z.string().transform((text, context) => {
   return z.NEVER;
 }).openapi({ type: "string", description: "ISO 8601 duration, or 5m, 1h30m", example: "PT5M" });
 
-/** What a session is made with. */
+/** Body that creates a session. */
 export const sessionBody = z.strictObject({
   buffer_timeout: timeout,
   filter: filterSchema.nullish(),
 }).openapi("SessionRequest");
 
-/** An acknowledgement. */
 export const ackBody = z.strictObject({ seq: z.int().min(0) }).openapi("Acknowledgement");
 
-/** How much of a body is taken, and how long it may take. */
+/** Limits of a request body. */
 export interface BodyLimits {
   maxBytes: number;
   timeoutMs: number;
 }
 
 /**
- * Reads a JSON body and checks it; it needs no Content-Type.
+ * Reads a JSON body and checks it. The Content-Type is ignored.
  *
- * @throws {ApiError} 413, 408, or 400 naming the field
+ * @throws {ApiError} 413 too large, 408 too slow, 400 naming the field
  */
 export async function readBody<T extends z.ZodType>(
   request: Request,
@@ -93,30 +92,30 @@ export async function readBody<T extends z.ZodType>(
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
-    throw new ApiError(400, bytes.length === 0 ? "The body is empty: expected JSON" : "The body is no JSON in UTF-8");
+    throw new ApiError(400, bytes.length === 0 ? "The body is empty: expected JSON" : "The body is not JSON in UTF-8");
   }
   return checkBody(value, schema);
 }
 
-/** Checks what was read. @throws {ApiError} 400 naming the field */
+/** @throws {ApiError} 400 naming the field */
 export function checkBody<T extends z.ZodType>(value: unknown, schema: T): z.output<T> {
   const result = schema.safeParse(value, { error: ({ input }) => input === undefined ? "is missing" : undefined });
   if (result.success) return result.data;
   throw badField(result.error);
 }
 
-/** 400 that names the first field that is wrong. */
+/** 400 that names the first invalid field. */
 function badField(error: z.ZodError): ApiError {
   const issue = firstIssue(error.issues);
   const path = [...issue?.path ?? [], ...(issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [])];
   const field = path.map((part, at) => typeof part === "number" ? `[${part}]` : `${at > 0 ? "." : ""}${String(part)}`)
     .join("");
-  const why = issue?.code === "unrecognized_keys" ? "not known here" : issue?.message ?? "cannot be read";
-  if (field === "") return new ApiError(400, `The body cannot be used: ${why}`);
+  const why = issue?.code === "unrecognized_keys" ? "unknown field" : issue?.message ?? "invalid value";
+  if (field === "") return new ApiError(400, `Invalid body: ${why}`);
   return new ApiError(400, `Field "${field}": ${why}`, { members: { field } });
 }
 
-/** Of a value that may have several forms, what is wrong with the one it comes closest to: where the fault is deepest. */
+/** The first issue. For a union it is that of the closest alternative: the one whose issue is nested deepest. */
 function firstIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
   const [issue] = issues;
   if (issue?.code !== "invalid_union") return issue;
@@ -131,15 +130,15 @@ async function readBytes(request: Request, { maxBytes, timeoutMs }: BodyLimits):
   const chunks: Uint8Array[] = [];
   let length = 0;
   const reader = request.body?.getReader();
-  let isLate = false;
+  let isTimedOut = false;
   const timer = setTimeout(() => {
-    isLate = true;
+    isTimedOut = true;
     reader?.cancel().catch(() => {});
   }, timeoutMs);
   try {
     for (;;) {
       const { value, done } = await reader?.read() ?? { done: true };
-      if (isLate) throw new ApiError(408, `The body took longer than ${timeoutMs / 1000} s: see -body-timeout`);
+      if (isTimedOut) throw new ApiError(408, `The body took longer than ${timeoutMs / 1000} s: see -body-timeout`);
       if (done || !value) break;
       length += value.length;
       if (length > maxBytes) throw tooLarge();

@@ -1,5 +1,5 @@
 /**
- * The only place that knows requests: route tables, checked parameters, event streams, WebSockets, health, metrics.
+ * The HTTP API: route tables, parameter checks, event streams, WebSockets, health and metrics.
  *
  * @module
  */

@@ -1,7 +1,6 @@
 /**
- * The network that a client is counted by where nobody needs a token: its IPv4 address, or the /64 of its IPv6 address,
- * of which one machine has as many as it likes. Addresses of the link are counted one by one: all machines there share a
- * network.
+ * The network that identifies a client without a token: its IPv4 address, or the /64 of its IPv6 address, because one
+ * machine may use any address in its /64. Link-local addresses stand for themselves: all machines of a link share the /64.
  */
 export function networkOf(address: string): string {
   const [bare = ""] = address.split("%");

@@ -3,13 +3,13 @@ import { boundFilter, type Filter, FilterError } from "../filter/mod.ts";
 import { boundedList } from "./bounded_list.ts";
 import { badParameter } from "./reply.ts";
 
-/** A query as it is checked: every parameter is a list, in the order given. */
+/** An unchecked query: every parameter is a list, in the order given. */
 type RawQuery = Record<string, string[]>;
 
 const MAX_UINT32 = 0xffff_ffff;
 const MAX_DEVICE_INSTANCE = 252;
 
-/** A whole number written in decimal; `hint` says more to who gave a list of them. */
+/** An unsigned decimal integer; `hint` is added to the error if the value has a comma. */
 export function uint(maximum: number, hint = ": for several, repeat the parameter") {
   return z.string()
     .refine((text) => /^\d{1,10}$/.test(text) && Number(text) <= maximum, {
@@ -33,7 +33,7 @@ export function repeated<T extends z.ZodType>(item: T, description: string) {
   return boundedList(item).optional().openapi({ param: { explode: true }, description });
 }
 
-/** A switch: `true` or `false`; the last one given counts. */
+/** `true` or `false`; if repeated, the last value counts. */
 export function flag(description: string) {
   return boundedList(z.enum(["true", "false"], { error: (issue) => `expected true or false, got "${issue.input}"` }))
     .optional()
@@ -52,8 +52,7 @@ export const filterQuery = z.object({
   bus: repeated(nonEmpty, "Name of a bus; repeatable"),
 });
 
-/** Labels of codes, for whoever shows them to people. */
-export const labelsFlag = flag("Add a `labels` object: what the numbers mean that are codes, under their names");
+export const labelsFlag = flag("Add a `labels` object: the meanings of enumeration values by field name");
 
 /** The parameters of the decoded values. */
 export const decodedQuery = filterQuery.extend({ labels: labelsFlag });
@@ -64,7 +63,7 @@ export const devicesQuery = z.object({ labels: labelsFlag });
 /** The parameters of a stream. */
 export const streamQuery = filterQuery.extend({
   decode: flag("Add a `decoded` object to each frame whose payload is known: see /pgns"),
-  labels: flag("Add `decoded`, and a `labels` object with what the numbers in it mean that are codes"),
+  labels: flag("Add `decoded`, and a `labels` object with the meanings of its enumeration values"),
 });
 
 /** The parameters of an event stream. */
@@ -79,8 +78,8 @@ export const pgnPart = z.object({ pgn: uint(MAX_UINT32, "").openapi({ descriptio
 export const noQuery = z.object({});
 
 /**
- * Checks the query of a URL. A parameter that the schema does not know is refused: a filter with a slip of the pen would
- * let everything through. Where there are no parameters at all, what is given is ignored.
+ * Checks the query of a URL. Unknown parameters are refused: a misspelt filter would let everything through. An endpoint
+ * without parameters ignores all.
  *
  * @throws {ApiError} 400 naming the parameter
  */
@@ -89,16 +88,16 @@ export function readQuery<T extends z.ZodObject>(url: URL, schema: T): z.output<
   const known = Object.keys(schema.shape);
   for (const key of new Set(url.searchParams.keys())) {
     if (known.includes(key)) raw[key] = url.searchParams.getAll(key);
-    else if (known.length > 0 && key !== "") throw badParameter(key, `not known here: known are ${known.join(", ")}`);
+    else if (known.length > 0 && key !== "") throw badParameter(key, `unknown: expected one of ${known.join(", ")}`);
   }
   const result = schema.safeParse(raw);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
-  throw badParameter(String(issue?.path[0]), issue?.message ?? "cannot be read");
+  throw badParameter(String(issue?.path[0]), issue?.message ?? "invalid value");
 }
 
 /**
- * Checks the parts of a path that vary.
+ * Checks the variable parts of a path.
  *
  * @throws {ApiError} 400 naming the part
  */
@@ -106,11 +105,11 @@ export function readParts<T extends z.ZodObject>(parts: Record<string, string>, 
   const result = schema.safeParse(parts);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
-  throw badParameter(String(issue?.path[0]), issue?.message ?? "cannot be read", { where: "Path" });
+  throw badParameter(String(issue?.path[0]), issue?.message ?? "invalid value", { where: "Path" });
 }
 
 /**
- * The filter among checked parameters: without duplicates, and what was not given is left out.
+ * The filter in checked parameters, without duplicates.
  *
  * @throws {ApiError} 400 naming the parameter: the filter is too large
  */

@@ -5,24 +5,24 @@ import { historyRow } from "./history/route.ts";
 import { decodedQuery, devicesQuery, eventsQuery, filterOf, filterQuery, streamQuery } from "./params.ts";
 import { listDevices, listValues } from "./reads.ts";
 import { json, jsonList } from "./reply.ts";
-import { admitStream, type StreamRoom } from "./capacity.ts";
+import { admitStream, type StreamAdmission } from "./capacity.ts";
 import { route, type RouteTable } from "./routes.ts";
 import { decodedValuesSchema, labelledDeviceSchema, PROBLEM, streamSchema, valuesSchema } from "./schemas.ts";
 import { SEND_DISABLED, type SendApi, sendFromSocket } from "./send/routes.ts";
 import { EventStream } from "./streams/sse.ts";
 import { checkUpgrade, upgradeToStream } from "./streams/websocket.ts";
 
-/** What is read: the frames of one boat. */
-export interface ReadApi extends StreamRoom, HistorySource {
-  /** The way to the buses, where there are any. */
+/** Dependencies of the reading endpoints of one boat. */
+export interface ReadApi extends StreamAdmission, HistorySource {
+  /** Left out: the server cannot send. */
   sending?: Omit<SendApi, "broker">;
 }
 
-/** Reading what a boat says: the same rows on the boat and, for each boat, in the cloud. */
+/** Reading endpoints of one boat: the same on the boat and in the cloud. */
 export const readRows: RouteTable<ReadApi> = [
   route({
     path: "/events",
-    summary: "Live frames as server-sent events, from the current head",
+    summary: "Live frames as server-sent events, starting with the next frame",
     query: eventsQuery,
     replies: { 200: ["text/event-stream", streamSchema], 503: PROBLEM },
     answer: (_request, query, _parts, { subject }) => openEvents(subject, query),
@@ -40,7 +40,7 @@ export const readRows: RouteTable<ReadApi> = [
   }),
   route({
     path: "/devices",
-    summary: "Every device heard on the buses",
+    summary: "All devices seen on the buses",
     query: devicesQuery,
     replies: { 200: ["application/json", z.array(labelledDeviceSchema)] },
     answer: (_request, query, _parts, { subject }) => json(listDevices(subject.broker, query)),
@@ -54,7 +54,7 @@ export const readRows: RouteTable<ReadApi> = [
   }),
   route({
     path: "/values/decoded",
-    summary: "The same with what each message is called and its decoded fields",
+    summary: "The newest frame of every (device, PGN) pair, with its description and decoded fields",
     query: decodedQuery,
     replies: { 200: ["application/json", z.array(decodedValuesSchema)] },
     answer: (_request, query, _parts, { subject }) =>

@@ -6,37 +6,37 @@ import { openFilter } from "../stream/mod.ts";
 
 /** Last values of one device, as `GET /values` shows them. */
 export interface DeviceValues {
-  /** NAME, empty while it is not known. */
+  /** NAME, hex; empty while unknown. */
   name: string;
   src: number;
-  /** There when the server has more than one bus. */
+  /** Only if the server has more than one bus. */
   bus?: string;
   manufacturer?: string;
   model_id?: string;
   values: DeviceValue[];
 }
 
-/** One of them. */
+/** The newest frame of a device and PGN. */
 export interface DeviceValue {
   pgn: number;
-  /** What the message is called; only where values are decoded, as far as it is known. */
+  /** Name of the message; only if values are decoded and the PGN is known. */
   description?: string;
   ts: string;
   data: string;
   seq: number;
-  /** Only where values are decoded, as far as the payload is known. */
+  /** Only if values are decoded and the payload is known. */
   decoded?: Decoded;
-  /** Only where they were asked for: what the codes among the fields mean. */
+  /** Meanings of enumeration values, only on request. */
   labels?: Labels;
 }
 
-/** A device with what its codes mean. */
+/** A device with the labels of its codes. */
 export type LabelledDevice = Device & { labels?: Labels };
 
-/** PGN whose fields the codes of a device are. */
+/** PGN that defines the codes of a device. */
 const ADDRESS_CLAIM = 60928;
 
-/** The device table, by bus and address. */
+/** The device table, sorted by bus and address. */
 export function listDevices({ registry }: Broker, { labels = false }: { labels?: boolean } = {}): LabelledDevice[] {
   return Array.from(registry, (device) => {
     const described = registry.describe(device);
@@ -51,10 +51,10 @@ function labelsOfDevice({ device_class, device_function }: Device): Labels | und
 }
 
 /**
- * The newest frame of every (device, PGN) pair that the filter wants; devices without one are left out.
+ * The newest frame of every (device, PGN) pair that the filter accepts; devices without one are left out.
  *
- * @param options.decode with description and decoded fields; default false
- * @param options.labels then with the labels of codes, too; default false
+ * @param options.decode adds description and decoded fields; default false
+ * @param options.labels with `decode`, adds the labels of enumeration values; default false
  */
 export function* listValues(
   broker: Broker,

@@ -9,31 +9,32 @@ const seq = z.int().nonnegative();
 const range = z.object({ start: seq, end: seq.openapi({ description: "Exclusive" }) });
 const time = z.iso.datetime();
 
-/** How a boat's replication does. */
 const replicationSchema = z.object({
   connected: z.boolean(),
   instance_id: z.string(),
   local_head_seq: seq,
-  cloud_cursor: seq.openapi({ description: "The cloud holds everything up to and with this number" }),
-  holes: z.array(range).openapi({ description: "What the cloud misses and the boat can send" }),
-  live_lag: seq.openapi({ description: "Frames that are not sent live yet" }),
-  backfill_remaining_seqs: seq.openapi({ description: "Frames to be sent as blocks" }),
+  cloud_cursor: seq.openapi({ description: "The cloud has every frame up to and including this number" }),
+  holes: z.array(range).openapi({ description: "Frames that the cloud misses and the boat can still send" }),
+  live_lag: seq.openapi({ description: "Frames not yet sent live" }),
+  backfill_remaining_seqs: seq.openapi({ description: "Frames still to be sent as blocks" }),
   last_ack: time.nullable(),
   state: z.enum(["disconnected", "handshaking", "connected", "reconnecting"]),
   reason: z.string().optional().openapi({ description: "Why there is no connection" }),
   next_try: time.optional(),
   cloud_durable_seq: seq.nullable().openapi({
-    description: "Everything up to and with this number is on the cloud's disk; null: the cloud has not said what is",
+    description: "Every frame up to and including this number is on the cloud's disk; null: not reported yet",
   }),
-  lost: z.array(range.extend({ reason: z.string() })).openapi({ description: "What the boat cannot send any more" }),
+  lost: z.array(range.extend({ reason: z.string() })).openapi({
+    description: "Frames that the boat can no longer send",
+  }),
   former_epochs: z.array(z.object({
     epoch: z.string(),
     head_seq: seq,
     oldest_seq: seq,
-    holes: z.array(range).nullable().openapi({ description: "What the cloud misses; null: it has not said yet" }),
+    holes: z.array(range).nullable().openapi({ description: "Frames that the cloud misses; null: not reported yet" }),
     lost: z.array(range.extend({ reason: z.string() })),
-    refused: z.string().optional().openapi({ description: "Why the cloud takes nothing of it" }),
-  })).optional().openapi({ description: "Epochs before this one of which something is not in the cloud" }),
+    refused: z.string().optional().openapi({ description: "Why the cloud refuses the frames of this epoch" }),
+  })).optional().openapi({ description: "Earlier epochs with frames that the cloud does not have" }),
   live_frames_sent: seq,
   backfill_blocks_sent: seq,
   backfill_bytes_sent: seq,
@@ -41,15 +42,15 @@ const replicationSchema = z.object({
   lag_reconnects: seq,
 }).openapi("ReplicationStatus");
 
-/** `/replication/status`; without replication it says so. */
+/** `/replication/status`; 404 without replication. */
 export function replicationRoute(replication: { status(): ReplicationStatus } | undefined): Route {
   return route({
     path: "/replication/status",
-    summary: "How replication to the cloud does",
+    summary: "Status of replication to the cloud",
     query: noQuery,
     replies: { 200: ["application/json", replicationSchema], 404: PROBLEM },
     answer: () => {
-      if (!replication) throw new ApiError(404, "Nothing is replicated: no -replication-target is set");
+      if (!replication) throw new ApiError(404, "Replication is off: see -replication-target");
       return json(replication.status());
     },
   });

@@ -26,7 +26,6 @@ export class ApiError extends Error {
   }
 }
 
-/** 400 that names the parameter. */
 export function badParameter(
   parameter: string,
   reason: string,
@@ -35,14 +34,14 @@ export function badParameter(
   return new ApiError(400, `${where} parameter "${parameter}": ${reason}`, { members: { parameter } });
 }
 
-/** 503 with a word on when to try again, seconds. */
+/** 503 with a Retry-After in seconds. */
 export function overloaded(detail: string, retryAfterS: number): ApiError {
   return new ApiError(503, detail, { headers: { "Retry-After": String(retryAfterS) } });
 }
 
 const texts = new WeakMap<Response, string>();
 
-/** A reply whose body is there as a whole: it is sent in one piece, without reading the `Response` as a stream. */
+/** A reply with a complete body, which is sent at once without reading the `Response` as a stream. */
 export function textReply(text: string, init: ResponseInit): Response {
   const response = new Response(text, init);
   texts.set(response, text);
@@ -54,27 +53,26 @@ export function textOf(response: Response): string | undefined {
   return texts.get(response);
 }
 
-/** A value as JSON. */
 export function json(value: unknown, status = 200): Response {
   return textReply(JSON.stringify(value), { status, headers: { "Content-Type": "application/json" } });
 }
 
-/** A list is made and sent in slices of about this many characters … */
+/** Approximate size of a slice of a list, characters. */
 const SLICE_CHARACTERS = 65_536;
-/** … or of what is made in so long: definitions are built and decoders compiled when they are first asked for. */
+/** Maximum time for generating a slice: the first use of a PGN builds its definition and compiles its decoder. */
 const SLICE_MS = 2;
 const encoder = new TextEncoder();
 
 /**
- * A list as JSON, made while it is sent, so that a long one holds neither the event loop nor the memory.
+ * A list as JSON, generated while it is sent, so that a long list blocks neither the event loop nor much memory.
  *
- * @param options.member the list is this member of an object; default the list alone
+ * @param options.member name of the object member that holds the list; default: the list itself
  */
 export function jsonList(items: Iterable<unknown>, { member }: { member?: string } = {}): Response {
   return new Response(slices(jsonTexts(items, member)), { headers: { "Content-Type": "application/json" } });
 }
 
-/** Texts as a body, made while it is sent. An empty text says that work was done for those to come. */
+/** Texts as a body, generated while it is sent. An empty text marks a point where generation may pause. */
 export function slices(texts: Iterable<string>): ReadableStream<Uint8Array> {
   const rest = texts[Symbol.iterator]();
   let begun = false;
@@ -82,7 +80,7 @@ export function slices(texts: Iterable<string>): ReadableStream<Uint8Array> {
     async pull(controller) {
       let slice: { text: string; done: boolean };
       do {
-        // A client that takes all at once would have slice after slice made in one turn.
+        // For a fast client all slices would be generated in one turn.
         if (begun) await turn();
         begun = true;
         slice = takeSlice(rest);
@@ -96,7 +94,7 @@ export function slices(texts: Iterable<string>): ReadableStream<Uint8Array> {
   }, { highWaterMark: 0 });
 }
 
-/** As much as may be made in one turn. */
+/** Generates the text of one turn. */
 function takeSlice(texts: Iterator<string>): { text: string; done: boolean } {
   const endMs = performance.now() + SLICE_MS;
   let text = "";
@@ -118,7 +116,7 @@ function* jsonTexts(items: Iterable<unknown>, member: string | undefined): Gener
   yield before === head ? head + tail : tail;
 }
 
-/** An error as a problem; what is no {@linkcode ApiError} becomes a 500 that tells nothing of the inside. */
+/** An error as a problem. Errors other than {@linkcode ApiError} become a 500 without internal details. */
 export function problem(error: unknown): Response {
   const known = error instanceof ApiError ? error : new ApiError(500, "The server failed to answer this request");
   const { status, message, members, headers } = known;
@@ -134,7 +132,7 @@ const CORS_HEADERS = {
   "Access-Control-Expose-Headers": "*",
 } as const;
 
-/** Answer to a browser's question whether it may ask: yes, on every path. */
+/** Reply to a CORS preflight: everything is allowed on every path. */
 export function preflight(): Response {
   return new Response(null, {
     status: 204,
@@ -147,7 +145,7 @@ export function preflight(): Response {
   });
 }
 
-/** Adds what every reply has: CORS, and gzip where the client asked for it. */
+/** Adds the CORS headers, and gzip if the client accepts it. */
 export function finish(request: Request, response: Response): Response {
   for (const [name, value] of Object.entries(CORS_HEADERS)) response.headers.set(name, value);
   const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream") ?? false;
@@ -160,7 +158,7 @@ export function finish(request: Request, response: Response): Response {
   return new Response(response.body.pipeThrough(new CompressionStream("gzip")), response);
 }
 
-/** True when `Accept-Encoding` takes gzip, by name or by `*`, with a weight above zero (RFC 9110 §12.5.3). */
+/** True if `Accept-Encoding` accepts gzip, by name or by `*`, with a weight above zero (RFC 9110 §12.5.3). */
 export function acceptsGzip(header: string): boolean {
   const weights = new Map<string, number>();
   for (const part of header.toLowerCase().split(",")) {

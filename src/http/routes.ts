@@ -6,29 +6,29 @@ import { noQuery, readParts, readQuery } from "./params.ts";
 import { ApiError, finish, json, preflight, problem } from "./reply.ts";
 import { PROBLEM } from "./schemas.ts";
 
-/** What a path answers with, by status: media type and shape of the body, headers of its own; null without a body. */
+/** Replies of a path by status: media type, schema of the body and descriptions of headers; null: no body. */
 type Replies = Record<
   number,
   readonly [mediaType: string, schema: z.ZodType, headers?: Readonly<Record<string, string>>] | null
 >;
 
-/** Methods that change something; HEAD and OPTIONS come by themselves. */
+/** Methods of route tables; HEAD and OPTIONS are added automatically. */
 type Method = "GET" | "PUT" | "POST" | "DELETE";
 
 /** One endpoint. */
 interface RouteOptions<Query extends z.ZodObject, Parts extends z.ZodObject, Subject> {
   /** Default GET. */
   method?: Method;
-  /** Parts of it that vary are named in braces: `/pgns/{pgn}`. */
+  /** Variable parts are in braces: `/pgns/{pgn}`. */
   path: string;
   summary: string;
-  /** What a token must be good for; default `read`. What takes `send` is closed to pages of other origins. */
+  /** Required scope; default `read`. `send` is closed to pages of other origins. */
   scope?: Scope;
-  /** It is about a session, which pages of other origins may not use, either; default false. */
+  /** The endpoint uses a session, which is closed to pages of other origins, too; default false. */
   ofSession?: boolean;
-  /** Checks the parts of the path that vary. */
+  /** Schema of the variable path parts. */
   parts: Parts;
-  /** Checks the query string, and is what the API description prints. */
+  /** Schema of the query string; printed in the API description. */
   query: Query;
   replies: Replies;
   answer: (
@@ -39,41 +39,39 @@ interface RouteOptions<Query extends z.ZodObject, Parts extends z.ZodObject, Sub
   ) => Response | Promise<Response>;
 }
 
-/** What an answer may want to know besides what was asked. */
+/** Context of a request. */
 export interface About<Subject = undefined> {
-  /** Who asks. */
   caller: Caller;
-  /** What the question is about, where one row serves several: see {@linkcode bindRows}. */
+  /** The dependencies of a shared row: see {@linkcode bindRows}. */
   subject: Subject;
 }
 
 /** One endpoint, ready to be served. */
 export interface Route<Subject = undefined> extends Omit<RouteOptions<z.ZodObject, z.ZodObject, Subject>, "answer"> {
-  /** Checks the body, and is what the API description prints. */
+  /** Schema of the body; printed in the API description. */
   body?: z.ZodType;
-  /** Answers a request; `parts` are the parts of its path that vary, unchecked. */
+  /** Answers a request. */
   handle: (request: Request, given: Given<Subject>) => Response | Promise<Response>;
 }
 
-/** What a request is answered with besides itself. */
+/** Context of a request, unchecked. */
 export interface Given<Subject = undefined> extends About<Subject> {
-  /** Parts of the path that vary, unchecked. */
+  /** Variable path parts, unchecked. */
   parts: Record<string, string>;
-  /** Longest body that is read, and for how long. */
   bodyLimits: BodyLimits;
 }
 
-/** Endpoints; without a subject, all that a server has. */
+/** Endpoints; without a subject they are ready to be served. */
 export type RouteTable<Subject = undefined> = readonly Route<Subject>[];
 
-/** Makes a row of the table; the answer gets the query checked. */
+/** Creates a row; `answer` receives the checked query. */
 export function route<Query extends z.ZodObject, Subject = undefined>(
   options: Omit<RouteOptions<Query, typeof noQuery, Subject>, "parts">,
 ): Route<Subject> {
   return routeWithParts({ ...options, parts: noQuery });
 }
 
-/** Makes a row whose path has parts that vary; the answer gets them checked too. */
+/** Creates a row with variable path parts; `answer` receives them checked, too. */
 export function routeWithParts<Query extends z.ZodObject, Parts extends z.ZodObject, Subject = undefined>(
   { answer, ...rest }: RouteOptions<Query, Parts, Subject>,
 ): Route<Subject> {
@@ -87,7 +85,7 @@ export function routeWithParts<Query extends z.ZodObject, Parts extends z.ZodObj
   };
 }
 
-/** Rows that are about one thing alone: what they tell of is `subject`. */
+/** Binds shared rows to their dependencies. */
 export function bindRows<Subject>(rows: RouteTable<Subject>, subject: Subject): RouteTable {
   return rows.map(({ handle, ...rest }) => ({
     ...rest,
@@ -95,13 +93,13 @@ export function bindRows<Subject>(rows: RouteTable<Subject>, subject: Subject): 
   }));
 }
 
-/** Makes a row that takes a JSON body; the answer gets it checked, and the parts of the path. */
+/** Creates a row with a JSON body; `answer` receives the checked body and path parts. */
 export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject, Subject = undefined>(
   { answer, admit, refused, body, ...rest }: Omit<RouteOptions<typeof noQuery, Parts, Subject>, "answer" | "query"> & {
     body: Body;
-    /** Throws where the body need not be read. */
+    /** Called before the body is read; throws to refuse the request. */
     admit?: (about: About<Subject>) => void | Promise<void>;
-    /** Told of a request that is refused for what it says, with 400, 408 or 413. */
+    /** Called when the request is refused because of its body, with 400, 408 or 413. */
     refused?: (error: ApiError, about: About<Subject>) => void;
     answer: (body: z.output<Body>, parts: z.output<Parts>, about: About<Subject>) => Response | Promise<Response>;
   },
@@ -126,32 +124,31 @@ export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject,
 
 const METHODS = ["GET", "PUT", "POST", "DELETE"] as const;
 
-/** How a table of routes is served. */
+/** Options of {@linkcode serveRoutes}. */
 export interface ServeOptions {
-  /** What the server calls itself in its API description. */
+  /** Title of the API description. */
   title: string;
   /** Version of the server. */
   version: string;
-  /** Longest body that is read; default {@linkcode DEFAULT_MAX_BODY_BYTES}. */
+  /** Maximum body size; default {@linkcode DEFAULT_MAX_BODY_BYTES}. */
   maxBodyBytes?: number;
-  /** Longest time that a body may take, milliseconds; default {@linkcode DEFAULT_BODY_TIMEOUT_MS}. */
+  /** Maximum time for receiving a body, milliseconds; default {@linkcode DEFAULT_BODY_TIMEOUT_MS}. */
   bodyTimeoutMs?: number;
-  /** Who may ask for what; default everybody for everything, but for pages of other origins. */
+  /** Access control; default: every scope for everybody, except pages of other origins. */
   access?: Access;
-  /** Gets what made a request fail that should not have. */
+  /** Receives unexpected errors of requests. */
   log: Logger;
 }
 
-/** Longest body that is read when nothing else is said. */
+/** Default maximum body size, bytes. */
 export const DEFAULT_MAX_BODY_BYTES = 65_536;
-/** Longest time that a body may take when nothing else is said. */
+/** Default maximum time for receiving a body, milliseconds. */
 export const DEFAULT_BODY_TIMEOUT_MS = 30_000;
 
-/** Where a request comes from. */
 type Origin = { Bindings: { from: ListenAddress | undefined } };
 type App = OpenAPIHono<Origin>;
 
-/** Serves a table of routes: HEAD on every GET, OPTIONS everywhere, errors as problems, `/openapi.json`. */
+/** Serves a route table, with HEAD for every GET, OPTIONS everywhere, errors as problems, and `/openapi.json`. */
 export function serveRoutes(
   table: RouteTable,
   { title, version, log, access = new Access(), ...limits }: ServeOptions,
@@ -164,7 +161,7 @@ export function serveRoutes(
   const describe = () => json(description ??= app.getOpenAPI31Document({ openapi: "3.1.0", info: { title, version } }));
   const openapi = route({
     path: "/openapi.json",
-    summary: "This description",
+    summary: "This API description",
     query: noQuery,
     replies: { 200: ["application/json", noQuery] },
     answer: describe,
@@ -184,7 +181,7 @@ export function serveRoutes(
     );
     describeRoute(app, each);
   }
-  for (const [name, way] of Object.entries(TOKEN_WAYS)) {
+  for (const [name, way] of Object.entries(SECURITY_SCHEMES)) {
     app.openAPIRegistry.registerComponent("securitySchemes", name, way);
   }
   app.notFound(({ req, env: { from } }) => {
@@ -204,16 +201,16 @@ export function serveRoutes(
   };
 }
 
-/** Ways to give a token, as the API description names them. */
-const TOKEN_WAYS = {
+/** Security schemes of the API description. */
+const SECURITY_SCHEMES = {
   bearer: { type: "http", scheme: "bearer" },
   header: { type: "apiKey", in: "header", name: "X-API-Key" },
   query: { type: "apiKey", in: "query", name: TOKEN_PARAMETER },
 } as const;
-/** Without tokens in the settings nobody needs one. */
-const TOKEN_OR_NONE = [{}, ...Object.keys(TOKEN_WAYS).map((way) => ({ [way]: [] }))];
+/** The token is optional in the description: a server without configured tokens needs none. */
+const TOKEN_OR_NONE = [{}, ...Object.keys(SECURITY_SCHEMES).map((way) => ({ [way]: [] }))];
 
-/** Puts a row into the API description. */
+/** Adds a row to the API description. */
 function describeRoute(app: App, { method = "GET", path, summary, query, parts, body, replies }: Route): void {
   const canFail = !(isEmpty(query) && isEmpty(parts)) || body;
   const takesToken = !OPEN_PATHS.includes(path);
@@ -240,15 +237,15 @@ function isEmpty({ shape }: z.ZodObject): boolean {
   return Object.keys(shape).length === 0;
 }
 
-/** Requests whose body nobody wants. */
+/** GET requests made from HEAD requests. */
 const heads = new WeakSet<Request>();
 
-/** True when a GET was a HEAD: what opens something for its reader opens nothing. */
+/** True if a GET was a HEAD: the endpoint must not open a stream for it. */
 export function isHead(request: Request): boolean {
   return heads.has(request);
 }
 
-/** HEAD is answered as GET: below us the head alone is sent, and the body cancelled. It opens no WebSocket. */
+/** HEAD is answered as GET; the server below sends only the head and cancels the body. It opens no WebSocket. */
 function asGet(request: Request): Request {
   const headers = new Headers(request.headers);
   headers.delete("Upgrade");
@@ -268,9 +265,9 @@ function describeReplies(replies: Replies) {
 }
 
 const RETRY_STATUS: readonly string[] = ["429", "503"];
-const RETRY_AFTER = { "Retry-After": "Seconds until another try makes sense; left out where that is not known" };
+const RETRY_AFTER = { "Retry-After": "Seconds to wait before a retry; left out if unknown" };
 
-/** @param texts what each header says, by its name */
+/** @param texts descriptions by header name */
 function describeHeaders(texts: Readonly<Record<string, string>> = {}) {
   const headers = Object.entries(texts).map(([name, description]) => [name, { description, schema: STRING }]);
   return headers.length > 0 && { headers: Object.fromEntries(headers) };
@@ -278,11 +275,11 @@ function describeHeaders(texts: Readonly<Record<string, string>> = {}) {
 
 const STRING = { type: "string" } as const;
 
-/** 404, or 405 when the path exists for another method. */
+/** 405 if the path exists for another method, else 404. */
 function missing(app: App, method: string, path: string): ApiError {
   const allowed: string[] = METHODS.filter((each) => app.router.match(each, path)[0].length > 0);
-  if (allowed.length === 0) return new ApiError(404, `There is nothing at "${path}": see /openapi.json`);
+  if (allowed.length === 0) return new ApiError(404, `Unknown path "${path}": see /openapi.json`);
   if (allowed.includes("GET")) allowed.push("HEAD");
   allowed.push("OPTIONS");
-  return new ApiError(405, `"${path}" does not take ${method}`, { headers: { Allow: allowed.join(", ") } });
+  return new ApiError(405, `"${path}" does not support ${method}`, { headers: { Allow: allowed.join(", ") } });
 }

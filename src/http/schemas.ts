@@ -4,24 +4,23 @@ const time = z.string().openapi({ format: "date-time" });
 const count = z.int();
 
 const FIELD_TYPES =
-  "What the value is: number, pgn, index, length, float: a number; enum, indirect, key: a label, or a " +
-  "number without one; lookup: {id, name}; bits: a list of labels; text, lau, lz, decimal: text; binary, hex: hex " +
-  "digits; date, time: ISO 8601; variable, value: as an earlier field says; parameters: a list of {field, name, value}; " +
+  "Type of the value. number, pgn, index, length, float: a number; enum, indirect, key: a label, or a " +
+  "number without a label; lookup: {id, name}; bits: a list of labels; text, lau, lz, decimal: text; binary, hex: hex " +
+  "digits; date, time: ISO 8601; variable, value: given by an earlier field; parameters: a list of {field, name, value}; " +
   "group: a list of objects";
 
 /** Fields of a payload by name: numbers, texts, nulls, and lists and objects of them. */
 const decodedSchema = z.record(z.string(), z.unknown()).openapi({
-  description: "Fields of the payload by name, as /pgns/{pgn} lists them; left out when nothing describes the payload",
+  description: "Fields of the payload by name, as listed by /pgns/{pgn}; left out if the payload is unknown",
 });
 
-/** What the codes in a payload mean. */
 const codeLabelsSchema = z.record(z.string(), z.unknown()).openapi({
   description:
-    "Only with labels=true: labels of the numbers that are codes, under their names, in lists and objects as " +
-    "the numbers are; left out where none is known",
+    "Only with labels=true: labels of the enumeration values by field name, in the same structure of lists and " +
+    "objects; left out if none is known",
 });
 
-/** Frame, as streams carry it. */
+/** A frame in streams and histories. */
 export const frameSchema = z.object({
   seq: count,
   ts: time,
@@ -59,7 +58,7 @@ const deviceMembers = {
 /** Entry of the device table. */
 export const deviceSchema = z.object(deviceMembers).openapi("Device");
 
-/** The same with what its codes mean. */
+/** Entry of the device table with the labels of its codes. */
 export const labelledDeviceSchema = z.object({ ...deviceMembers, labels: codeLabelsSchema.optional() }).openapi(
   "LabelledDevice",
 );
@@ -92,7 +91,7 @@ const pgnHead = {
   pgn: count,
   description: z.string(),
   framing: z.enum(["single", "fast", "either"]),
-  interval_ms: count.optional().openapi({ description: "Time between two messages of a device, milliseconds" }),
+  interval_ms: count.optional().openapi({ description: "Transmission interval of a device, milliseconds" }),
 };
 
 /** A PGN in the list of all. */
@@ -107,71 +106,71 @@ const fieldSchema = z.object({
   name: z.string(),
   type: z.string().openapi({ description: FIELD_TYPES }),
   unit: z.string().optional(),
-  bits: count.optional().openapi({ description: "Width of one value; left out where the payload tells it" }),
+  bits: count.optional().openapi({ description: "Width of one value; left out if it depends on the payload" }),
   min: z.number().optional(),
   max: z.number().optional(),
-  resolution: z.number().optional().openapi({ description: "Step between two values, where it is not 1" }),
+  resolution: z.number().optional().openapi({ description: "Step between two values; default 1" }),
   labels: labelsSchema.optional().openapi({ description: "Labels by raw value" }),
-  by: z.string().optional().openapi({ description: "Field whose value decides this one" }),
+  by: z.string().optional().openapi({ description: "Field whose value determines the type of this one" }),
   labels_by: z.record(z.string(), labelsSchema).optional().openapi({ description: "Labels by raw value of `by`" }),
   bit_labels: labelsSchema.optional().openapi({
-    description: "Of a number: labels of its bits, by their place from 0",
+    description: "Labels of the bits of a number, by bit position from 0",
   }),
   key_units: labelsSchema.optional().openapi({
-    description: "Of a key: units of the values that follow, by raw value",
+    description: "For a key: units of the values that follow, by raw value of the key",
   }),
-  tolerance: z.number().optional().openapi({ description: "A change of less than this is not worth telling" }),
-  repeat: count.optional().openapi({ description: "The value is a list of so many" }),
+  tolerance: z.number().optional().openapi({ description: "Smaller changes are not significant" }),
+  repeat: count.optional().openapi({ description: "The value is a list of this length" }),
 });
 
 const groupSchema = z.object({
   name: z.string(),
   type: z.literal("group"),
-  count: z.string().optional().openapi({ description: "Field that says how many there are" }),
+  count: z.string().optional().openapi({ description: "Field with the number of repetitions" }),
   fields: z.array(fieldSchema),
 });
 
 const matchSchema = z.object({
   name: z.string().optional(),
-  bit: count.openapi({ description: "First bit, from the beginning of the payload" }),
+  bit: count.openapi({ description: "Offset of the first bit in the payload" }),
   bits: count,
   value: count,
   label: z.string().optional(),
 });
 
-/** Data of `event: dropped`: frames that a stream does not bring. */
+/** Data of `event: dropped`: frames that the stream leaves out. */
 const droppedSchema = z.object({
   from_seq: count,
   to_seq: count,
   count: count.nullable().openapi({
-    description: "How many frames of these numbers are missing; null with the reason restart: nobody knows",
+    description: "Number of missing frames in the range; null with reason restart: unknown",
   }),
   backfill: z.boolean().optional().openapi({
-    description: "The cloud does not have them yet: its boat sends them later",
+    description: "The boat has not sent them to the cloud yet; they can be read later",
   }),
   reason: z.string().optional().openapi({
     description:
-      "Why nobody can send them. In the stream of a session, restart: the server stopped without an orderly end, and " +
-      "frames of these numbers, also those that this client had received, were not synced to disk and are gone",
+      "Why the frames are lost. In the stream of a session, restart: the server crashed, and frames with these " +
+      "numbers, including frames that this client had received, were not synced to disk",
   }),
 }).openapi("DroppedFrames");
 
 /** Data of the events of a stream: frames, and `event: dropped`. */
 export const streamSchema = z.union([frameSchema, droppedSchema]);
 
-/** All that is known about a PGN. */
+/** Description of a PGN. */
 export const pgnSchema = z.object({
   ...pgnHead,
   layouts: z.array(z.object({
     id: z.string(),
     description: z.string(),
-    matches: z.array(matchSchema).optional().openapi({ description: "What a payload of this layout holds" }),
-    complete: z.boolean().openapi({ description: "Every field and width is known" }),
+    matches: z.array(matchSchema).optional().openapi({ description: "Values that identify a payload of this layout" }),
+    complete: z.boolean().openapi({ description: "All fields and widths are known" }),
     fields: z.array(z.union([groupSchema, fieldSchema])),
-  })).openapi({ description: "In the order in which they are tried: the first that matches describes a payload" }),
+  })).openapi({ description: "In matching order: the first matching layout describes a payload" }),
 }).openapi("Pgn");
 
-/** How a server, or a part of it, does. */
+/** Health of a server or component. */
 export const statusSchema = z.enum(["ok", "degraded", "unhealthy"]);
 /** Its type. */
 export type HealthStatus = z.infer<typeof statusSchema>;
@@ -202,7 +201,7 @@ export const healthSchema = z.object({
     live_lag: count,
     backfill_remaining_seqs: count,
     last_ack: time.nullable(),
-  }).optional().openapi({ description: "Left out where nothing is replicated" }),
+  }).optional().openapi({ description: "Left out without replication" }),
   components: componentsSchema,
 }).openapi("Health");
 /** Its type. */
@@ -214,10 +213,12 @@ export const problemSchema = z.object({
   title: z.string(),
   status: z.int(),
   detail: z.string(),
-  parameter: z.string().optional().openapi({ description: "Parameter that is wrong" }),
-  field: z.string().optional().openapi({ description: "Field of the body that is wrong" }),
-  oldest_seq: count.optional().openapi({ description: "Where reading can begin, after falling behind" }),
+  parameter: z.string().optional().openapi({ description: "Invalid parameter" }),
+  field: z.string().optional().openapi({ description: "Invalid field of the body" }),
+  oldest_seq: count.optional().openapi({
+    description: "First number that can still be read, after the client fell behind",
+  }),
 }).openapi("Problem");
 
-/** How an error is described in a table of replies. */
+/** Entry for an error in a route's replies. */
 export const PROBLEM = ["application/problem+json", problemSchema] as const;

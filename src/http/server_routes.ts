@@ -5,23 +5,25 @@ import { ApiError, json, jsonList } from "./reply.ts";
 import { type About, route, type RouteTable, routeWithParts } from "./routes.ts";
 import { pgnSchema, pgnSummarySchema, PROBLEM } from "./schemas.ts";
 
-/** How a server tells how it does. */
+/** Dependencies of the health and metrics endpoints. */
 export interface StateApi {
-  /** Judges the server now. */
+  /** Evaluates the current health. */
   health: () => { status: "ok" | "degraded" | "unhealthy" };
-  /** Shape of what it says. */
+  /** Schema of the health body. */
   healthSchema: z.ZodType;
   /** The text of `/metrics`. */
   metrics: (about: About) => Response | Promise<Response>;
 }
 
-/** How the server itself does. */
+/** Health and metrics endpoints. */
 export function stateRoutes({ health, healthSchema, metrics }: StateApi): RouteTable {
   return [
     ...(["/healthz", "/readyz"] as const).map((path) =>
       route({
         path,
-        summary: path === "/healthz" ? "How the server does" : "Whether the server can do its work",
+        summary: path === "/healthz"
+          ? "Health of the server and its components"
+          : "Readiness: 503 while the server is unhealthy",
         query: noQuery,
         replies: { 200: ["application/json", healthSchema], 503: ["application/json", healthSchema] },
         answer: () => {
@@ -32,7 +34,7 @@ export function stateRoutes({ health, healthSchema, metrics }: StateApi): RouteT
     ),
     route({
       path: "/livez",
-      summary: "200 while the process runs",
+      summary: "Liveness: 200 while the process runs",
       query: noQuery,
       replies: { 200: ["application/json", z.object({ status: z.literal("ok") })] },
       answer: () => json({ status: "ok" }),
@@ -47,25 +49,25 @@ export function stateRoutes({ health, healthSchema, metrics }: StateApi): RouteT
   ];
 }
 
-/** What is known about PGNs: the same on every server. */
+/** Endpoints that describe PGNs, the same on every server. */
 export function pgnRoutes(): RouteTable {
   return [
     route({
       path: "/pgns",
-      summary: "Every PGN that can be decoded",
+      summary: "All PGNs that the server can decode",
       query: noQuery,
       replies: { 200: ["application/json", z.array(pgnSummarySchema)] },
       answer: () => jsonList(listPgns()),
     }),
     routeWithParts({
       path: "/pgns/{pgn}",
-      summary: "The layouts of a PGN with their fields, units, ranges and labels",
+      summary: "Layouts of a PGN with fields, units, ranges and labels",
       query: noQuery,
       parts: pgnPart,
       replies: { 200: ["application/json", pgnSchema], 404: PROBLEM },
       answer: (_request, _query, { pgn }) => {
         const description = describePgn(pgn);
-        if (!description) throw new ApiError(404, `PGN ${pgn} is not described: see /pgns`);
+        if (!description) throw new ApiError(404, `PGN ${pgn} is unknown: see /pgns`);
         return json(description);
       },
     }),

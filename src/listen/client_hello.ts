@@ -1,20 +1,20 @@
-/** What a TLS client says first, as far as it matters. */
+/** The parts of a TLS ClientHello that the listener needs. */
 export interface ClientHello {
-  /** Protocols that it offers, its favourite first (RFC 7301); empty: it has not said. */
+  /** Offered protocols in order of preference (ALPN, RFC 7301); empty: no ALPN. */
   protocols: readonly string[];
-  /** The server that it asks for (RFC 6066), lower case. */
+  /** Server name (SNI, RFC 6066), lower case. */
   serverName: string | undefined;
 }
 
-/** What the bytes that a client has sent so far are. */
+/** Result of {@linkcode readClientHello}. */
 export type HelloReading =
-  /** Not all is there yet. */
+  /** More bytes are needed. */
   | { kind: "partial" }
   | { kind: "hello"; hello: ClientHello }
-  /** No hello of TLS, or none that is believed. */
+  /** Not a valid ClientHello. */
   | { kind: "none" };
 
-/** A hello of today has 300 bytes to 2 KiB; one that is longer than this is not waited for. */
+/** Maximum length of a hello; usual ones have 300 bytes to 2 KiB. */
 export const MAX_HELLO_BYTES = 16 * 1024;
 
 /** RFC 8446 §5.1, §4, §4.2. */
@@ -31,13 +31,13 @@ const RANDOM_BYTES = 32;
 const PARTIAL: HelloReading = { kind: "partial" };
 const NONE: HelloReading = { kind: "none" };
 
-/** Bytes end, or a length in them points past their end. */
+/** The bytes end early, or a length points past their end. */
 class HelloError extends Error {
   override name = "HelloError";
 }
 
 /**
- * Reads what a client has sent so far. The hello may lie in several records, and be cut anywhere.
+ * Parses the bytes that a client has sent so far. The hello may span several records and may be incomplete.
  *
  * @param bytes everything from the first byte on
  */
@@ -59,15 +59,15 @@ export function readClientHello(bytes: Uint8Array): HelloReading {
   }
 }
 
-/** What is in the records, the last of which may be cut; nothing: these are none of a handshake. */
+/** Joins the content of the records, of which the last may be incomplete; undefined: not handshake records. */
 function joinRecords(bytes: Uint8Array): { content: Uint8Array } | undefined {
   const content = new Uint8Array(bytes.length);
   let length = 0;
   for (let at = 0; at < bytes.length;) {
     const [type, major] = [bytes[at], bytes[at + 1]];
     if (type !== HANDSHAKE_RECORD || (major !== undefined && major !== TLS_MAJOR)) {
-      // What follows the hello is not looked at.
-      if (isWhole(content.subarray(0, length))) break;
+      // Bytes after the hello are not checked.
+      if (isComplete(content.subarray(0, length))) break;
       return undefined;
     }
     if (bytes.length < at + RECORD_HEADER_BYTES) break;
@@ -82,7 +82,7 @@ function joinRecords(bytes: Uint8Array): { content: Uint8Array } | undefined {
   return { content: content.subarray(0, length) };
 }
 
-function isWhole(content: Uint8Array): boolean {
+function isComplete(content: Uint8Array): boolean {
   return content.length >= HELLO_HEADER_BYTES &&
     content.length >= HELLO_HEADER_BYTES + new Reader(content.subarray(1)).number(3);
 }
@@ -121,7 +121,7 @@ function readServerName(content: Reader): string | undefined {
   return undefined;
 }
 
-/** Takes numbers and vectors from bytes, one after the other. */
+/** Reads numbers and vectors in sequence. */
 class Reader {
   readonly #bytes: Uint8Array;
   #at = 0;
@@ -135,10 +135,10 @@ class Reader {
   }
 
   bytes(length: number): Uint8Array {
-    const taken = this.#bytes.subarray(this.#at, this.#at + length);
-    if (taken.length < length) throw new HelloError("the hello ends early");
+    const part = this.#bytes.subarray(this.#at, this.#at + length);
+    if (part.length < length) throw new HelloError("the hello ends early");
     this.#at += length;
-    return taken;
+    return part;
   }
 
   /** Big-endian. */
@@ -146,7 +146,7 @@ class Reader {
     return this.bytes(length).reduce((value, byte) => value * 256 + byte, 0);
   }
 
-  /** Bytes with their number, of so many bytes, in front. */
+  /** Bytes with a length prefix of `lengthBytes` bytes. */
   vector(lengthBytes: number): Reader {
     return new Reader(this.bytes(this.number(lengthBytes)));
   }

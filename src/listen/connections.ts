@@ -1,23 +1,23 @@
 import { BlockList, isIP, type Socket } from "node:net";
 import { type Clock, errorText, systemClock } from "../base/mod.ts";
 
-/** How many connections a server keeps, and for how long. */
+/** Limits and timeouts of connections. */
 export interface ConnectionLimits {
-  /** Most connections. For one more the connection that has been quiet the longest is closed, else the new one. */
+  /** Maximum connections. A further one replaces the connection that has been idle longest, or is refused. */
   maxConnections: number;
-  /** Most connections that have not finished TLS and their first request header; the oldest is closed for one more. */
+  /** Maximum connections before the end of TLS handshake and first request header; a further one replaces the oldest. */
   maxHandshakes: number;
-  /** Of these, most from one address; further ones have two seconds. An IPv6 network of 64 bits counts as one address. */
+  /** Maximum handshakes of one address; further ones time out after two seconds. An IPv6 /64 counts as one address. */
   maxHandshakesPerAddress: number;
-  /** Longest time to finish TLS and the first request header, milliseconds. */
+  /** Maximum time for TLS handshake and first request header, milliseconds. */
   handshakeTimeoutMs: number;
-  /** A connection without a request under way is closed after so long, milliseconds. */
+  /** A connection without an active request is closed after this time, milliseconds. */
   connectionIdleTimeoutMs: number;
-  /** Addresses and networks (CIDR) that `maxHandshakesPerAddress` does not hold for. */
+  /** Addresses and networks (CIDR) exempt from `maxHandshakesPerAddress`. */
   trustedProxies: readonly string[];
 }
 
-/** What {@linkcode ConnectionLimits} are without a setting. */
+/** Default limits. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   maxConnections: 4096,
   maxHandshakes: 1024,
@@ -27,50 +27,50 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   trustedProxies: [],
 };
 
-/** Why a connection was closed before a request of it was answered. */
+/** Why a connection was refused or closed. */
 export type RefusalReason = "max_connections" | "max_handshakes" | "max_handshakes_per_address" | "handshake_timeout";
 
 /** An admitted connection. */
 export interface Connection {
-  /** A request is under way from now until the returned function is called; calling that twice is harmless. */
+  /** Marks the begin of a request; the returned function marks its end and may be called twice. */
   begin: () => () => void;
-  /** The connection needs so many more file descriptors until it closes. */
+  /** Counts further file descriptors that the connection uses until it closes. */
   grow: (descriptors: number) => void;
-  /** The connection has closed. For connections whose socket is taken over and does not report it. */
+  /** Reports that the connection has closed; for a socket that was taken over and emits no event. */
   closed: () => void;
-  /** Closes it unless more than half of its address's handshakes are free. For clients that show no certificate. */
+  /** Closes it if its address uses more than half of its handshakes. For clients without a certificate. */
   closeIfCrowded: () => void;
 }
 
-/** A burst of honest clients behind one address is through within this time; what only waits is not. */
+/** Handshake timeout beyond the limit per address: enough for a burst of real clients behind one address. */
 export const CROWDED_TIMEOUT_MS = 2000;
 const MAX_BACKLOG = 511;
 const MAX_SWEEP_MS = 1000;
-/** Sweeps within the shortest timeout. */
+/** Sweeps per shortest timeout. */
 const SWEEPS_PER_TIMEOUT = 4;
 
 interface Entry {
   socket: Socket;
-  /** Under what its handshake is counted; undefined where no limit holds. */
+  /** Key of the limit per address; undefined for a trusted proxy. */
   address: string | undefined;
-  /** In handshake or idle since then. */
+  /** Begin of the handshake or idle time, monotonic. */
   sinceMs: number;
   requests: number;
   descriptors: number;
 }
 
 /**
- * The connections of one server, on all of its ports. One is in handshake until its first request header is read, then
- * active while a request is under way, else idle. Established connections have no limit per address: behind a proxy or
- * NAT there are many clients. Handshakes have, so that one address cannot take all slots.
+ * The connections of one server, on all of its ports. A connection is in handshake until its first request header is
+ * read, then active during requests, else idle. Handshakes have a limit per address, so that one address cannot use all
+ * slots. Established connections have none, because many clients may share a proxy or NAT.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #clock: Clock;
   readonly #trusted: BlockList;
-  /** All three in the order in which they time out. */
+  /** This set and the two below are in the order of their timeouts. */
   readonly #handshakes = new Set<Entry>();
-  /** Handshakes beyond what one address may have. */
+  /** Handshakes beyond the limit per address. */
   readonly #crowded = new Set<Entry>();
   readonly #idle = new Set<Entry>();
   readonly #handshakesOf = new Map<string, number>();
@@ -84,7 +84,7 @@ export class Connections {
     max_handshakes_per_address: 0,
     handshake_timeout: 0,
   };
-  /** Times that a port had stopped accepting, for want of file descriptors, and was opened again. */
+  /** Number of times a port ran out of file descriptors and was reopened. */
   acceptErrors = 0;
 
   /** @throws {RangeError} a trusted proxy is neither an address nor a network */
@@ -99,20 +99,20 @@ export class Connections {
     return { handshake: this.#pending, active: this.#active, idle: this.#idle.size };
   }
 
-  /** No further connection is admitted without closing another. */
+  /** True if a further connection would replace another. */
   get isFull(): boolean {
     return this.#descriptors >= this.#limits.maxConnections;
   }
 
   /**
-   * Connections that the kernel should keep ready: each takes a descriptor before it can be refused, and together with
-   * what is admitted they must leave room.
+   * Listen backlog. Every queued connection uses a file descriptor before it can be refused, so the backlog is limited,
+   * too.
    */
   get backlog(): number {
     return Math.min(MAX_BACKLOG, Math.ceil(this.#limits.maxConnections / 2));
   }
 
-  /** Takes a new connection, or closes it and returns undefined. */
+  /** Admits a new connection, or closes it and returns undefined. */
   admit(socket: Socket): Connection | undefined {
     const address = this.#addressOf(socket);
     const { maxHandshakes, maxHandshakesPerAddress } = this.#limits;
@@ -241,7 +241,7 @@ function oldest(entries: ReadonlySet<Entry>): Entry | undefined {
   return first;
 }
 
-/** The first 64 bits of an IPv6 address, which is what one client is given; an IPv4 address as it is. */
+/** The /64 network of an IPv6 address, which is what one client is assigned; an IPv4 address unchanged. */
 function networkOf(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/.exec(address)?.[1];
   if (mapped !== undefined || !address.includes(":")) return mapped ?? address;
@@ -253,7 +253,7 @@ function networkOf(address: string): string {
   return [...front, ...zeros, ...back].slice(0, 4).join(":");
 }
 
-/** What is wrong with an address or a network, or nothing. */
+/** Error text for an invalid address or network; undefined if valid. */
 export function networksProblem(text: string): string | undefined {
   try {
     parseNetworks([text]);
@@ -263,9 +263,9 @@ export function networksProblem(text: string): string | undefined {
 }
 
 /**
- * Reads addresses and networks such as `10.0.0.0/8`.
+ * Parses addresses and networks such as `10.0.0.0/8`.
  *
- * @throws {RangeError} one is neither
+ * @throws {RangeError} one of them is neither
  */
 function parseNetworks(texts: readonly string[]): BlockList {
   const networks = new BlockList();

@@ -1,18 +1,18 @@
 import type { Clock } from "../base/mod.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from "./connections.ts";
 
-/** Settings of connections; what is left out is as in {@linkcode CONNECTION_LIMITS}. */
+/** Connection settings; defaults in {@linkcode CONNECTION_LIMITS}. */
 export type ConnectionOptions = {
   [Name in keyof ConnectionLimits]?: ConnectionLimits[Name] | undefined;
 };
 
-/** The other half is for journal and state files, and for connections that are being refused. */
+/** The other half is for journal and state files and for connections being refused. */
 const CONNECTIONS_PER_DESCRIPTOR = 0.5;
 const MIN_CONNECTIONS = 16;
 
 /**
- * The connections of a server. Without `maxConnections` half of the files that the process may open are for connections,
- * at most `most`; 4096 where that limit cannot be read.
+ * Creates the connections of a server. The default of `maxConnections` is half of the process's file descriptor limit, at
+ * most `most`; 4096 if the limit cannot be read.
  *
  * @throws {RangeError} a trusted proxy is neither an address nor a network
  */
@@ -37,8 +37,8 @@ async function defaultMaxConnections(most: number): Promise<number> {
 }
 
 /**
- * How many files the process may open; NaN where that is not known. A shell inherits the limit and knows it: what is below
- * `/proc` the runtime gives with all permissions alone.
+ * The file descriptor limit of the process; NaN if unknown. Read from a child shell, which inherits the limit: `/proc`
+ * would need all permissions of the runtime.
  */
 async function openFilesLimit(): Promise<number> {
   if (Deno.permissions.querySync({ name: "run" }).state !== "granted") return NaN;

@@ -1,12 +1,12 @@
 import { errorText, formatAddress, type ListenAddress } from "../base/mod.ts";
 
-/** The server cannot listen where it was told to. */
+/** The server cannot listen on the configured address. */
 export class ListenError extends Error {
   /** `ListenError`. */
   override name = "ListenError";
 }
 
-/** What kept a server from listening, in words. */
+/** Wraps the error of a failed listen. */
 export function listenError(address: ListenAddress, error: unknown): ListenError {
   const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
   const reason = isTaken ? "the port is taken" : errorText(error);

@@ -9,45 +9,44 @@ import type { Connection } from "./connections.ts";
 import { type Loopback, openLoopback } from "./loopback.ts";
 import { ApiError, offerUpgrade, problem, type PushedBody, pushedBodyOf, textOf } from "../http/mod.ts";
 
-/** Answers a request; `from` is its client. */
+/** Answers a request; `from` is the client's address. */
 export type Handler = (request: Request, from: ListenAddress) => Promise<Response>;
 
-/** What answers HTTP on connections that others have accepted. */
+/** Options of {@linkcode HttpServer}. */
 export interface HttpServerOptions {
   handler: Handler;
   stall: StallDetector;
   log: Logger;
 }
 
-/** A client that reads nothing may hold up the stop for so long. */
+/** Maximum time that a stop waits for replies. */
 const DRAIN_MS = 2000;
-/** A client that still sends a body after its reply may read the reply for so long. */
+/** Time to read the reply for a client that is still sending its body. */
 const LINGER_MS = 1000;
-/** Descriptors of a WebSocket over TLS beside its own. */
+/** Additional file descriptors of a WebSocket over TLS. */
 const LOOPBACK_DESCRIPTORS = 2;
-/** Methods that the runtime makes no `Request` of. */
+/** Methods for which the runtime creates no `Request`. */
 const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
-/** Replies that have no body, and no length of one. */
+/** Statuses without a body and Content-Length. */
 const BODILESS = [204, 304];
 
 /**
- * HTTP/1.1 on connections that others have accepted, plain or TLS.
+ * HTTP/1.1 on connections accepted by a listener, plain or TLS.
  *
- * `node:http` and not `Deno.serve`: that one accepts by itself, shows no connection before its first request, and ends the
- * process where descriptors run out. Measured at 2000 frames/s to 500 event streams both take half a core; over TLS
- * `Deno.serve` needs another connection behind each one, which costs twice the CPU and three descriptors.
+ * It uses `node:http` and not `Deno.serve`, which accepts connections itself, shows none before its first request, and
+ * exits when file descriptors run out. At 2000 frames/s to 500 event streams both use half a core; over TLS `Deno.serve`
+ * needs a second connection for each one, which costs twice the CPU time and three file descriptors.
  */
 export class HttpServer {
   readonly #options: HttpServerOptions;
-  /** Its own timeouts are off: `Connections` has them. */
+  /** Its timeouts are off: `Connections` enforces them. */
   readonly #server = new Server({ headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
   readonly #connections = new Map<Socket, Connection>();
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #pendingReplies = new Set<Promise<void>>();
 
-  /** Answers nothing yet. */
   constructor(options: HttpServerOptions) {
     this.#options = options;
-    // Of a server that does not listen itself the runtime ends every connection after one reply.
+    // If the server does not listen itself, the runtime closes every connection after one reply.
     Object.defineProperty(this.#server, "listening", { value: true });
     this.#server.on("request", (request: IncomingMessage, reply: ServerResponse) => this.#answer(request, reply));
     this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Uint8Array) => {
@@ -63,39 +62,42 @@ export class HttpServer {
     this.#server.emit("connection", socket);
   }
 
-  /** Lets the replies under way end, for a short while, and closes all connections; end the streams first. */
+  /** Waits up to {@linkcode DRAIN_MS} for pending replies, then closes all connections. End the streams first. */
   async stop(): Promise<void> {
-    const patience = Promise.withResolvers<void>();
-    const timer = setTimeout(patience.resolve, DRAIN_MS);
-    await Promise.race([Promise.all(this.#underWay), patience.promise]);
+    const timeout = Promise.withResolvers<void>();
+    const timer = setTimeout(timeout.resolve, DRAIN_MS);
+    await Promise.race([Promise.all(this.#pendingReplies), timeout.promise]);
     clearTimeout(timer);
     for (const socket of this.#connections.keys()) socket.destroy();
   }
 
   #answer(incoming: IncomingMessage, reply: ServerResponse): void {
     incoming.on("error", () => {});
-    const pace = paceOf(this.#connections.get(incoming.socket));
+    const activity = activityOf(this.#connections.get(incoming.socket));
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#underWay.add(promise);
-    const gone = new AbortController();
+    this.#pendingReplies.add(promise);
+    const disconnected = new AbortController();
     reply.once("close", () => {
-      pace.stop();
-      if (!reply.writableFinished) gone.abort();
-      this.#underWay.delete(promise);
+      activity.stop();
+      if (!reply.writableFinished) disconnected.abort();
+      this.#pendingReplies.delete(promise);
       resolve();
     });
-    this.#respond(incoming, gone.signal).then((response) => send(response, { incoming, reply, pace })).catch(
-      (error: unknown) => {
-        this.#options.log.error("reply failed", { error: error instanceof Error ? error.stack ?? error.message : "" });
-        incoming.socket.destroy();
-      },
-    );
+    this.#respond(incoming, disconnected.signal).then((response) => send(response, { incoming, reply, activity }))
+      .catch(
+        (error: unknown) => {
+          this.#options.log.error("reply failed", {
+            error: error instanceof Error ? error.stack ?? error.message : "",
+          });
+          incoming.socket.destroy();
+        },
+      );
   }
 
-  /** A WebSocket gets the connection; every other request to upgrade is answered as if it were none. */
+  /** Hands the connection to a WebSocket. Other upgrade requests are answered as ordinary requests. */
   async #upgrade(incoming: IncomingMessage, { socket, head }: { socket: Socket; head: Uint8Array }): Promise<void> {
     const connection = this.#connections.get(socket);
-    const pace = paceOf(connection);
+    const activity = activityOf(connection);
     let loopback: Loopback | undefined;
     try {
       const request = toRequest(incoming);
@@ -103,7 +105,7 @@ export class HttpServer {
       if (loopback) connection?.grow(LOOPBACK_DESCRIPTORS);
       const plain = loopback ? { socket: loopback.inner, head: new Uint8Array() } : { socket, head };
       const closed = () => {
-        pace.stop();
+        activity.stop();
         loopback?.close();
         if (!loopback) connection?.closed();
       };
@@ -115,7 +117,7 @@ export class HttpServer {
       reply.shouldKeepAlive = false;
       reply.assignSocket(socket);
       reply.once("finish", () => socket.end());
-      await send(response, { incoming, reply, pace });
+      await send(response, { incoming, reply, activity });
     } catch (error) {
       this.#options.log.debug("upgrade failed", { error: String(error) });
       loopback?.close();
@@ -123,7 +125,7 @@ export class HttpServer {
     }
   }
 
-  /** @param signal aborted when the client goes before it has the reply */
+  /** @param signal aborted when the client disconnects before the reply is complete */
   async #respond(incoming: IncomingMessage, signal: AbortSignal): Promise<Response> {
     const request = toRequest(incoming, signal);
     return request instanceof Request ? await this.#handle(request, incoming) : request;
@@ -136,30 +138,30 @@ export class HttpServer {
 }
 
 /**
- * Whether a request is under way. It is not while the client takes nothing of its reply: whoever does not read must not
- * hold a connection for longer than whoever does not ask. Streams may; they have limits of their own.
+ * Counts a request as active only while its client reads the reply: a client that does not read gets the same timeout as
+ * an idle one. Streams are exempt; they have limits of their own.
  */
-interface Pace {
+interface Activity {
   stop: () => void;
   go: () => void;
 }
 
-function paceOf(connection: Connection | undefined): Pace {
+function activityOf(connection: Connection | undefined): Activity {
   let end = connection?.begin();
   return { stop: () => end?.(), go: () => end = connection?.begin() };
 }
 
-/** Where the other side of a connection is. */
+/** Address of the peer of a connection. */
 export function peerOf({ remoteAddress = "", remotePort = 0 }: Socket): ListenAddress {
   return { hostname: remoteAddress, port: remotePort };
 }
 
-/** An IPv4 address that came in over IPv6, as IPv4: that is how people know it. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 export function remoteOf({ hostname, port }: ListenAddress): ListenAddress {
   return { hostname: hostname.replace(/^::ffff:(?=[\d.]+$)/, ""), port };
 }
 
-/** The request as the handler gets it, or the reply to one that it cannot get. */
+/** Converts a request for the handler, or returns the error reply to an invalid one. */
 function toRequest(incoming: IncomingMessage, signal?: AbortSignal): Request | Response {
   const { method = "GET", rawHeaders, url = "/" } = incoming;
   const headers = new Headers();
@@ -174,7 +176,7 @@ function toRequest(incoming: IncomingMessage, signal?: AbortSignal): Request | R
   return new Request(full, { method, headers, ...(signal && { signal }), ...body });
 }
 
-/** Reads no byte before it is asked to; cancelling it leaves the connection open for the reply. */
+/** The request body, read on demand. Cancelling it leaves the connection open for the reply. */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   let isReading = false;
   return new ReadableStream<Uint8Array>({
@@ -195,10 +197,10 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   }, { highWaterMark: 0 });
 }
 
-/** Sends a reply at the client's pace. */
+/** Sends a reply with backpressure. */
 async function send(
   response: Response,
-  { incoming, reply, pace }: { incoming: IncomingMessage; reply: ServerResponse; pace: Pace },
+  { incoming, reply, activity }: { incoming: IncomingMessage; reply: ServerResponse; activity: Activity },
 ): Promise<void> {
   const pushed = pushedBodyOf(response);
   if (pushed) return push(pushed, { response, incoming, reply });
@@ -218,15 +220,15 @@ async function send(
   if (body.rest) reply.flushHeaders();
   const isHead = incoming.method === "HEAD";
   if (isHead) await reader?.cancel();
-  else if (body.rest) await copy(body.rest, { reply, pace: isStream ? undefined : pace });
+  else if (body.rest) await copy(body.rest, { reply, activity: isStream ? undefined : activity });
   reply.end(isHead ? undefined : body.all);
-  pace.stop();
+  activity.stop();
   if (hasUnreadBody) linger(incoming);
 }
 
 /**
- * Sends the head of a reply and lets its body write to the connection. Writing beside `reply` spares each chunk a queue, a
- * tick and a `writev` of three parts: with 500 streams that was half of the time that they took.
+ * Sends the head of a reply and lets its body write to the connection. Bypassing `reply` saves a queue, a tick and a
+ * `writev` of three parts per chunk: with 500 streams that was half of their CPU time.
  */
 function push(
   body: PushedBody,
@@ -263,21 +265,20 @@ function push(
   reply.once("close", closed);
   socket.once("close", closed);
   reply.flushHeaders();
-  // The connection is the reply's own once those to earlier requests on it are sent, and its head is.
+  // The reply owns the connection once the replies to earlier requests and its own head are sent.
   if (reply.socket) start();
   else reply.once("socket", () => nextTick(start));
 }
 
-/** What a body is read from. */
 type Source = Pick<ReadableStreamDefaultReader<Uint8Array>, "read">;
 
-/** A body of which all is known, or what is to come of it. */
+/** A complete body, or a reader for the rest of it. */
 type Body = { all: Uint8Array | string; rest?: undefined } | { rest: Source; all?: undefined };
 const NOTHING = new Uint8Array();
-/** Microtasks that a read of what is there takes, and some more. */
+/** Microtasks that a read of available data needs, with a margin. */
 const TURNS = 8;
 
-/** Finds out whether a body is all there already: then it is sent with its length. */
+/** Determines whether the body is complete already: then it is sent with its length. */
 async function begin(reader: Source): Promise<Body> {
   const first = reader.read();
   const chunk = await atOnce(first);
@@ -288,7 +289,7 @@ async function begin(reader: Source): Promise<Body> {
   return { rest: { read: () => waiting.shift() ?? reader.read() } };
 }
 
-/** What a promise gives, if it does so without anything else that has to come first. */
+/** The value of a promise that resolves within some microtasks, else undefined. */
 async function atOnce<T>(promise: Promise<T>): Promise<T | undefined> {
   let given: T | undefined;
   promise.then((value) => given = value, () => {});
@@ -298,19 +299,19 @@ async function atOnce<T>(promise: Promise<T>): Promise<T | undefined> {
 
 async function copy(
   reader: Source,
-  { reply, pace }: { reply: ServerResponse; pace: Pace | undefined },
+  { reply, activity }: { reply: ServerResponse; activity: Activity | undefined },
 ): Promise<void> {
   for (;;) {
     const { value, done } = await reader.read();
     if (done || reply.destroyed) return;
     if (reply.write(value)) continue;
-    pace?.stop();
+    activity?.stop();
     await drained(reply);
-    pace?.go();
+    activity?.go();
   }
 }
 
-/** Resolves when there is room again, or nobody to write to. */
+/** Resolves when the connection accepts data again or has closed. */
 function drained(reply: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -321,7 +322,7 @@ function drained(reply: ServerResponse): Promise<void> {
   });
 }
 
-/** Lets a client that is still sending read the reply: closing at once would take it back. */
+/** Delays closing for a client that is still sending: an immediate close would discard the reply. */
 function linger(incoming: IncomingMessage): void {
   const { socket } = incoming;
   incoming.on("error", () => {}).resume();

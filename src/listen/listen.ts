@@ -3,32 +3,32 @@ import type { Connections } from "./connections.ts";
 import { HttpServer, type HttpServerOptions } from "./http_server.ts";
 import { openPortListener } from "./listener.ts";
 
-/** What a server for HTTP is made of. */
+/** Options of {@linkcode listen}. */
 export interface ListenOptions extends HttpServerOptions {
   connections: Connections;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface Listener {
-  /** Where it really listens. */
+  /** Bound address. */
   readonly address: ListenAddress;
-  /** Lets the replies under way end, for a short while, and closes all connections; end the streams first. */
+  /** Waits a short time for pending replies, then closes all connections. End the streams first. */
   stop: () => Promise<void>;
 }
 
 /**
  * Listens for HTTP.
  *
- * @throws {ListenError} the port is taken or may not be used
+ * @throws {ListenError} the port is in use or not permitted
  */
 export async function listen(address: ListenAddress, { connections, ...options }: ListenOptions): Promise<Listener> {
   const server = new HttpServer(options);
-  const take = server.accept.bind(server);
-  const door = await openPortListener(address, { connections, log: options.log, take });
+  const accept = server.accept.bind(server);
+  const listener = await openPortListener(address, { connections, log: options.log, accept });
   return {
-    address: door.address,
+    address: listener.address,
     stop: async () => {
-      door.close();
+      listener.close();
       await server.stop();
     },
   };

@@ -10,21 +10,21 @@ import { ListenError } from "./error.ts";
 import { type ClientCa, type HelloPeek, openTlsListener } from "./tls_listener.ts";
 import type { TlsSource } from "./tls_pair.ts";
 
-/** Name of HTTP/2 over TLS, on which gRPC travels (RFC 9113 §3.2). */
+/** ALPN name of HTTP/2, which gRPC uses (RFC 9113 §3.2). */
 const HTTP2 = "h2";
 
-/** What a port for gRPC is made of. */
+/** Options of {@linkcode listenGrpc}. */
 export interface GrpcListenOptions {
   tls: TlsSource;
-  /** Boats are asked for certificates of these. They are let in without: a call says better why it is refused. */
+  /** Authorities of client certificates. Boats without one may connect: the refused call gives the better error. */
   clientCa: ClientCa;
-  /** Serves HTTP/2 on a connection: `ReplicationServer.accept`. It ends them before this listener is stopped. */
+  /** Serves HTTP/2 on a connection: `ReplicationServer.accept`. It must end them before this listener is stopped. */
   accept: (socket: Duplex, connection: Connection) => void;
   connections: Connections;
   log: Logger;
 }
 
-/** What a port for gRPC and HTTPS is made of. */
+/** Options of {@linkcode listenSingle}. */
 export interface SingleListenOptions extends GrpcListenOptions, HttpServerOptions {
   helloPeek?: HelloPeek | undefined;
 }
@@ -32,76 +32,76 @@ export interface SingleListenOptions extends GrpcListenOptions, HttpServerOption
 /**
  * Listens for gRPC over TLS.
  *
- * @throws {ListenError} the port is taken or may not be used
+ * @throws {ListenError} the port is in use or not permitted
  */
 export async function listenGrpc(
   address: ListenAddress,
   { accept, ...options }: GrpcListenOptions,
 ): Promise<Listener> {
-  const take = (socket: TLSSocket, connection: Connection) => {
+  const dispatch = (socket: TLSSocket, connection: Connection) => {
     if (socket.alpnProtocol === HTTP2) accept(socket, connection);
     else socket.destroy();
   };
-  const front = await openTlsListener(address, { ...options, protocols: [HTTP2], accept: take });
+  const listener = await openTlsListener(address, { ...options, protocols: [HTTP2], accept: dispatch });
   return {
-    address: front.address,
+    address: listener.address,
     stop: async () => {
-      front.close();
-      front.end();
+      listener.close();
+      listener.end();
       await Promise.resolve();
     },
   };
 }
 
 /**
- * Listens for gRPC and HTTPS on one port. What a client offers decides: HTTP/1.1, or nothing, is HTTPS, also when HTTP/2
- * is offered beside it as browsers do; a client that offers HTTP/2 alone is taken for a boat, and gets gRPC's answers.
+ * Listens for gRPC and HTTPS on one port, chosen by ALPN: a client that offers HTTP/1.1 or nothing gets HTTPS, even if it
+ * also offers HTTP/2 as browsers do; a client that offers only HTTP/2 gets gRPC.
  *
- * @throws {ListenError} the port is taken or may not be used
+ * @throws {ListenError} the port is in use or not permitted
  */
 export async function listenSingle(
   address: ListenAddress,
   { accept, ...options }: SingleListenOptions,
 ): Promise<Listener> {
   const server = new HttpServer(options);
-  const take = (socket: TLSSocket, connection: Connection) =>
+  const dispatch = (socket: TLSSocket, connection: Connection) =>
     socket.alpnProtocol === HTTP2 ? accept(socket, connection) : server.accept(socket, connection);
-  // In this order: a browser that offers both is not to land on gRPC.
-  const front = await openTlsListener(address, { ...options, protocols: ["http/1.1", HTTP2], accept: take });
+  // The order matters: browsers offer both and must get HTTPS.
+  const listener = await openTlsListener(address, { ...options, protocols: ["http/1.1", HTTP2], accept: dispatch });
   return {
-    address: front.address,
+    address: listener.address,
     stop: async () => {
-      front.close();
+      listener.close();
       await server.stop();
-      front.end();
+      listener.end();
     },
   };
 }
 
 /**
- * Listens for gRPC that is not encrypted, on an address that only this machine can reach.
+ * Listens for unencrypted gRPC on a loopback address.
  *
- * @throws {ListenError} others could reach the address, or the port is taken or may not be used
+ * @throws {ListenError} the address is not a loopback address, or the port is in use or not permitted
  */
 export async function listenGrpcInsecure(
   address: ListenAddress,
   { accept, connections, log }: Pick<GrpcListenOptions, "accept" | "connections" | "log">,
 ): Promise<Listener> {
   if (!isOwnMachine(address.hostname)) {
-    const reason = "without TLS only this machine may call: use 127.0.0.1, ::1 or localhost";
+    const reason = "without TLS only local addresses are allowed: use 127.0.0.1, ::1 or localhost";
     throw new ListenError(`Cannot listen on ${formatAddress(address)}: ${reason}`);
   }
   const open = new Set<Duplex>();
-  const take = (socket: Duplex, connection: Connection) => {
+  const track = (socket: Duplex, connection: Connection) => {
     open.add(socket);
     socket.once("close", () => open.delete(socket));
     accept(socket, connection);
   };
-  const door = await openPortListener(address, { connections, log, take });
+  const listener = await openPortListener(address, { connections, log, accept: track });
   return {
-    address: door.address,
+    address: listener.address,
     stop: async () => {
-      door.close();
+      listener.close();
       for (const socket of open) socket.destroy();
       await Promise.resolve();
     },

@@ -4,29 +4,29 @@ import type { Listener, ListenOptions } from "./listen.ts";
 import { openTlsListener } from "./tls_listener.ts";
 import type { TlsSource } from "./tls_pair.ts";
 
-/** What a server over TLS is made of. */
+/** Options of {@linkcode listenTls}. */
 export interface TlsListenOptions extends ListenOptions {
   tls: TlsSource;
 }
 
 /**
- * Listens for HTTPS. A certificate that is replaced counts for new connections, and no stream is cut for it.
+ * Listens for HTTPS. A replaced certificate applies to new connections; open streams continue.
  *
- * @throws {ListenError} the port is taken or may not be used
+ * @throws {ListenError} the port is in use or not permitted
  */
 export async function listenTls(address: ListenAddress, options: TlsListenOptions): Promise<Listener> {
   const server = new HttpServer(options);
-  const front = await openTlsListener(address, {
+  const listener = await openTlsListener(address, {
     ...options,
     protocols: ["http/1.1"],
     accept: server.accept.bind(server),
   });
   return {
-    address: front.address,
+    address: listener.address,
     stop: async () => {
-      front.close();
+      listener.close();
       await server.stop();
-      front.end();
+      listener.end();
     },
   };
 }

@@ -3,41 +3,41 @@ import { ALL_ADDRESSES, backoffMs, errorText, type ListenAddress, type Logger } 
 import type { Connection, Connections } from "./connections.ts";
 import { listenError } from "./error.ts";
 
-/** What a port is made of. */
+/** Options of {@linkcode openPortListener}. */
 export interface PortListenerOptions {
   connections: Connections;
   log: Logger;
-  /** Serves a connection. Its errors are handled: it only closes. */
-  take: (socket: Socket, connection: Connection) => void;
+  /** Serves a connection. Its errors are handled already: it only closes. */
+  accept: (socket: Socket, connection: Connection) => void;
 }
 
-/** A TCP port. */
+/** An open TCP port. */
 export interface PortListener {
-  /** Where it really listens. */
+  /** Bound address. */
   readonly address: ListenAddress;
-  /** Accepts no more. Connections stay. */
+  /** Stops accepting. Open connections stay. */
   close: () => void;
 }
 
-/** How often a port without new connections is tried. */
+/** Interval of probes of a port without new connections. */
 const CHECK_MS = 2000;
-/** Wait before listening again, when that has failed. */
+/** Waits after a failed reopen. */
 const RETRY = { firstMs: 100, capMs: 5000 };
 
 /**
- * Opens a port, and keeps it open. Where file descriptors run out, the runtime stops accepting for good and tells nobody
- * (Deno 2.9: `node:net`; `Deno.serve` ends the process instead). So a port where nothing has come for some seconds is
- * called by the server itself; one that does not answer is closed and opened again.
+ * Opens a port and keeps it accepting. When file descriptors run out, the runtime stops accepting permanently without an
+ * error (Deno 2.9 `node:net`; `Deno.serve` exits instead). So the server probes a port without connections for some
+ * seconds, and reopens it if the probe is not accepted.
  *
- * @throws {ListenError} the port is taken or may not be used
+ * @throws {ListenError} the port is in use or not permitted
  */
 export async function openPortListener(address: ListenAddress, options: PortListenerOptions): Promise<PortListener> {
-  const door = new KeptDoor(address, options);
-  await door.open();
-  return door;
+  const listener = new ProbedListener(address, options);
+  await listener.open();
+  return listener;
 }
 
-class KeptDoor implements PortListener {
+class ProbedListener implements PortListener {
   readonly #options: PortListenerOptions;
   #address: ListenAddress;
   #server: Server | undefined;
@@ -59,7 +59,7 @@ class KeptDoor implements PortListener {
     try {
       const { server, address } = await bind(this.#address, {
         backlog: this.#options.connections.backlog,
-        take: (socket) => this.#take(socket),
+        accept: (socket) => this.#accept(socket),
       });
       this.#server = server;
       this.#address = address;
@@ -78,31 +78,31 @@ class KeptDoor implements PortListener {
     this.#server = undefined;
   }
 
-  #take(socket: Socket): void {
+  #accept(socket: Socket): void {
     this.#accepted++;
     socket.on("error", () => socket.destroy());
     if (this.#isClosed) return void socket.destroy();
     const connection = this.#options.connections.admit(socket);
-    if (connection) this.#options.take(socket, connection);
+    if (connection) this.#options.accept(socket, connection);
   }
 
   #checkLater(accepted: number): void {
     this.#timer = setTimeout(() => this.#check(accepted), CHECK_MS);
   }
 
-  /** Calls the port, if nothing has come since `accepted`. A full server is not called: it would refuse or evict for it. */
+  /** Probes the port if nothing was accepted since `accepted`. A full server is not probed: it would evict a client. */
   #check(accepted: number): void {
     const before = this.#accepted;
     if (before !== accepted || this.#options.connections.isFull) return this.#checkLater(before);
     const { hostname, port } = this.#address;
     const host = hostname === ALL_ADDRESSES || hostname === "0.0.0.0" ? "127.0.0.1" : hostname;
     const probe = this.#probe = connect({ host, port });
-    // Without a descriptor for the call itself nothing is known.
-    let isKnown = true;
-    probe.on("error", (error: Error) => isKnown = "code" in error && error.code === "ECONNREFUSED");
+    // If the probe itself gets no file descriptor, it proves nothing.
+    let isConclusive = true;
+    probe.on("error", (error: Error) => isConclusive = "code" in error && error.code === "ECONNREFUSED");
     this.#timer = setTimeout(() => {
       probe.destroy();
-      if (isKnown && this.#accepted === before) void this.#reopen();
+      if (isConclusive && this.#accepted === before) void this.#reopen();
       else this.#checkLater(this.#accepted);
     }, CHECK_MS);
   }
@@ -123,12 +123,12 @@ class KeptDoor implements PortListener {
   }
 }
 
-/** Both families; IPv4 alone where the machine has no IPv6. */
+/** Binds both address families; only IPv4 if the machine has no IPv6. */
 async function bind(
   { hostname, port }: ListenAddress,
-  { backlog, take }: { backlog: number; take: (socket: Socket) => void },
+  { backlog, accept }: { backlog: number; accept: (socket: Socket) => void },
 ): Promise<{ server: Server; address: ListenAddress }> {
-  const server = createServer({ noDelay: true }, take);
+  const server = createServer({ noDelay: true }, accept);
   const listenOn = (host: string) =>
     new Promise<void>((resolve, reject) => {
       server.once("error", reject);

@@ -8,32 +8,32 @@ export interface Loopback {
   readonly inner: Socket;
   /** Closes it, and the connection over TLS. */
   close: () => void;
-  /** Closes it, and leaves the connection over TLS as it was. */
+  /** Closes the loopback and leaves the TLS connection open. */
   detach: () => void;
 }
 
-/** Where the connection within the machine is made. */
-const INSIDE = "127.0.0.1";
+const LOOPBACK = "127.0.0.1";
 
 /**
- * Joins a connection over TLS with one within this machine: the runtime upgrades nothing else to a WebSocket.
+ * Pipes a TLS connection through a plain loopback connection, because the runtime cannot upgrade a TLS socket to a
+ * WebSocket.
  *
- * @param head bytes that came before
+ * @param head bytes already received
  */
 export async function openLoopback(outer: TLSSocket, head: Uint8Array): Promise<Loopback> {
   const server = createServer();
   try {
-    server.listen(0, INSIDE);
+    server.listen(0, LOOPBACK);
     await once(server, "listening");
     const bound = server.address();
-    if (typeof bound !== "object" || bound === null) throw new Error("no port within this machine");
+    if (typeof bound !== "object" || bound === null) throw new Error("the loopback listener has no port");
     const accepted = once(server, "connection");
-    const near = connect({ host: INSIDE, port: bound.port, noDelay: true });
+    const near = connect({ host: LOOPBACK, port: bound.port, noDelay: true });
     await once(near, "connect");
     const [inner]: Socket[] = await accepted;
-    // Somebody else on this machine may have been quicker.
+    // Another local process may have connected first.
     if (!inner || inner.remotePort !== near.localPort) {
-      throw new Error("the connection within this machine is not ours");
+      throw new Error("another process connected to the loopback listener");
     }
     inner.on("error", () => inner.destroy());
     near.write(head);

@@ -1,6 +1,6 @@
 /**
- * From ports to requests: TCP and TLS listeners, one port for gRPC and HTTPS, limits of connections, certificates from
- * files and by ACME (RFC 8555).
+ * TCP and TLS listeners, one port for gRPC and HTTPS, connection limits, and certificates from files or by ACME
+ * (RFC 8555).
  *
  * @module
  */

@@ -2,31 +2,31 @@ import { certificateEnd, CertificateEndLog, type Clock, errorText, type Logger }
 import type { ComponentHealth } from "../http/mod.ts";
 import { checkTlsPair, TlsError, type TlsPair, type TlsSource } from "./tls_pair.ts";
 
-/** Where certificate and key are, PEM. */
+/** Paths of certificate and key, PEM. */
 export interface TlsPaths {
-  /** Certificate, and those up to its authority. */
+  /** Certificate with its chain up to the authority. */
   certPath: string;
-  /** Key of the certificate, not encrypted. */
+  /** Unencrypted key of the certificate. */
   keyPath: string;
 }
 
-/** What a server with a certificate is made of. */
+/** Options of {@linkcode TlsFiles}. */
 export interface TlsFilesOptions extends TlsPaths {
   clock: Clock;
   log: Logger;
 }
 
-/** How often the files are looked at. */
-const LOOK_EVERY_MS = 10_000;
+/** Interval of checks of the files. */
+const CHECK_INTERVAL_MS = 10_000;
 
-/** A certificate and its key, kept as fresh as their files. What cannot be used leaves the old ones in use. */
+/** A certificate and key that are reloaded when their files change. Unusable files leave the old pair in use. */
 export class TlsFiles implements TlsSource {
   readonly #paths: TlsPaths;
   readonly #clock: Clock;
   readonly #log: Logger;
   #timer: ReturnType<typeof setInterval> | undefined;
   #pair: TlsPair;
-  /** Why the files as they are now cannot be used. */
+  /** Why the current files cannot be used. */
   #fault: string | undefined;
   readonly #ends: CertificateEndLog;
   readonly #users = new Set<(pair: TlsPair) => void>();
@@ -42,27 +42,27 @@ export class TlsFiles implements TlsSource {
   /**
    * Reads the files.
    *
-   * @throws {TlsError} they cannot be read or used
+   * @throws {TlsError} the files cannot be read or used
    */
   static async open(options: TlsFilesOptions): Promise<TlsFiles> {
     return new TlsFiles(await readPair(options), options);
   }
 
-  /** The newest pair that could be used. */
+  /** The newest usable pair. */
   get pair(): TlsPair {
     return this.#pair;
   }
 
-  /** Calls `use` with the pair, now and whenever there is another one; looks for it from now on. */
+  /** Calls `use` with the current pair and with every new one. The first call starts checking the files. */
   follow(use: (pair: TlsPair) => void): () => void {
     this.#users.add(use);
     use(this.#pair);
-    this.#timer ??= setInterval(() => void this.check(), LOOK_EVERY_MS);
+    this.#timer ??= setInterval(() => void this.check(), CHECK_INTERVAL_MS);
     this.#reportEnd();
     return () => void this.#users.delete(use);
   }
 
-  /** Looks at the files now. Never rejects: what is wrong is logged once, and told by health. */
+  /** Checks the files now. Never rejects: an error is logged once and reported by health. */
   async check(): Promise<void> {
     try {
       const pair = await readPair(this.#paths);
@@ -80,7 +80,7 @@ export class TlsFiles implements TlsSource {
     this.#reportEnd();
   }
 
-  /** When the certificate in use ends, milliseconds since 1970. */
+  /** Expiry of the certificate, milliseconds since 1970. */
   get endMs(): number {
     return this.#pair.expiresMs;
   }
@@ -89,7 +89,7 @@ export class TlsFiles implements TlsSource {
     this.#ends.check("tls", { endMs: this.endMs, nowMs: this.#clock.wallUs() / 1000 });
   }
 
-  /** Degraded when the files cannot be used, or the certificate ends soon or has ended. */
+  /** Degraded if the files cannot be used, or if the certificate expires soon or has expired. */
   health(): ComponentHealth {
     const { expiresMs } = this.#pair;
     if (this.#fault !== undefined) {
@@ -99,7 +99,7 @@ export class TlsFiles implements TlsSource {
     return message === undefined ? { status: "ok" } : { status: "degraded", message };
   }
 
-  /** Looks no more. */
+  /** Stops checking the files. */
   stop(): void {
     clearInterval(this.#timer);
   }

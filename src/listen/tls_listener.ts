@@ -9,52 +9,52 @@ import { peerOf } from "./http_server.ts";
 import { openPortListener } from "./listener.ts";
 import type { TlsSource } from "./tls_pair.ts";
 
-/** Somebody who takes certain connections before TLS has them. */
+/** Takes over certain connections before TLS, by their ClientHello. */
 export interface HelloPeek {
-  /** Whether it waits for one now. Hellos are read only then. */
+  /** True while it expects a connection. Hellos are parsed only then. */
   readonly isWaiting: boolean;
-  /** Takes the connection, from its first byte on, or says no. */
+  /** Takes over the connection from its first byte on; false: not its connection. */
   take(hello: ClientHello, socket: Socket): boolean;
 }
 
-/** Authorities of clients, as far as a listener needs them. */
+/** The part of the client authorities that a listener needs. */
 export type ClientCa = Pick<ClientAuthorities, "pem" | "follow">;
 
-/** What connections over TLS are taken with. */
+/** Options of {@linkcode openTlsListener}. */
 export interface TlsListenerOptions {
   tls: TlsSource;
   log: Logger;
-  /** Protocols that are spoken, the favourite first. */
+  /** Supported ALPN protocols in order of preference. */
   protocols: readonly string[];
-  /** Takes a connection over TLS, which says which of the protocols it is; none, where the client offers none. */
+  /** Serves a TLS connection; `alpnProtocol` is false if the client offers none. */
   accept: (socket: TLSSocket, connection: Connection) => void;
   connections: Connections;
-  /** Clients are asked for certificates of these; whether one may come in without is up to `accept`. */
+  /** Authorities of the requested client certificates; `accept` decides about clients without one. */
   clientCa?: ClientCa | undefined;
   helloPeek?: HelloPeek | undefined;
 }
 
-/** A port on which TLS is spoken. */
+/** An open TLS port. */
 export interface TlsListener {
-  /** Where it really listens. */
+  /** Bound address. */
   readonly address: ListenAddress;
-  /** Takes no more connections, and closes those that are not encrypted yet. */
+  /** Stops accepting and closes connections in TLS handshake. */
   close: () => void;
-  /** Closes all that are left. */
+  /** Closes all remaining connections. */
   end: () => void;
 }
 
-/** Fatal alert `internal_error` (RFC 8446 §6): what a client gets to see while there is no certificate. */
+/** Fatal alert `internal_error` (RFC 8446 §6), sent to clients while there is no certificate. */
 const NO_CERTIFICATE = Uint8Array.of(21, 3, 3, 0, 2, 2, 80);
 
 /**
- * Opens a port for TLS 1.2 and 1.3. What is replaced counts for new connections and leaves the others alone.
+ * Opens a port for TLS 1.2 and 1.3. Replaced certificates and authorities apply to new connections only.
  *
- * @throws {ListenError} the port is taken or may not be used
+ * @throws {ListenError} the port is in use or not permitted
  */
 export async function openTlsListener(address: ListenAddress, options: TlsListenerOptions): Promise<TlsListener> {
   const { tls, clientCa, connections, log } = options;
-  // A connection and the one over TLS that comes of it are different objects, and have the other side in common.
+  // A TCP socket and its TLS socket are different objects; the peer address identifies both.
   const handshakes = new Map<string, Handshake>();
   const open = new Set<TLSSocket>();
   const server = createTlsServer({
@@ -75,7 +75,7 @@ export async function openTlsListener(address: ListenAddress, options: TlsListen
     log.debug("TLS handshake failed", { error: error.message });
     socket.destroy();
   });
-  const take = (socket: Socket, connection: Connection) => {
+  const accept = (socket: Socket, connection: Connection) => {
     const key = keyOf(socket);
     handshakes.set(key, { socket, connection });
     socket.once("close", () => {
@@ -83,19 +83,19 @@ export async function openTlsListener(address: ListenAddress, options: TlsListen
     });
     receive(socket, { ...options, secure: () => server.emit("connection", socket) });
   };
-  const door = await openPortListener(address, { connections, log, take });
-  // A context that cannot be used throws nothing and fails in every handshake: both sources check what they hand over.
+  const listener = await openPortListener(address, { connections, log, accept });
+  // An unusable context does not throw here but fails every handshake: both sources check their certificates.
   const renew = () => server.setSecureContext(contextOf(options));
   const leave = [tls.follow(renew), clientCa?.follow(renew)];
   const close = () => {
     for (const each of leave.splice(0)) each?.();
-    door.close();
+    listener.close();
     for (const { socket } of handshakes.values()) socket.destroy();
   };
   const end = () => {
     for (const socket of open) socket.destroy();
   };
-  return { address: door.address, close, end };
+  return { address: listener.address, close, end };
 }
 
 interface Handshake {
@@ -107,23 +107,23 @@ function keyOf(socket: Socket): string {
   return formatAddress(peerOf(socket));
 }
 
-/** Hands a new connection to TLS, or to who looks at hellos. */
+/** Hands a new connection to TLS or to the hello peek. */
 function receive(
   socket: Socket,
   { tls, helloPeek, secure }: Pick<TlsListenerOptions, "tls" | "helloPeek"> & { secure: () => void },
 ): void {
   const go = () => tls.pair ? secure() : socket.end(NO_CERTIFICATE);
   if (!helloPeek?.isWaiting) return void go();
-  let seen = Buffer.alloc(0);
-  const look = (bytes: Buffer) => {
-    seen = Buffer.concat([seen, bytes]);
-    const reading = readClientHello(seen);
-    if (reading.kind === "partial" && seen.length <= MAX_HELLO_BYTES) return;
-    socket.off("data", look).pause();
-    socket.unshift(seen);
+  let received = Buffer.alloc(0);
+  const onData = (bytes: Buffer) => {
+    received = Buffer.concat([received, bytes]);
+    const reading = readClientHello(received);
+    if (reading.kind === "partial" && received.length <= MAX_HELLO_BYTES) return;
+    socket.off("data", onData).pause();
+    socket.unshift(received);
     if (reading.kind !== "hello" || !helloPeek.take(reading.hello, socket)) go();
   };
-  socket.on("data", look);
+  socket.on("data", onData);
 }
 
 function contextOf({ tls: { pair }, clientCa }: Pick<TlsListenerOptions, "tls" | "clientCa">) {

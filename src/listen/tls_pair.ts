@@ -2,34 +2,34 @@ import { errorText } from "../base/mod.ts";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 
-/** A certificate that cannot be served. The message tells why. */
+/** A certificate cannot be served. The message says why. */
 export class TlsError extends Error {
   /** `TlsError`. */
   override name = "TlsError";
 }
 
-/** A certificate and its key, known to fit. */
+/** A certificate and its matching key. */
 export interface TlsPair {
-  /** PEM: the server's own certificate first, then those between it and the authority. */
+  /** PEM: the server's certificate first, then the intermediate certificates. */
   cert: string;
   /** PEM, not encrypted. */
   key: string;
-  /** When the certificate ends, milliseconds since 1970. */
+  /** Expiry of the certificate, milliseconds since 1970. */
   expiresMs: number;
 }
 
-/** Where a server's certificate comes from. What it hands over was checked. */
+/** Source of a server's certificate. Its pairs are checked. */
 export interface TlsSource {
-  /** The newest pair that can be used; nothing: there has been none yet. */
+  /** The newest usable pair; undefined: none yet. */
   readonly pair: TlsPair | undefined;
-  /** Calls `use` with the pair, now if there is one, and whenever there is another. Answers how to call it no more. */
+  /** Calls `use` with the current pair, if any, and with every new one. Returns the unsubscribe function. */
   follow(use: (pair: TlsPair) => void): () => void;
 }
 
 /**
- * Checks that a certificate and a key can be served together: a context that is made of others fails in every handshake.
+ * Checks that certificate and key can be served together: otherwise every handshake would fail.
  *
- * @throws {TlsError} one of them cannot be read, or they do not belong together
+ * @throws {TlsError} one of them cannot be read, or they do not match
  */
 export function checkTlsPair(cert: string, key: string): TlsPair {
   const certificate = orRefuse("the certificate cannot be read", () => new X509Certificate(cert));

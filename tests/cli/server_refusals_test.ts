@@ -27,13 +27,13 @@ const REFUSALS: readonly Refused[] = [
     args: SEND,
     words: /403 the server is in read-only mode; the boat server was started with -read-only$/,
   },
-  { boat: { tokens }, args: ["devices"], words: /401 This takes a token: .*; -token or VBG_TOKEN gives one$/ },
+  { boat: { tokens }, args: ["devices"], words: /401 This request needs a token: .*; -token or VBG_TOKEN gives one$/ },
   {
     boat: { tokens, sendEnabled: true },
     args: [...SEND, "-token", "secret"],
-    words: /403 The token of "reader" is not good for "send"; -token or VBG_TOKEN gives another one$/,
+    words: /403 The token "reader" does not have the scope "send"; -token or VBG_TOKEN gives another one$/,
   },
-  { boat: {}, args: ["history"], words: /503 No journal is kept: see -journal-dir$/ },
+  { boat: {}, args: ["history"], words: /503 Recording is off: see -journal-dir$/ },
 ];
 
 Deno.test("what a server refuses is one line that says what to do about it, and code 1", NET, async () => {
@@ -59,7 +59,7 @@ Deno.test("an address with nothing behind it, and one of no server, are told", N
   const { err } = await runCommand(["devices", "-server", `${boat.url}/instances`]);
   assert.match(
     err,
-    /: 404 There is nothing at ".*; is this the address of a boat, or of a boat in a cloud \(https:.*\)\?\n$/,
+    /: 404 Unknown path ".*; is this the address of a boat, or of a boat in a cloud \(https:.*\)\?\n$/,
   );
   using nobody = HeldPort.take();
   const { port } = nobody;

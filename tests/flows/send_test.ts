@@ -168,7 +168,7 @@ const GROUPS: Group[] = [
     what: "a server with tokens, asked with one for reading",
     options: { ...OPEN, tokens: [accessToken("chart", READER, ["read"])] },
     headers: { "X-API-Key": READER },
-    rows: both("no scope", { status: 403, says: /^The token of "chart" is not good for "send"$/ }),
+    rows: both("no scope", { status: 403, says: /^The token "chart" does not have the scope "send"$/ }),
   },
   {
     what: "a page of another origin",

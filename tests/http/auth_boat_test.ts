@@ -60,7 +60,7 @@ Deno.test("a WebSocket sends with a token for it, and from no page of another or
   await using boat = await TestBoat.start({ sendEnabled: true, tokens: TOKENS });
   const send = JSON.stringify({ type: "send", data: MESSAGE });
   await using reader = await WsClient.open(`${boat.url}/ws?access_token=${READER}`);
-  assert.match(await reader.errorTo(send) ?? "", /token of "chart table" is not good for "send"/);
+  assert.match(await reader.errorTo(send) ?? "", /token "chart table" does not have the scope "send"/);
   const url = `${boat.url.replace("http", "ws")}/ws?access_token=${BOTH}`;
   const foreign = new WebSocket(url, { headers: FOREIGN });
   const answered = new Promise((resolve) => foreign.onmessage = ({ data }) => resolve(JSON.parse(data)));
@@ -80,12 +80,12 @@ Deno.test("a WebSocket may what its token is good for now, not what it was good 
   await using nobody = await boat.ws();
   boat.boat.reload({ tokens: TOKENS });
   const send = JSON.stringify({ type: "send", data: MESSAGE });
-  assert.match(await nobody.errorTo(send) ?? "", /not known here/);
+  assert.match(await nobody.errorTo(send) ?? "", /unknown/);
   await using skipper = await boat.ws(`?access_token=${BOTH}`);
   boat.boat.reload({ tokens: [tokenOf("skipper", BOTH, ["read"])] });
-  assert.match(await skipper.errorTo(send) ?? "", /token of "skipper" is not good for "send"/);
+  assert.match(await skipper.errorTo(send) ?? "", /token "skipper" does not have the scope "send"/);
   boat.boat.reload({ tokens: TOKENS.slice(0, 2) });
-  assert.match(await skipper.errorTo(send) ?? "", /not known here/);
+  assert.match(await skipper.errorTo(send) ?? "", /no longer valid/);
   assert.deepEqual(boat.heard[0], []);
   boat.boat.reload({ tokens: TOKENS });
   skipper.socket.send(send);

@@ -177,9 +177,9 @@ Deno.test("whoever is refused what sends has a line in the audit log, without th
   await server.raw("/devices");
   const told = lines.map((line) => line.slice(line.indexOf("audit")));
   assert.deepEqual(told, [
-    `audit component=audit outcome=unknown via=/who/send client=127.0.0.1 why="The token is not known here"`,
+    `audit component=audit outcome=unknown via=/who/send client=127.0.0.1 why="The token is unknown"`,
     `audit component=audit outcome=scope via=/who/send client=127.0.0.1 token="chart table" ` +
-    String.raw`why="The token of \"chart table\" is not good for \"send\""`,
+    String.raw`why="The token \"chart table\" does not have the scope \"send\""`,
     `audit component=audit outcome=origin via=/who/send client=127.0.0.1 token=pilot ` +
     `why="send from another origin is not allowed: see -allow-origins"`,
   ]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { escaped, homePage } from "../../src/http/home/home_page.ts";
+import { escapeHtml, homePage } from "../../src/http/home/home_page.ts";
 import { TestBoat } from "../support/boat.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
@@ -86,13 +86,13 @@ Deno.test("with tokens the page takes one, and its links carry it", NET, async (
 
 Deno.test("names and messages are text on the page, whatever is in them", () => {
   const mark = `<img src=x onerror="alert('1')">&`;
-  assert.equal(escaped(mark), "&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;");
+  assert.equal(escapeHtml(mark), "&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;");
   const link = { text: mark, path: `/${mark}`, about: mark };
   const html = homePage({
     ...{ boatPath: mark, name: mark, version: mark, status: "degraded", facts: [mark] },
     components: { [mark]: { status: "degraded", message: mark } },
     sections: [{ title: mark, links: [link] }],
   }, { origin: `http://${mark}`, parameter: `access_token=${mark}` });
-  assert.ok(!html.includes("<img") && html.includes(`<h1>${escaped(mark)}</h1>`), html);
+  assert.ok(!html.includes("<img") && html.includes(`<h1>${escapeHtml(mark)}</h1>`), html);
   assert.ok(!html.includes('x onerror="'), html);
 });

@@ -177,12 +177,12 @@ Deno.test("405 and 404 say in words what is wrong", async () => {
   await using boat = await TestBoat.start();
   const detail = async (path: string, method: string) =>
     JSON.parse(await (await boat.raw(path, { method })).text()).detail;
-  assert.equal(await detail("/devices", "DELETE"), `"/devices" does not take DELETE`);
-  assert.equal(await detail("/nowhere", "GET"), `There is nothing at "/nowhere": see /openapi.json`);
-  assert.equal(await detail("/pgns/129025", "DELETE"), `"/pgns/129025" does not take DELETE`);
+  assert.equal(await detail("/devices", "DELETE"), `"/devices" does not support DELETE`);
+  assert.equal(await detail("/nowhere", "GET"), `Unknown path "/nowhere": see /openapi.json`);
+  assert.equal(await detail("/pgns/129025", "DELETE"), `"/pgns/129025" does not support DELETE`);
   assert.equal(await detail("/pgns/1", "GET"), "PGN 1 is not described: see /pgns");
   assert.equal(
     await detail("/pgns/129025/fields", "GET"),
-    `There is nothing at "/pgns/129025/fields": see /openapi.json`,
+    `Unknown path "/pgns/129025/fields": see /openapi.json`,
   );
 });

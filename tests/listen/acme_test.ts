@@ -194,7 +194,7 @@ Deno.test(
       assert.match(told, /alert internal error/);
       const health = await (await fetch(`http://127.0.0.1:${away.httpPort}/healthz`)).json();
       assert.deepEqual(health, { status, components: { certificate: { status, message } } });
-      const tries = () => site.lines.filter((line) => /no certificate received/.test(line)).length;
+      const tries = () => site.lines.filter((line) => /certificate order failed/.test(line)).length;
       for (const [afterMs, count] of [[119_000, 1], [1000, 2], [239_000, 2], [1000, 3]] as const) {
         site.clock.advance(afterMs);
         await site.certificate.check();
@@ -238,7 +238,7 @@ Deno.test(
       await using site = await Site.open(folder, { pebble });
       await site.served();
       assert.equal(site.certificate.httpAddress, undefined);
-      assert.match(site.lines.join("\n"), /nobody is sent from HTTP to HTTPS error=.*the port is taken/);
+      assert.match(site.lines.join("\n"), /HTTP redirect unavailable error=.*the port is taken/);
       assert.equal(await ask(folder, pebble), "hello\n");
     }),
 );
@@ -253,14 +253,14 @@ Deno.test(
       await Deno.mkdir(directory, { recursive: true });
       const other = await (await TestAuthority.make(folder)).issue("other");
       const files = [
-        ["there is no key", "nonsense"],
+        ["the file has no private key", "nonsense"],
         ["is not for", Deno.readTextFileSync(other.keyPath) + Deno.readTextFileSync(other.certPath)],
       ] as const;
       for (const [why, text] of files) {
         await Deno.writeTextFile(`${directory}/${DOMAIN}.pem`, text);
         await using site = await Site.open(folder, { pebble });
         assert.equal(site.certificate.pair, undefined);
-        assert.match(site.lines.join("\n"), new RegExp(`certificate of before cannot be used .*${why}`));
+        assert.match(site.lines.join("\n"), new RegExp(`stored certificate unusable .*${why}`));
         assert.ok(new X509Certificate(await site.served()).checkHost(DOMAIN));
       }
     }),
@@ -291,14 +291,14 @@ Deno.test(
         await curl("-o", "/dev/null", "-w", "%{redirect_url}", "-H", "Host: evil.example", `${url}/a`),
         `${to}/a`,
       );
-      await eventually("the try to end", () => site.lines.some((line) => /no certificate received/.test(line)));
+      await eventually("the try to end", () => site.lines.some((line) => /certificate order failed/.test(line)));
     }),
 );
 
-Deno.test("an authority is asked by https alone", PEBBLE, () =>
+Deno.test("an authority expected an https URL alone", PEBBLE, () =>
   inFolder(async (folder) => {
     const opened = Site.open(folder, { pebble: { ...nobody(), directoryUrl: "http://127.0.0.1/dir" } });
-    await assert.rejects(opened, (error) => error instanceof AcmeError && /is asked by https/.test(error.message));
+    await assert.rejects(opened, (error) => error instanceof AcmeError && /expected an https URL/.test(error.message));
   }));
 
 Deno.test(
@@ -330,7 +330,7 @@ Deno.test("waits between tries are a fifth longer or shorter", PEBBLE, () =>
     for (const [random, waitS] of [[0, 96], [0.5, 120], [1, 144]] as const) {
       await using site = await Site.open(folder, { pebble: { ...nobody(), ca }, random: () => random });
       await site.certificate.check();
-      assert.match(site.lines.join("\n"), new RegExp(`no certificate received .*nextTryS=${waitS}\\b`));
+      assert.match(site.lines.join("\n"), new RegExp(`certificate order failed .*nextTryS=${waitS}\\b`));
     }
   }));
 
@@ -354,5 +354,5 @@ Deno.test("a server is stopped while its authority thinks", PEBBLE, () =>
     answer.resolve();
     await underWay;
     await server.shutdown();
-    assert.doesNotMatch(site.lines.join("\n"), /no certificate received/, "nobody waits for it any more");
+    assert.doesNotMatch(site.lines.join("\n"), /certificate order failed/, "nobody waits for it any more");
   }));

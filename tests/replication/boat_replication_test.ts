@@ -114,6 +114,6 @@ Deno.test("without replication there is no status of it, and the answer says so"
   await using boat = await TestBoat.start();
   const reply = await boat.raw("/replication/status");
   assert.equal(reply.status, 404);
-  assert.match(await reply.text(), /Nothing is replicated/);
+  assert.match(await reply.text(), /Replication is off/);
   assert.equal((await boat.get<Health>("/healthz")).replication, undefined);
 });

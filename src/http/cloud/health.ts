@@ -5,42 +5,42 @@ import type { CloudHealth } from "./schemas.ts";
 
 export type { CloudHealth } from "./schemas.ts";
 
-/** How many boats are recorded, and how many cannot be. */
+/** Number of boats that are recorded, and of boats whose recording fails. */
 export interface RecordingCounts {
   recording: number;
   failing: number;
 }
 
-/** What a cloud's health is judged from. */
+/** Inputs of {@linkcode evaluateCloudHealth}. */
 export interface CloudHealthSources {
   instances: Pick<Instances, "size" | "connected">;
   recordings: RecordingCounts;
-  /** Boats of which frames are gone from the disk and have not come again; default 0. */
+  /** Boats with frames missing from the disk and not received again yet; default 0. */
   damaged?: number;
-  /** Boats of which the archive command failed for files, and has not taken them since; default 0. */
+  /** Boats with files that the archive command has not accepted; default 0. */
   unarchived?: number;
-  /** Boats of which another machine was refused within the last hour; default 0. */
+  /** Boats for which a second machine was refused within the last hour; default 0. */
   refusedMachines?: number;
-  /** Boats that have frames of former epochs of which none are taken; default 0. */
+  /** Boats whose frames of former epochs the cloud refuses; default 0. */
   refusedFormer?: number;
-  /** How further parts do, by name; an unhealthy one makes the server so. */
+  /** Health of further components by name; an unhealthy one makes the server unhealthy. */
   others?: Readonly<Record<string, ComponentHealth>>;
 }
 
 /**
- * Judges a cloud: a part that does not work degrades it, and when no boat can be recorded it is unhealthy. Anybody may
- * ask for this, so it names no boat.
+ * Evaluates a cloud's health: a failed component makes it degraded; when no boat can be recorded it is unhealthy. The
+ * result names no boat, because the endpoint needs no token.
  */
 export function evaluateCloudHealth(
   { instances, recordings, damaged = 0, unarchived = 0, refusedMachines = 0, refusedFormer = 0, others = {} }:
     CloudHealthSources,
 ): CloudHealth {
   const components = {
-    recording: judgeRecordings(recordings),
-    storage: judgeStorage(damaged),
-    ...(unarchived > 0 && { archive: judgeArchive(unarchived) }),
-    ...(refusedMachines > 0 && { identity: judgeIdentity(refusedMachines) }),
-    ...(refusedFormer > 0 && { former_epochs: judgeFormer(refusedFormer) }),
+    recording: recordingHealth(recordings),
+    storage: storageHealth(damaged),
+    ...(unarchived > 0 && { archive: archiveHealth(unarchived) }),
+    ...(refusedMachines > 0 && { identity: identityHealth(refusedMachines) }),
+    ...(refusedFormer > 0 && { former_epochs: formerHealth(refusedFormer) }),
     ...others,
   };
   const states = Object.values(components).map(({ status }) => status);
@@ -52,26 +52,26 @@ export function evaluateCloudHealth(
   };
 }
 
-function judgeRecordings({ recording, failing }: RecordingCounts): ComponentHealth {
+function recordingHealth({ recording, failing }: RecordingCounts): ComponentHealth {
   if (failing === 0) return { status: "ok" };
   const message = `${failing} of ${recording + failing} boats cannot be recorded`;
   return { status: recording === 0 ? "unhealthy" : "degraded", message };
 }
 
-function judgeStorage(damaged: number): ComponentHealth {
+function storageHealth(damaged: number): ComponentHealth {
   if (damaged === 0) return { status: "ok" };
-  const message = `frames of ${damaged} boats are gone from the disk, and are asked for again`;
+  const message = `frames of ${damaged} boats are missing from the disk and are requested again`;
   return { status: "degraded", message };
 }
 
-/** Counts the boats of which frames are gone from the disk and have not come again. */
+/** Counts the boats with frames missing from the disk and not received again yet. */
 export function countDamaged(instances: Instances): number {
   let count = 0;
   for (const { record } of instances) if (record.vanished.length > 0) count++;
   return count;
 }
 
-function judgeArchive(boats: number): ComponentHealth {
+function archiveHealth(boats: number): ComponentHealth {
   return { status: "degraded", message: `boats with files that could not be archived: ${boats}` };
 }
 
@@ -82,17 +82,18 @@ export function countUnarchived(instances: Iterable<Pick<Instance, "id">>, keepe
   return count;
 }
 
-function judgeIdentity(boats: number): ComponentHealth {
-  const message = `${boats} boats were refused within the last hour: two machines may have the identity of one`;
+function identityHealth(boats: number): ComponentHealth {
+  const message = `${boats} boats had a connection refused within the last hour: two machines may share one identity`;
   return { status: "degraded", message };
 }
 
-function judgeFormer(boats: number): ComponentHealth {
-  const message = `${boats} boats have frames of former epochs of which other content is here: they stay on the boats`;
+function formerHealth(boats: number): ComponentHealth {
+  const message =
+    `${boats} boats have frames of former epochs that contradict the cloud's copy: the frames stay on the boats`;
   return { status: "degraded", message };
 }
 
-/** Counts the boats of which another machine was refused within the last hour, and those with frames that are not taken. */
+/** Counts the boats with a refused second machine, and those whose frames of former epochs are refused. */
 export function countRefused(
   instances: Iterable<Pick<Instance, "refusedMachine" | "former">>,
 ): { refusedMachines: number; refusedFormer: number } {
@@ -104,7 +105,6 @@ export function countRefused(
   return counts;
 }
 
-/** Counts the boats that are recorded and those that cannot be. */
 export function countRecordings(instances: Instances): RecordingCounts {
   const counts = { recording: 0, failing: 0 };
   for (const instance of instances) {

@@ -1,13 +1,13 @@
 import type { Instance, Instances } from "../../cloud/mod.ts";
 import type { Caller } from "../auth.ts";
 
-/** The instances that a caller may know of, in the order of their ids. Those of others do not exist, for all it is told. */
+/** The instances visible to a caller, sorted by id. */
 export function visibleInstances(instances: Instances, { instances: ids }: Pick<Caller, "instances">): Instance[] {
   if (ids === undefined) return [...instances];
   return [...new Set(ids)].sort().flatMap((id) => instances.get(id) ?? []);
 }
 
-/** An instance, if there is one and the caller may know of it. */
+/** The instance with this id if it exists and is visible to the caller. */
 export function visibleInstance(
   instances: Instances,
   id: string,

@@ -5,17 +5,17 @@ import { serverFigures, type ServerSources } from "../status/server_figures.ts";
 import type { Reading } from "../status/figure.ts";
 import { sessionCounters } from "../sessions/figures.ts";
 
-/** Where a cloud's figures come from; read when somebody asks. */
+/** Sources of a cloud's metrics, read at each scrape. */
 export interface CloudMetricSources extends ServerSources {
   readers: Pick<ReplicaReaders, "count" | "streamingSessions" | "sessionFigures" | "dropped" | "memory">;
-  /** Failed attempts to archive a file of a boat since the start; left out: nothing is archived. */
+  /** Failed archive attempts of a boat since the start; left out: nothing is archived. */
   archiveFailures?: (id: string) => number;
 }
 
-/** One metric that every instance has: a value of each, or several by what else is in the labels. */
+/** A metric with one value per instance and set of further labels. */
 interface InstanceFigure extends Omit<Figure, "read"> {
   read: (summary: InstanceSummary, sources: Pick<CloudMetricSources, "archiveFailures">) => number;
-  /** Further labels, as they are written. */
+  /** Further labels in text form. */
   labels?: string;
 }
 
@@ -26,49 +26,56 @@ const gauge = (name: string, help: string, read: InstanceFigure["read"]): Instan
 const counter = (name: string, help: string, read: InstanceFigure["read"]): InstanceFigure => {
   return { kind: "counter", name: `${PREFIX}${name}_total`, help, read };
 };
-const CLOSED = "Live streams that the cloud ended: too many frames a second, too far behind the boat";
+const CLOSED = "Live streams that the cloud closed, by reason: frame rate too high, lag too large";
 
-/** Lines that are made before the time is looked at. */
-const ROWS_A_PIECE = 100;
+const ROWS_PER_CHUNK = 100;
 
 /** Rows of the same name follow each other. */
 const INSTANCE_FIGURES: readonly InstanceFigure[] = [
   gauge("connected", "1 while the boat is connected", (s) => s.connected ? 1 : 0),
   gauge("lag_seqs", "Frames that the cursor is behind the boat", (s) => s.lagSeqs),
-  gauge("cursor", "Every number up to and with this one is here, or cannot be had", (s) => s.cursor),
-  gauge("holes", "Ranges of numbers that are still to come", (s) => s.holes.length),
-  gauge("ack_lag_seqs", "Numbers that are here and not yet safe on disk", (s) => Math.max(0, s.cursor - s.ackSeq)),
-  gauge("boat_head_seq", "Newest number of the boat, as far as it has told", (s) => s.boatHeadSeq),
-  gauge("last_seen_seconds", "When anything last came from the boat, seconds since 1970; 0: never", (s) => {
+  gauge("cursor", "Cursor: every frame up to and including this number is stored, or is lost", (s) => s.cursor),
+  gauge("holes", "Ranges of frames that are still missing", (s) => s.holes.length),
+  gauge("ack_lag_seqs", "Frames received and not synced to disk yet", (s) => Math.max(0, s.cursor - s.ackSeq)),
+  gauge("boat_head_seq", "Newest sequence number that the boat has reported", (s) => s.boatHeadSeq),
+  gauge("last_seen_seconds", "Time of the last message from the boat, seconds since 1970; 0: never", (s) => {
     return (s.lastSeenMs ?? 0) / 1000;
   }),
   gauge("recording_failing", "1 while frames of the boat cannot be recorded", (s) => {
     return s.recording.kind === "failing" ? 1 : 0;
   }),
-  counter("live_frames", "Frames that came live", (s) => s.counters.liveFrames),
-  counter("duplicate_frames", "Frames that came live and were here", (s) => s.counters.duplicateFrames),
-  counter("refused_frames", "Frames that came live and could not be taken", (s) => s.counters.refusedFrames),
-  counter("lost_frames", "Frames that were received and could not be recorded", (s) => s.counters.lostFrames),
-  counter("vanished_frames", "Frames that were on disk and are gone from there", (s) => s.counters.vanishedFrames),
-  counter("damaged_blocks", "Damaged blocks found by checking files, in each pass", (s) => s.counters.damagedBlocks),
+  counter("live_frames", "Frames received live", (s) => s.counters.liveFrames),
+  counter("duplicate_frames", "Frames received live that were stored already", (s) => s.counters.duplicateFrames),
+  counter("refused_frames", "Frames received live and refused", (s) => s.counters.refusedFrames),
+  counter("lost_frames", "Frames received that could not be recorded", (s) => s.counters.lostFrames),
+  counter("vanished_frames", "Frames that have disappeared from the disk", (s) => s.counters.vanishedFrames),
+  counter(
+    "damaged_blocks",
+    "Damaged blocks found by checking files, counted in every pass",
+    (s) => s.counters.damagedBlocks,
+  ),
   counter(
     "left_frames",
-    "Frames of earlier epochs that never came, and stay on the boat",
+    "Frames of earlier epochs that were never received and stay on the boat",
     (s) => s.counters.leftFrames,
   ),
-  counter("live_streams", "Live streams begun", (s) => s.counters.liveStreams),
+  counter("live_streams", "Live streams started", (s) => s.counters.liveStreams),
   { ...counter("live_closed", CLOSED, (s) => s.counters.rateLimited), labels: `,reason="rate"` },
   { ...counter("live_closed", CLOSED, (s) => s.counters.lagClosed), labels: `,reason="lag"` },
-  counter("backfill_blocks", "Blocks taken", (s) => s.counters.backfillBlocks),
-  counter("backfill_bytes", "Bytes of the blocks taken, as they lie on disk", (s) => s.counters.backfillBytes),
-  counter("backfill_frames", "Frames that blocks brought and that were not here", (s) => s.counters.backfillFrames),
-  counter("verify_failures", "Blocks refused for what is in them", (s) => s.counters.verifyFailures),
+  counter("backfill_blocks", "Backfill blocks accepted", (s) => s.counters.backfillBlocks),
+  counter(
+    "backfill_bytes",
+    "Bytes of the backfill blocks accepted, in their size on disk",
+    (s) => s.counters.backfillBytes,
+  ),
+  counter("backfill_frames", "New frames received in backfill blocks", (s) => s.counters.backfillFrames),
+  counter("verify_failures", "Backfill blocks refused because of their content", (s) => s.counters.verifyFailures),
   counter("archive_failures", "Failed attempts to archive a journal file", (s, { archiveFailures }) => {
     return archiveFailures?.(s.id) ?? 0;
   }),
 ];
 
-/** All metrics of a cloud in Prometheus' text format, written by hand: ten thousand boats are lines by the 100 000. */
+/** All metrics of a cloud in Prometheus text format. Written by hand: 10 000 boats have hundreds of thousands of lines. */
 export class CloudMetrics {
   readonly #server: readonly Figure[];
   readonly #sources: CloudMetricSources;
@@ -79,10 +86,10 @@ export class CloudMetrics {
   }
 
   /**
-   * The text, in pieces that are quickly made; an empty one comes while figures are collected.
+   * The text in small chunks, so that no chunk holds the event loop. Chunks are empty while values are collected.
    *
-   * @param options.instances those that are told of
-   * @param options.server whether the server tells of itself
+   * @param options.instances instances to report
+   * @param options.server include the metrics of the server itself
    */
   *texts({ instances, server }: { instances: Iterable<Instance>; server: boolean }): Generator<string, void> {
     const rows: Row[] = [];
@@ -96,33 +103,33 @@ export class CloudMetrics {
     }
     yield* figureTexts(totals({ total: rows.length, connected }));
     if (server) yield* figureTexts(this.#server);
-    let nameBefore = "";
+    let previousName = "";
     for (const [column, figure] of INSTANCE_FIGURES.entries()) {
-      if (figure.name !== nameBefore) yield headOf(figure);
-      nameBefore = figure.name;
+      if (figure.name !== previousName) yield headOf(figure);
+      previousName = figure.name;
       const { name, labels = "" } = figure;
-      for (let at = 0; at < rows.length; at += ROWS_A_PIECE) {
-        let piece = "";
-        for (const { label, values } of rows.slice(at, at + ROWS_A_PIECE)) {
-          piece += `${name}${label}${labels}} ${values[column]}\n`;
+      for (let at = 0; at < rows.length; at += ROWS_PER_CHUNK) {
+        let chunk = "";
+        for (const { label, values } of rows.slice(at, at + ROWS_PER_CHUNK)) {
+          chunk += `${name}${label}${labels}} ${values[column]}\n`;
         }
-        yield piece;
+        yield chunk;
       }
     }
   }
 }
 
 interface Row {
-  /** Begin of the labels. */
+  /** The opening brace and the first label. */
   label: string;
-  /** By {@linkcode INSTANCE_FIGURES}. */
+  /** In the order of {@linkcode INSTANCE_FIGURES}. */
   values: number[];
 }
 
 function totals({ total, connected }: { total: number; connected: number }): Figure[] {
   return [
-    { kind: "gauge", name: "vbg_cloud_instances_total", help: "Boats known", read: () => [[total, {}]] },
-    { kind: "gauge", name: "vbg_cloud_instances_connected", help: "Boats connected", read: () => [[connected, {}]] },
+    { kind: "gauge", name: "vbg_cloud_instances_total", help: "Known boats", read: () => [[total, {}]] },
+    { kind: "gauge", name: "vbg_cloud_instances_connected", help: "Connected boats", read: () => [[connected, {}]] },
   ];
 }
 
@@ -138,7 +145,7 @@ function readerFigures({ readers }: CloudMetricSources): Figure[] {
     {
       kind: "gauge",
       name: "vbg_stream_memory_bytes",
-      help: "Memory that waits for clients that read slowly: see -stream-memory",
+      help: "Memory queued for slow clients: see -stream-memory",
       read: () => [[readers.memory.usedBytes, {}]],
     },
     {

@@ -13,31 +13,31 @@ import {
 } from "../../stream/mod.ts";
 import type { SessionApi } from "../sessions/routes.ts";
 
-/** What requests to one boat are answered from. */
+/** Dependencies of the endpoints of one boat. */
 export type ReplicaApi = ReadApi & SessionApi;
 
-/** What readers have in common. */
+/** Options of {@linkcode ReplicaReaders}. */
 export interface ReaderOptions {
   clock: Clock;
   stall: StallDetector;
   log: Logger;
   /** Limits that may change while running; `maxStreams` is for all instances together. */
   limits: () => { maxStreams: number; streamBufferBytes: number; maxHistory?: number; maxHistoryRequests?: number };
-  /** The budget of the streams of all instances; default its own. */
+  /** Memory budget of the streams of all instances; default a new one. */
   memory?: StreamMemory;
 }
 
-/** What HTTP keeps beside the replicas that somebody reads: streams, which share their places. */
+/** Stream hubs and limits of the replicas that clients read. All instances share the limits. */
 export class ReplicaReaders {
   readonly #options: ReaderOptions;
   readonly #places = new OpenStreams();
-  /** The budget of all streams. */
+  /** Memory budget of all streams. */
   readonly memory: StreamMemory;
-  /** Of all instances together. */
+  /** Shared by all instances. */
   readonly #histories: HistoryTurns;
   readonly #apis = new Map<Replica, ReplicaApi>();
   #droppedBefore = 0;
-  /** Of replicas that have stopped. */
+  /** Sums of the replicas that have stopped. */
   readonly #sessionsBefore: SessionFigures = { replaced: 0, refused: { owner: 0, total: 0 } };
 
   constructor(options: ReaderOptions) {
@@ -46,17 +46,17 @@ export class ReplicaReaders {
     this.#histories = new HistoryTurns(() => options.limits().maxHistoryRequests);
   }
 
-  /** Live streams by kind, of all instances. */
+  /** Open live streams of a kind, of all instances. */
   count(kind: StreamClient["kind"]): number {
     return this.#sum(({ hub }) => hub.count(kind));
   }
 
-  /** Sessions with a client, of the replicas that were read. */
+  /** Sessions with a connected client. */
   get streamingSessions(): number {
     return this.#sum(({ sessions }) => sessions.streaming);
   }
 
-  /** Sessions that had to go, or could not be made. */
+  /** Replaced and refused sessions since the start. */
   get sessionFigures(): SessionFigures {
     const { replaced, refused: { owner, total } } = this.#sessionsBefore;
     return {
@@ -68,16 +68,16 @@ export class ReplicaReaders {
     };
   }
 
-  /** Frames not delivered because a client was too slow. */
+  /** Frames not delivered to slow clients since the start. */
   get dropped(): number {
     return this.#droppedBefore + this.#sum(({ hub }) => hub.dropped);
   }
 
   /**
-   * Answers from the replica of an instance, which is started when it is not running, and not stopped before the reply
-   * has been sent.
+   * Answers from the replica of an instance. Starts the replica if necessary and keeps it running until the reply is
+   * sent.
    *
-   * @throws {ApiError} 503: it cannot be started
+   * @throws {ApiError} 503: the replica cannot be started
    */
   async read(instance: Instance, answer: (api: ReplicaApi) => Response | Promise<Response>): Promise<Response> {
     const replica = await this.#start(instance);
@@ -94,13 +94,13 @@ export class ReplicaReaders {
     try {
       for (;;) {
         const replica = await instance.replica();
-        // A handshake may have begun another one before we had our turn.
+        // A handshake may have replaced it meanwhile.
         if (instance.runningReplica === replica) return replica;
       }
     } catch (error) {
       const reason = errorText(error);
       this.#options.log.warn("replica cannot be started", { instance: instance.id, error: reason });
-      throw overloaded(`What is kept of "${instance.id}" cannot be read now: ${reason}`, RETRY_AFTER_S);
+      throw overloaded(`The frames of "${instance.id}" cannot be read now: ${reason}`, RETRY_AFTER_S);
     }
   }
 
@@ -126,7 +126,7 @@ export class ReplicaReaders {
     return api;
   }
 
-  /** Whoever has a place keeps the replica going. */
+  /** Counts open streams; every open stream keeps the replica running. */
   #placesOf(replica: Replica): StreamCounter {
     const places = this.#places;
     return {
@@ -151,7 +151,7 @@ export class ReplicaReaders {
   }
 }
 
-/** Calls `release` when the reply has been sent, or nobody wants it any more; a stream holds by its place. */
+/** Calls `release` when the reply has been sent or cancelled. A stream has its own hold. */
 function releaseWhenSent(response: Response, release: () => void): Response {
   const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream") ?? false;
   if (!response.body || response.status === 101 || isStream) {

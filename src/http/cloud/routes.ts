@@ -25,26 +25,26 @@ import { PROBLEM } from "../schemas.ts";
 import { pgnRoutes, stateRoutes } from "../server_routes.ts";
 import { sessionRows } from "../sessions/routes.ts";
 
-/** What the cloud's API is made of. */
+/** Dependencies of the cloud's API. */
 export interface CloudApi {
   instances: Instances;
   readers: ReplicaReaders;
   metrics: CloudMetrics;
-  /** Judges the server now. */
+  /** Evaluates the current health. */
   health: () => CloudHealth;
-  /** What the server calls itself. */
+  /** Name and version of the server. */
   server: { name: string; version: string };
 }
 
 const DEFAULT_EVENTS = 100;
-/** Boats on the page of the server; `/instances` lists all. */
+/** Maximum boats on the home page; `/instances` lists all. */
 const MAX_LISTED_BOATS = 50;
 
 const idPart = z.object({
   id: z.string().openapi({ description: "Id of the boat", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" }),
 });
 
-/** A whole number above zero; one that is larger than all there is gives all there is. */
+/** `limit` has no maximum in the check: larger values mean all stored events. */
 const eventsQuery = z.object({
   limit: boundedList(
     z.string().regex(/^0*[1-9]\d*$/, { error: ({ input }) => `expected a whole number of at least 1, got "${input}"` }),
@@ -54,21 +54,21 @@ const eventsQuery = z.object({
       type: "integer",
       minimum: 1,
       default: DEFAULT_EVENTS,
-      description: `Most events, at most ${MAX_DIAGNOSTIC_EVENTS}`,
+      description: `Maximum number of events; larger values mean ${MAX_DIAGNOSTIC_EVENTS}`,
     }),
 });
 
-/** What may be read of one boat: as on the boat itself. */
+/** Endpoints of one boat, the same as on the boat itself. */
 const replicaRows: RouteTable<ReplicaApi> = [...readRows, ...sessionRows];
 
-/** The cloud's API on one page. A token that is limited to instances is told of those alone, wherever it asks. */
+/** All endpoints of the cloud. A token limited to some instances sees only those in every reply. */
 export function cloudRoutes(api: CloudApi): RouteTable {
   const { instances, metrics } = api;
   return [
     homeRoute((about) => cloudPage(api, about)),
     route({
       path: "/instances",
-      summary: "Every boat, and how far its frames are here",
+      summary: "All boats and their replication progress",
       query: noQuery,
       replies: { 200: ["application/json", instancesSchema] },
       answer: async (_request, _query, _parts, { caller }) => {
@@ -79,7 +79,7 @@ export function cloudRoutes(api: CloudApi): RouteTable {
     }),
     routeWithParts({
       path: "/instances/{id}/status",
-      summary: "All that is known of a boat's replication",
+      summary: "Replication status of a boat",
       query: noQuery,
       parts: idPart,
       replies: { 200: ["application/json", instanceStatusSchema], 404: PROBLEM },
@@ -91,7 +91,7 @@ export function cloudRoutes(api: CloudApi): RouteTable {
     }),
     routeWithParts({
       path: "/instances/{id}/replication/events",
-      summary: "What happened to a boat's replication, newest first",
+      summary: "Replication events of a boat, newest first",
       query: eventsQuery,
       parts: idPart,
       replies: { 200: ["application/json", replicationEventsSchema], 404: PROBLEM },
@@ -122,7 +122,7 @@ function* summariesOf(instances: Instance[]): Generator<ReturnType<typeof descri
   for (const instance of instances) yield describeInstance(instance.summary());
 }
 
-/** A row of the boat's, below the path of an instance. */
+/** A boat's endpoint below the path of its instance. */
 function ofInstance({ handle, ...row }: Route<ReplicaApi>, api: CloudApi): Route {
   return {
     ...row,
@@ -143,10 +143,10 @@ function cloudPage({ instances, health, server }: CloudApi, { caller }: About): 
   const connected = visible.filter((each) => each.connected).length;
   const links = visible.slice(0, MAX_LISTED_BOATS).flatMap(({ id, connected }) => [
     { text: id, path: `/instances/${id}/status`, about: connected ? "connected" : "not connected" },
-    { text: `${id}: devices`, path: `/instances/${id}/devices`, about: "who is on its buses" },
+    { text: `${id}: devices`, path: `/instances/${id}/devices`, about: "devices on its buses" },
     { text: `${id}: values`, path: `/instances/${id}/values/decoded`, about: "newest message of each kind, decoded" },
   ]);
-  const all = { text: "instances", path: "/instances", about: "all boats, and how far their frames are here" };
+  const all = { text: "instances", path: "/instances", about: "all boats and their replication progress" };
   const facts = [`${visible.length} ${visible.length === 1 ? "boat" : "boats"}`, `${connected} connected`];
   const [first] = visible;
   return {
@@ -159,7 +159,7 @@ function cloudPage({ instances, health, server }: CloudApi, { caller }: About): 
   };
 }
 
-/** @throws {ApiError} 404, whether there is none or it is somebody else's */
+/** @throws {ApiError} 404 also for an instance that the caller may not see: its existence stays secret */
 function find({ instances }: CloudApi, id: string, { caller }: About): Instance {
   const instance = visibleInstance(instances, id, caller);
   if (!instance) throw new ApiError(404, `There is no instance "${id}": see /instances`);

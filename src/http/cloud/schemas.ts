@@ -5,16 +5,16 @@ import { componentsSchema, statusSchema } from "../schemas.ts";
 
 const count = z.int().min(0);
 const time = z.string().openapi({ format: "date-time" });
-const range = { start: count, end: count.openapi({ description: "The first number behind it" }) };
+const range = { start: count, end: count.openapi({ description: "First number after the range" }) };
 
 const summaryShape = {
   id: z.string(),
   connected: z.boolean(),
-  cursor: count.openapi({ description: "Every number up to and with this one is here, or cannot be had" }),
-  boat_head_seq: count.openapi({ description: "Newest number of the boat, as far as it has told" }),
-  holes: z.array(z.object(range)).openapi({ description: "Numbers that are still to come" }),
+  cursor: count.openapi({ description: "Every frame up to and including this number is stored, or is lost" }),
+  boat_head_seq: count.openapi({ description: "Newest sequence number that the boat has reported" }),
+  holes: z.array(z.object(range)).openapi({ description: "Ranges of frames that are still missing" }),
   lag_seqs: count.openapi({ description: "Frames that the cursor is behind the boat" }),
-  last_seen: time.nullable().openapi({ description: "When anything last came from the boat" }),
+  last_seen: time.nullable().openapi({ description: "Time of the last message from the boat" }),
 };
 
 /** A boat in the list of all. */
@@ -23,40 +23,39 @@ export const instanceSchema = z.object(summaryShape).openapi("Instance");
 /** `GET /instances`. */
 export const instancesSchema = z.object({ instances: z.array(instanceSchema) });
 
-/** A boat with all that is known of its replication. */
 export const instanceStatusSchema = z.object({
   ...summaryShape,
   boat_journal_bytes: count,
-  epoch: z.string().nullable().openapi({ description: "Run of numbers, hex; null before the first handshake" }),
+  epoch: z.string().nullable().openapi({ description: "Epoch, hex; null before the first handshake" }),
   ack_seq: count.openapi({
     description:
-      "Every number up to and with this one is safe on disk, or cannot be had; less than before when files are gone",
+      "Every frame up to and including this number is synced to disk, or is lost; goes back when files disappear",
   }),
-  received_through: count.openapi({ description: "Highest number that came live" }),
+  received_through: count.openapi({ description: "Highest sequence number received live" }),
   lost: z.array(z.object({ ...range, reason: z.string() })).openapi({
-    description: "Frames that the boat cannot send any more, and why",
+    description: "Frames that the boat can no longer send, and why",
   }),
   former_epochs: z.array(z.object({
     epoch: z.string(),
     boat_head_seq: count,
     holes: z.array(z.object(range)),
     lost: z.array(z.object({ ...range, reason: z.string() })),
-    refused: z.string().optional().openapi({ description: "Why nothing of it is taken" }),
-  })).openapi({ description: "Epochs before this one of which something is missing, newest first" }),
+    refused: z.string().optional().openapi({ description: "Why the cloud refuses the frames of this epoch" }),
+  })).openapi({ description: "Earlier epochs with missing frames, newest first" }),
   recording: z.object({
     state: z.enum(["idle", "recording", "failing"]),
     reason: z.string().optional().openapi({ description: "Why frames cannot be recorded" }),
   }),
   storage: z.object({
     state: z.enum(["ok", "damaged"]).openapi({
-      description: "damaged: frames that were on disk are gone from there, and have not come again",
+      description: "damaged: frames have disappeared from the disk and have not been received again",
     }),
-    missing: z.array(z.object(range)).openapi({ description: "Their numbers; they are among the holes" }),
-    checked_at: time.nullable().openapi({ description: "When all files were last read and checked, since the start" }),
+    missing: z.array(z.object(range)).openapi({ description: "Ranges of those frames; `holes` contains them, too" }),
+    checked_at: time.nullable().openapi({ description: "Last complete check of all files since the start" }),
   }),
 }).openapi("InstanceStatus");
 
-/** What happened to a boat's replication, newest first. */
+/** `GET /instances/{id}/replication/events`, newest first. */
 export const replicationEventsSchema = z.array(
   z.object({ time, type: z.string(), detail: z.string() }).openapi("ReplicationEvent"),
 );
@@ -70,7 +69,7 @@ export const cloudHealthSchema = z.object({
 /** Body of `GET /healthz` of a cloud. */
 export type CloudHealth = z.infer<typeof cloudHealthSchema>;
 
-/** Where an instance stands, in the list of all. */
+/** Maps a summary to its entry in the list of instances. */
 export function describeInstance(summary: InstanceSummary): z.output<typeof instanceSchema> {
   const { id, connected, cursor, boatHeadSeq, holes, lagSeqs, lastSeenMs } = summary;
   return {
@@ -84,7 +83,7 @@ export function describeInstance(summary: InstanceSummary): z.output<typeof inst
   };
 }
 
-/** The same with everything else. */
+/** Maps a summary to the full status of an instance. */
 export function describeStatus(summary: InstanceSummary): z.output<typeof instanceStatusSchema> {
   const { boatJournalBytes, epoch, ackSeq, receivedThrough, lost, formerEpochs, recording, vanished, checkedMs } =
     summary;

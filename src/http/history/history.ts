@@ -12,31 +12,31 @@ import { ApiError } from "../reply.ts";
 
 export type { HistoryIndex } from "./scan.ts";
 
-/** What a history is made of. */
+/** Dependencies of `GET /history`. */
 export interface HistorySource {
   broker: Broker;
   journal?: { index: HistoryIndex } | undefined;
   clock: Clock;
-  /** Limits how many are answered at once; left out: nothing does. */
+  /** Limits the number of concurrent requests; left out: no limit. */
   histories?: HistoryTurns;
-  /** Most frames that may be asked for now; default a million. */
+  /** Current maximum of the parameter `limit`; default 1 000 000. */
   maxLimit?: () => number | undefined;
 }
 
 const HEADERS = { "Content-Type": "application/json" };
 
 /**
- * Answers `GET /history`. The reply is made while it is sent, so that neither a long one nor a slow client costs memory.
- * Where the limit may cut it, its frames are counted first, as headers come first; a short one is complete by then.
+ * Answers `GET /history`. The reply is generated while it is sent, so that long replies and slow clients cost little
+ * memory. If the limit may cut the reply, its frames are counted first, because the count goes into the headers.
  *
- * @throws {ApiError} 400, or 503: there is no journal, or too many wait for their turn
+ * @throws {ApiError} 400; 503: there is no journal, or too many requests wait
  */
 export async function openHistory(
   { broker, journal, clock, maxLimit, histories = new HistoryTurns() }: HistorySource,
   { query, request }: { query: HistoryQuery; request: Request },
 ): Promise<Response> {
   const range = rangeOf(query, { nowUs: clock.wallUs(), maxLimit: maxLimit?.() ?? DEFAULT_MAX_HISTORY });
-  if (!journal) throw new ApiError(503, "No journal is kept: see -journal-dir");
+  if (!journal) throw new ApiError(503, "Recording is off: see -journal-dir");
   const { index } = journal;
   const filter = filterOf(query);
   const { src, interval } = query;
@@ -49,12 +49,12 @@ export async function openHistory(
     const list = new FrameListText({ broker, detail: query });
     const reply = (pieces: AsyncGenerator<Uint8Array<ArrayBuffer>, void>, headers = {}) =>
       new Response(bodyOf(pieces, { release, idleMs: histories.idleMs }), { headers: { ...HEADERS, ...headers } });
-    // Nothing is counted where nothing can be cut: the answer begins at once.
+    // The limit cannot cut this reply: it needs no count and starts at once.
     const isWhole = await index.framesAtMost({ fromUs: range.fromUs, toUs: range.toUs }) <= limit;
     if (isWhole) return reply(readPieces(index, { wanted: wantedOf({}), histories, list }));
     const wanted = wantedOf({ limit: limit + 1 });
     const { held, page } = await measurePage(index, { wanted, limit, histories, signal, list });
-    // The page ends at the frame that was found, whatever was recorded or deleted since.
+    // The page ends at the counted frame, whatever has been recorded or deleted since.
     const rest = held.isWhole ? undefined : readPieces(index, {
       wanted: wantedOf({ after: held.last ?? range.after, limit: page ? Infinity : limit - held.count }),
       through: page?.last,
@@ -68,7 +68,7 @@ export async function openHistory(
   }
 }
 
-/** The pieces as a body. It ends when its client takes nothing for too long: others wait for their turn. */
+/** The pieces as a body. Fails when the client reads nothing for `idleMs`, because other requests wait. */
 function bodyOf(
   pieces: AsyncGenerator<Uint8Array<ArrayBuffer>, void>,
   { release, idleMs }: { release: () => void; idleMs: number },
@@ -83,7 +83,7 @@ function bodyOf(
   const wait = (controller: ReadableStreamDefaultController<Uint8Array>) => {
     idle = setTimeout(() => {
       over();
-      controller.error(new Error(`The client took nothing for ${idleMs / 1000} s`));
+      controller.error(new Error(`The client read nothing for ${idleMs / 1000} s`));
       void pieces.return();
     }, idleMs);
   };
@@ -115,7 +115,7 @@ function bodyOf(
   }, { highWaterMark: 0 });
 }
 
-/** Pieces that were kept, and then the others. */
+/** The buffered pieces, then the rest. */
 async function* heldPieces(
   pieces: readonly Uint8Array<ArrayBuffer>[],
   { rest, histories }: { rest: AsyncGenerator<Uint8Array<ArrayBuffer>, void> | undefined; histories: HistoryTurns },
@@ -128,7 +128,7 @@ async function* heldPieces(
   if (rest) yield* rest;
 }
 
-/** The list, read from the journal. An empty piece lets a cancelled reader go: a block had no wanted frame. */
+/** The list, read from the journal. A block without a wanted frame gives an empty piece, at which a cancelled read ends. */
 async function* readPieces(
   index: HistoryIndex,
   { list, ...scan }: Omit<HistoryScan, "take"> & { list: FrameListText },

@@ -1,39 +1,39 @@
 import { formatTimeUs, type StoredFrame } from "../../frame/mod.ts";
 import { urlWithoutToken } from "../auth.ts";
-import { formatPlace, type HistoryPosition } from "./position.ts";
+import { formatPosition, type HistoryPosition } from "./position.ts";
 import type { HistoryRange } from "./query.ts";
 import { type HistoryIndex, type HistoryScan, scanHistory } from "./scan.ts";
 import type { FrameListText } from "./text.ts";
 import { overloaded } from "../reply.ts";
 import { RETRY_AFTER_S } from "../capacity.ts";
 
-/** The header that says how many frames a page has. */
+/** Header with the number of frames in a page. */
 export const COUNT_HEADER = "Frame-Count";
 
 /** Frames in one page of a history. */
 export interface HistoryPage {
   count: number;
-  /** Its last frame; undefined: it has none. */
+  /** Position of its last frame; undefined: the page is empty. */
   last: HistoryPosition | undefined;
-  /** Whether there are more frames than the limit. */
+  /** True when the limit cut the page. */
   isCut: boolean;
 }
 
-/** The beginning of a page that was kept while its frames were counted. */
+/** The beginning of a page, buffered while its frames were counted. */
 export interface HeldPieces {
   pieces: Uint8Array<ArrayBuffer>[];
-  /** Frames in it, with those whose text the list still has. */
+  /** Frames in it, including those whose text is still in the list. */
   count: number;
-  /** The last of them; undefined: there are none. */
+  /** Position of the last of them; undefined: there are none. */
   last: HistoryPosition | undefined;
-  /** Whether it is the whole page. */
+  /** True when this is the whole page. */
   isWhole: boolean;
 }
 
 /**
- * Finds the end of a page before it is sent: headers go first. What fits is kept, and need not be read again.
+ * Counts the frames of a page before it is sent, because headers go first. Buffers the beginning, up to `heldBytes`.
  *
- * @param options.wanted takes one frame more than the limit
+ * @param options.wanted must accept one frame more than the limit
  * @returns page: undefined when it took too long
  * @throws {ApiError} 503: the client has gone
  */
@@ -49,13 +49,13 @@ export async function measurePage(
   const held: HeldPieces = { pieces: [], count: 0, last: undefined, isWhole: false };
   const { measureMs, heldBytes } = scan.histories;
   let bytes = 0;
-  const take = (frame: StoredFrame, place: Readonly<HistoryPosition>) => {
+  const take = (frame: StoredFrame, position: Readonly<HistoryPosition>) => {
     if (page.count === limit) {
       page.isCut = true;
       return;
     }
     page.count++;
-    page.last = { ...place };
+    page.last = { ...position };
     if (bytes >= heldBytes) return;
     held.count++;
     held.last = page.last;
@@ -83,7 +83,7 @@ export function pageHeaders(page: HistoryPage, { request, range }: {
   if (!isCut || !last) return { [COUNT_HEADER]: String(count) };
   const { searchParams, pathname } = urlWithoutToken(request);
   if (!searchParams.has("to")) searchParams.set("to", formatTimeUs(range.toUs));
-  searchParams.set("after", formatPlace(last));
+  searchParams.set("after", formatPosition(last));
   // Relative: a proxy may serve us below a path of its own.
   const next = `${pathname.slice(pathname.lastIndexOf("/") + 1)}?${searchParams}`;
   return { [COUNT_HEADER]: String(count), Link: `<${next}>; rel="next"` };

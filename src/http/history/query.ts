@@ -1,13 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { errorText, parseDuration, parseTimestamp } from "../../base/mod.ts";
 import { boundedList } from "../bounded_list.ts";
-import { type HistoryPosition, parsePlace } from "./position.ts";
+import { type HistoryPosition, parsePosition } from "./position.ts";
 import { filterQuery, flag, repeated, uint } from "../params.ts";
 import { badParameter } from "../reply.ts";
 
-/** Frames given when no limit is asked for. */
 const DEFAULT_LIMIT = 10_000;
-/** Largest limit when the server says nothing else. */
+/** Default maximum of the parameter `limit`. */
 export const DEFAULT_MAX_HISTORY = 1_000_000;
 const timeText = boundedList(
   z.string().transform((text, context) => {
@@ -34,55 +33,56 @@ const intervalText = boundedList(
   }),
 );
 
-const placeText = boundedList(
+const positionText = boundedList(
   z.string().transform((text, context) => {
-    const place = parsePlace(text);
-    if (place !== undefined) return place;
-    context.addIssue({ code: "custom", message: `expected a place that a Link header has given, got "${text}"` });
+    const position = parsePosition(text);
+    if (position !== undefined) return position;
+    context.addIssue({ code: "custom", message: `expected a position from a Link header, got "${text}"` });
     return z.NEVER;
   }),
 );
 
-/** The parameters of the history; of those that are single the last one given counts. */
+/** Parameters of the history. If a single-valued parameter is repeated, the last value counts. */
 export const historyQuery = filterQuery.extend({
   from: z.array(z.unknown(), "is required: an RFC 3339 time").pipe(timeText)
     .transform((times) => times.at(-1) ?? 0)
-    .openapi({ type: "string", format: "date-time", description: "Time of the first frame" }),
+    .openapi({ type: "string", format: "date-time", description: "Earliest time, inclusive" }),
   to: timeText.optional().transform((times) => times?.at(-1))
-    .openapi({ type: "string", format: "date-time", description: "Time of the last frame; default now" }),
+    .openapi({ type: "string", format: "date-time", description: "Latest time, inclusive; default now" }),
   src: repeated(uint(255), "Source address; repeatable"),
-  // How much it may be is a setting that can change: see rangeOf.
+  // The maximum is a setting that may change at runtime: see rangeOf.
   limit: boundedList(z.string()).optional().transform((limits) => limits?.at(-1)).openapi({
     type: "integer",
     minimum: 1,
-    description: `Most frames; default ${DEFAULT_LIMIT}. When there are more, the header Link names the next page`,
+    description:
+      `Maximum number of frames; default ${DEFAULT_LIMIT}. If there are more, the header Link names the next page`,
   }),
-  after: placeText.optional().transform((places) => places?.at(-1)).openapi({
+  after: positionText.optional().transform((positions) => positions?.at(-1)).openapi({
     type: "string",
-    description: 'Where the page begins: given by the header Link with rel="next" of the page before it',
+    description: 'Start of the page: copy it from the header Link with rel="next" of the previous page',
   }),
   interval: intervalText.optional().transform((intervals) => intervals?.at(-1)).openapi({
     type: "string",
-    description: "Keep the first frame of each source and PGN in each span of so long: 5s, PT1M",
+    description: "Keep only the first frame of each source and PGN in each interval of this length: 5s, PT1M",
   }),
   decode: flag("Add a `decoded` object to each frame whose payload is known: see /pgns"),
-  labels: flag("Add `decoded`, and a `labels` object with what the numbers in it mean that are codes"),
+  labels: flag("Add `decoded`, and a `labels` object with the meanings of its enumeration values"),
 });
 
-/** What a client wants of the history. */
+/** The checked parameters of a history request. */
 export type HistoryQuery = z.output<typeof historyQuery>;
 
-/** A query with what it leaves open filled in; times are inclusive, in microseconds since 1970. */
+/** A query with its defaults filled in; times are inclusive, in microseconds since 1970. */
 export interface HistoryRange {
   fromUs: number;
   toUs: number;
   limit: number;
-  /** The first frame is the one after this place; undefined: the first of all. */
+  /** Exclusive start; undefined: from the first frame on. */
   after: HistoryPosition | undefined;
 }
 
 /**
- * Fills in what a query leaves open.
+ * Fills in the defaults of a query.
  *
  * @throws {ApiError} 400: `to` is before `from`, or the limit is too small or too large
  */
@@ -95,7 +95,7 @@ export function rangeOf(
   if (!(limit >= 1 && limit <= maxLimit)) {
     throw badParameter("limit", `expected a whole number from 1 to ${maxLimit}, got "${text}"`);
   }
-  // A frame shows its time in whole milliseconds, and must be found by what it shows.
+  // Frames show their time in whole milliseconds: a search for the shown time must find them.
   const toUs = Math.floor((to ?? nowUs) / 1000) * 1000 + 999;
   return { fromUs: from, toUs, limit, after };
 }

@@ -13,8 +13,8 @@ const PAGE_HEADERS = {
 /** `GET /history`: the same on every server that keeps a journal. */
 export const historyRow: Route<HistorySource> = route({
   path: "/history",
-  summary: "Frames of the journal between two times, those not yet written included. A list that the limit " +
-    'cuts has the headers Link, with rel="next", and Frame-Count, which a list that might be cut has, too. Counting may take 5 s',
+  summary: "Recorded frames between two times, including frames not yet on disk. If the limit may cut the list, the " +
+    'header Frame-Count has its length; if the limit cuts it, Link has rel="next". Counting may take 5 s',
   query: historyQuery,
   replies: { 200: ["application/json", z.array(frameSchema), PAGE_HEADERS], 503: PROBLEM },
   answer: (request, query, _parts, { subject }) => openHistory(subject, { query, request }),

@@ -1,14 +1,14 @@
 import { newStoredFrame, type StoredFrame } from "../../frame/mod.ts";
 import { type Block, BlockError, type JournalIndex } from "../../journal/mod.ts";
-import { type HistoryPosition, passedThrough, placeAt } from "./position.ts";
+import { type HistoryPosition, passedThrough, positionAt } from "./position.ts";
 import type { HistoryTurns } from "./turns.ts";
 import type { WantedFrames } from "./wanted.ts";
 
-/** Recorded frames that can be asked for. */
+/** The part of the journal index that a history needs. */
 export type HistoryIndex = Pick<JournalIndex, "epochBlocks" | "epochOrder" | "framesAtMost" | "noteDamaged">;
 
 /** Frames that are read before the time is checked. */
-const FRAMES_A_LOOK = 256;
+const FRAMES_PER_TIME_CHECK = 256;
 
 /** Which frames of a journal are read. */
 export interface HistoryScan {
@@ -17,9 +17,9 @@ export interface HistoryScan {
   /** The last frame that is read; undefined: the last there is. */
   through?: HistoryPosition | undefined;
   /**
-   * Gets each wanted frame and its place; both objects are reused. Returns true when the reader has enough to send.
+   * Gets each wanted frame and its position; both objects are reused. Returns true when the reader has enough to send.
    */
-  take: (frame: StoredFrame, place: Readonly<HistoryPosition>) => boolean | void;
+  take: (frame: StoredFrame, position: Readonly<HistoryPosition>) => boolean | void;
 }
 
 /** Reads the wanted frames in order. Yields after each block, and when `take` returns true, so that the reader can send or stop. */
@@ -35,20 +35,20 @@ export async function* scanHistory(
   for await (const located of index.epochBlocks({ fromUs, toUs, after: skipped })) {
     const { block } = located;
     wanted.enter(block);
-    const first = after ? passedThrough(located, { place: after, order }) : -Infinity;
-    const last = through ? passedThrough(located, { place: through, order }) : Infinity;
+    const first = after ? passedThrough(located, { position: after, order }) : -Infinity;
+    const last = through ? passedThrough(located, { position: through, order }) : Infinity;
     const cursor = block.frames();
-    const place = { epochWord: located.epochWord, at: 0, blockUs: block.baseTimeUs };
+    const position = { epochWord: located.epochWord, at: 0, blockUs: block.baseTimeUs };
     while (!wanted.isFull && nextFrame(cursor, { frame, index, block })) {
       const i = cursor.index - 1;
-      place.at = placeAt(located, { seq: frame.seq, index: i });
-      if (place.at > last) return;
+      position.at = positionAt(located, { seq: frame.seq, index: i });
+      if (position.at > last) return;
       let isTaken = false;
-      // The frames before the first one only tell which of the others are the first of their span of time.
-      if (place.at > first) isTaken = wanted.takes(frame, i);
+      // Frames before the start only determine which later frames are the first of their interval.
+      if (position.at > first) isTaken = wanted.takes(frame, i);
       else if (wanted.hasInterval) wanted.matches(frame, i);
-      const isFilled = isTaken && take(frame, place) === true;
-      if (!isTaken && cursor.index % FRAMES_A_LOOK !== 0) continue;
+      const isFilled = isTaken && take(frame, position) === true;
+      if (!isTaken && cursor.index % FRAMES_PER_TIME_CHECK !== 0) continue;
       // The reader compresses and writes within this slice.
       if (isFilled) yield;
       if (performance.now() >= sliceEndMs) sliceEndMs = await histories.slice();

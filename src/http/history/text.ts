@@ -1,7 +1,7 @@
 import { addDecoded, addLabels, type Broker, type FrameDetail, frameText } from "../../broker/mod.ts";
 import type { StoredFrame } from "../../frame/mod.ts";
 
-/** A reply is sent in pieces of about this many characters: compressing one takes little time. */
+/** Approximate size of a piece, characters; small, so that compressing one takes little time. */
 const PIECE_CHARACTERS = 16_384;
 const encoder = new TextEncoder();
 

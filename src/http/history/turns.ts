@@ -1,29 +1,29 @@
 import { overloaded } from "../reply.ts";
 import { RETRY_AFTER_S } from "../capacity.ts";
 
-/** Requests that wait for their turn. */
+/** Maximum number of requests in the queue. */
 export const MAX_WAITING_HISTORIES = 32;
 const DEFAULT_MAX_RUNNING = 4;
 export const DEFAULT_IDLE_MS = 30_000;
-/** Longest time that frames are counted, milliseconds; then the page is sent without Frame-Count and Link. */
+/** Maximum time for counting, milliseconds; after that the page is sent without Frame-Count and Link. */
 export const MEASURE_MS = 5000;
-/** Text of a page that is kept while its frames are counted; what comes after it is read once more. */
+/** Bytes of a page buffered while its frames are counted; the rest is read a second time. */
 export const MAX_HELD_BYTES = 4 * 2 ** 20;
-/** Time that one history is read before other work, and then the next history, has its turn. */
+/** Milliseconds that one history runs before other work and the next history run. */
 export const SLICE_MS = 8;
 
-/** Answers so many histories at once; others wait, first come, first served. */
+/** Limits concurrent history requests; further ones wait in FIFO order. */
 export class HistoryTurns {
-  /** A reply whose client takes nothing for so long is given up, milliseconds. */
+  /** A reply is aborted when its client reads nothing for this long, milliseconds. */
   readonly idleMs: number;
-  /** Longest time that the frames of a reply are counted before it is sent, milliseconds. */
+  /** See {@linkcode MEASURE_MS}. */
   readonly measureMs: number;
-  /** Text of a reply that is kept meanwhile. */
+  /** See {@linkcode MAX_HELD_BYTES}. */
   readonly heldBytes: number;
   readonly #maxRunning: () => number | undefined;
   readonly #waiting = new Set<() => void>();
   #running = 0;
-  /** Histories that wait for the event loop, longest first. */
+  /** Running histories that wait for their next slice, FIFO. */
   readonly #paused: ((endMs: number) => void)[] = [];
 
   /**
@@ -46,21 +46,21 @@ export class HistoryTurns {
     this.heldBytes = heldBytes;
   }
 
-  /** Requests that wait. */
+  /** Requests in the queue. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Requests that are answered. */
+  /** Requests being answered. */
   get running(): number {
     return this.#running;
   }
 
   /**
-   * Waits for a turn. Returns the way to end it; safe to call twice.
+   * Waits for a turn. Returns its release function, which may be called twice.
    *
-   * @param request leaves the queue when its client goes
-   * @throws {ApiError} 503: too many wait
+   * @param request leaves the queue when its client disconnects
+   * @throws {ApiError} 503: the queue is full
    */
   async take(request: Pick<Request, "signal">): Promise<() => void> {
     if (this.#running < this.#most && this.#waiting.size === 0) this.#running++;
@@ -75,8 +75,7 @@ export class HistoryTurns {
   }
 
   /**
-   * Lets other work have its turn, and the other histories theirs: one of them goes on. Returns when it is to call again,
-   * by `performance.now()`.
+   * Waits until other work and the other histories have run. Returns the end of the new slice in `performance.now()` time.
    */
   slice(): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>();
@@ -85,7 +84,7 @@ export class HistoryTurns {
   }
 
   #resumeNext(): void {
-    // A timer and not setImmediate: while one of those is due the runtime looks at its sockets only every 61st turn.
+    // A timer and not setImmediate: while an immediate is due, the runtime polls its sockets only every 61st turn.
     setTimeout(() => {
       this.#paused.shift()?.(performance.now() + SLICE_MS);
       if (this.#paused.length > 0) this.#resumeNext();
@@ -98,7 +97,7 @@ export class HistoryTurns {
 
   async #wait(signal: AbortSignal): Promise<void> {
     if (this.#waiting.size >= MAX_WAITING_HISTORIES) {
-      const why = `${this.#most} requests for history are answered and ${MAX_WAITING_HISTORIES} wait`;
+      const why = `${this.#most} history requests are running and ${MAX_WAITING_HISTORIES} wait`;
       throw overloaded(`${why}: see -max-history-requests`, RETRY_AFTER_S);
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -120,7 +119,7 @@ export class HistoryTurns {
     for (const begin of this.#waiting) {
       if (this.#running >= this.#most) return;
       this.#waiting.delete(begin);
-      // Counted here: until whoever waited goes on, somebody else could come.
+      // Counted here: another request could arrive before the waiting one resumes.
       this.#running++;
       begin();
     }

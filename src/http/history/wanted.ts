@@ -7,17 +7,17 @@ import type { HistoryRange } from "./query.ts";
 
 const ADDRESSES = 256;
 
-/** Decides frame by frame, block by block. */
+/** Selects the frames of a history request, block by block. */
 export class WantedFrames {
   readonly range: HistoryRange;
   readonly #filter: RecordedFilter;
-  /** Buses of the server: what a block's indexes mean when it does not say. */
+  /** Bus names of the server, for blocks without bus names of their own. */
   readonly #buses: readonly string[];
   readonly #sources: Uint8Array | undefined;
   readonly #intervalUs: number | undefined;
-  /** Newest span of time a frame was taken of, by bus, source and PGN. */
+  /** Newest interval with an accepted frame, by bus, source and PGN. */
   readonly #spans = new Map<number, number>();
-  /** Numbers of bus names, as blocks may count buses differently. */
+  /** Stable numbers of bus names: blocks may index buses differently. */
   readonly #busNumbers = new Map<string, number>();
   #busTexts: readonly string[] = [];
   #busKeys: readonly number[] = [];
@@ -36,12 +36,12 @@ export class WantedFrames {
     for (const src of options.src) this.#sources[src] = 1;
   }
 
-  /** True when as many frames were taken as may be. */
+  /** True when the limit is reached. */
   get isFull(): boolean {
     return this.#taken >= this.range.limit;
   }
 
-  /** The next frames are this block's: its buses, and who had which address then. */
+  /** Begins a block: sets up its buses and its device addresses. */
   enter(block: Block): void {
     const names = block.notes.buses ?? this.#buses;
     this.#filter.enter(names, block.devices);
@@ -49,24 +49,24 @@ export class WantedFrames {
     this.#busKeys = names.map((name) => this.#numberOf(name));
   }
 
-  /** What the JSON of a frame of this block says of its bus. */
+  /** The bus member of a frame's JSON in this block. */
   busText(bus: number): string {
     return this.#busTexts[bus] ?? "";
   }
 
-  /** Whether only the first frames of spans of time are wanted: which those are is told by the frames before. */
+  /** True if only the first frame of each interval is wanted, which depends on the frames before. */
   get hasInterval(): boolean {
     return this.#intervalUs !== undefined;
   }
 
-  /** Takes a frame, or does not. `at` is its index in the block. */
+  /** Accepts or rejects a frame, and counts it. `at` is its index in the block. */
   takes(frame: StoredFrame, at: number): boolean {
     if (!this.matches(frame, at)) return false;
     this.#taken++;
     return true;
   }
 
-  /** Whether a frame is wanted, the limit aside. Of the frames that are looked at each is looked at once, in order. */
+  /** True if a frame is wanted, regardless of the limit. Call it at most once a frame, in order. */
   matches(frame: StoredFrame, at: number): boolean {
     if (!this.#filter.accepts(frame, at)) return false;
     const { fromUs, toUs } = this.range;
@@ -75,7 +75,7 @@ export class WantedFrames {
     return this.#sources?.[src] !== 0 && this.#isFirst(frame, src);
   }
 
-  /** True for the first frame of its span. Where the clock stepped back, spans that were passed are not begun anew. */
+  /** True for the first frame of its interval. Intervals do not restart when the clock steps back. */
   #isFirst({ bus, pgn, timeUs }: StoredFrame, src: number): boolean {
     if (this.#intervalUs === undefined) return true;
     const span = Math.floor(timeUs / this.#intervalUs);

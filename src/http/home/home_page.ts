@@ -1,23 +1,22 @@
 import { createHash } from "node:crypto";
 import type { ComponentHealth, HealthStatus } from "../schemas.ts";
 
-/** What the page of a server shows. */
+/** Contents of the home page. */
 export interface HomePage {
   /** Name of the boat or the server. */
   name: string;
   version: string;
   status: HealthStatus;
-  /** What is known beside, such as `12 devices`. */
+  /** Short facts, such as `12 devices`. */
   facts: readonly string[];
-  /** Parts of the server; those that are not `ok` are listed. */
+  /** Components of the server; the page lists those that are not `ok`. */
   components: Readonly<Record<string, ComponentHealth>>;
-  /** Path of a boat that `vbg` can be pointed at; undefined: there is none. */
+  /** Path of a boat, for an example of `vbg`; undefined: no boat. */
   boatPath: string | undefined;
-  /** Lists of links with their headings. */
   sections: readonly HomeSection[];
 }
 
-/** Some links under a heading. */
+/** Links under a heading. */
 export interface HomeSection {
   title: string;
   links: readonly HomeLink[];
@@ -27,7 +26,7 @@ export interface HomeSection {
 export interface HomeLink {
   path: string;
   text: string;
-  /** What is there; names the format of the answer if it is not JSON. */
+  /** Description; names the format of the reply if it is not JSON. */
   about: string;
 }
 
@@ -48,7 +47,7 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:.5rem;background:#8882;b
 `;
 const STYLE_DIGEST = createHash("sha256").update(STYLE).digest("base64");
 
-/** Headers of the page: it runs no script, loads nothing, and shows only its own style. */
+/** Headers of the page: no scripts, no subresources, only its own style. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "Content-Type": "text/html; charset=utf-8",
   "Content-Security-Policy":
@@ -58,16 +57,16 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "Cache-Control": "no-store",
 };
 
-/** Whether a request prefers a page to JSON: browsers name `text/html`, programs do not. */
+/** True if a request prefers HTML to JSON: browsers accept `text/html`, programs do not name it. */
 export function wantsPage({ headers }: Request): boolean {
   return headers.get("Accept")?.toLowerCase().includes("text/html") ?? false;
 }
 
 /**
- * A page without script that works without any other file.
+ * Renders the page: no scripts, no other files.
  *
- * @param options.origin scheme, host and port that the page was asked by, for the examples
- * @param options.parameter added to each link: the token, where the page was asked for with one in its address
+ * @param options.origin scheme, host and port of the request, for the examples
+ * @param options.parameter query parameter added to each link: the token, if the request URL had one
  */
 export function homePage(page: HomePage, { origin, parameter }: { origin: string; parameter: string }): string {
   const { name, version, status, facts, components, sections, boatPath } = page;
@@ -82,31 +81,31 @@ export function homePage(page: HomePage, { origin, parameter }: { origin: string
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
-<title>${escaped(name)}</title>
+<title>${escapeHtml(name)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
-<h1>${escaped(name)}</h1>
-<p><strong class="${status}">${status}</strong>${facts.map((fact) => ` · ${escaped(fact)}`).join("")}</p>
+<h1>${escapeHtml(name)}</h1>
+<p><strong class="${status}">${status}</strong>${facts.map((fact) => ` · ${escapeHtml(fact)}`).join("")}</p>
 ${
     bad.length === 0 ? "" : listOf(
       bad.map(([part, { status, message = "" }]) =>
-        `<strong class="${status}">${escaped(part)}: ${status}</strong> <span>${escaped(message)}</span>`
+        `<strong class="${status}">${escapeHtml(part)}: ${status}</strong> <span>${escapeHtml(message)}</span>`
       ),
     )
   }${sections.map((section) => sectionText(section, parameter)).join("")}<h2>Documentation</h2>
-<p>A link answers JSON unless its description names another format. In a terminal:</p>
-<pre><code>${escaped(examples.join("\n"))}</code></pre>
+<p>Links return JSON unless their description names another format. In a terminal:</p>
+<pre><code>${escapeHtml(examples.join("\n"))}</code></pre>
 <p>Vessel Bus Gateway ${
-    escaped(version)
+    escapeHtml(version)
   }. <code>vbg help</code> lists all commands; guides are in <code>README.md</code> and <code>docs</code> of the program.</p>
 </body>
 </html>
 `;
 }
 
-/** Text inside an element or a quoted attribute. */
-export function escaped(text: string): string {
+/** Escapes text for an element or a quoted attribute. */
+export function escapeHtml(text: string): string {
   const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }
@@ -115,9 +114,11 @@ function sectionText({ title, links }: HomeSection, parameter: string): string {
   if (links.length === 0) return "";
   const items = links.map(({ path, text, about }) => {
     const joint = parameter === "" ? "" : path.includes("?") ? "&" : "?";
-    return `<a href="${escaped(path + joint + parameter)}">${escaped(text)}</a> <span>${escaped(about)}</span>`;
+    return `<a href="${escapeHtml(path + joint + parameter)}">${escapeHtml(text)}</a> <span>${
+      escapeHtml(about)
+    }</span>`;
   });
-  return `<h2>${escaped(title)}</h2>\n${listOf(items)}`;
+  return `<h2>${escapeHtml(title)}</h2>\n${listOf(items)}`;
 }
 
 function listOf(items: readonly string[]): string {

@@ -6,15 +6,15 @@ import { json } from "../reply.ts";
 import { type About, type Route, route } from "../routes.ts";
 import { statusSchema } from "../schemas.ts";
 
-/** What a program gets at `/`. */
+/** JSON form of `/`. */
 const homeSchema = z.object({
   name: z.string(),
   version: z.string(),
   status: statusSchema,
-  links: z.record(z.string(), z.string()).openapi({ description: "Paths, by what is there" }),
+  links: z.record(z.string(), z.string()).openapi({ description: "Paths by name" }),
 });
 
-/** `/`: a page for browsers, the same in short as JSON for programs. */
+/** `/`: a page for browsers, a JSON summary for programs. */
 export function homeRoute(page: (about: About) => HomePage): Route {
   return route({
     path: "/",
@@ -23,7 +23,7 @@ export function homeRoute(page: (about: About) => HomePage): Route {
     replies: { 200: ["application/json", homeSchema] },
     answer: (request, _query, _parts, about) => {
       const shown = page(about);
-      const response = wantsPage(request) ? pageReply(shown, request) : json(inShort(shown));
+      const response = wantsPage(request) ? pageReply(shown, request) : json(summaryOf(shown));
       response.headers.append("Vary", "Accept");
       return response;
     },
@@ -37,18 +37,18 @@ function pageReply(page: HomePage, request: Request): Response {
   return new Response(homePage(page, { origin, parameter }), { headers: PAGE_HEADERS });
 }
 
-function inShort({ name, version, status, sections }: HomePage): z.infer<typeof homeSchema> {
+function summaryOf({ name, version, status, sections }: HomePage): z.infer<typeof homeSchema> {
   const links = sections.flatMap(({ links }) => links).map(({ text, path }): [string, string] => [text, path]);
   return { name, version, status, links: Object.fromEntries(links) };
 }
 
-/** What every server has. */
+/** Links of every server. */
 export const SERVER_SECTION: HomeSection = {
   title: "Server",
   links: [
-    { text: "API", path: "/openapi.json", about: "description of all requests (OpenAPI)" },
-    { text: "PGNs", path: "/pgns", about: "all messages that can be decoded" },
-    { text: "health", path: "/healthz", about: "state of the server's parts" },
-    { text: "metrics", path: "/metrics", about: "figures for Prometheus, as plain text" },
+    { text: "API", path: "/openapi.json", about: "description of all endpoints (OpenAPI)" },
+    { text: "PGNs", path: "/pgns", about: "all PGNs that the server can decode" },
+    { text: "health", path: "/healthz", about: "health of the server's components" },
+    { text: "metrics", path: "/metrics", about: "metrics in Prometheus text format" },
   ],
 };

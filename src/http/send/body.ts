@@ -6,51 +6,53 @@ import { encode, EncodeError, type Fields, isFastPacket, PGN } from "../../pgn/m
 import { boundedList } from "../bounded_list.ts";
 import { ApiError } from "../reply.ts";
 
-/** Priority of a message when nothing else is said. */
 const DEFAULT_PRIORITY = 6;
-/** Messages in one request. */
+/** Maximum messages in one request. */
 export const MAX_MESSAGES = 64;
 const DEFAULT_QUERY_MS = 2000;
-/** They carry parts of other messages, past every rule about these. */
+/** Refused: they carry parts of other messages and would bypass the send policy. */
 const TRANSPORT_PGNS: readonly number[] = [PGN.transportControl, PGN.transportData];
 const HEX = /^(?:[0-9a-fA-F]{2})*$/;
 
 const pgnNumber = z.int().min(0).max(MAX_PGN)
-  .refine((pgn) => !isAddressed(pgn) || (pgn & 0xff) === 0, "its lowest byte is the destination's: expected it to be 0")
+  .refine(
+    (pgn) => !isAddressed(pgn) || (pgn & 0xff) === 0,
+    "expected the lowest byte to be 0: it holds the destination",
+  )
   .openapi({ minimum: 0, maximum: MAX_PGN });
 const sentPgn = pgnNumber.refine(
   (pgn) => !TRANSPORT_PGNS.includes(pgn),
-  "parts of long messages are made by the server",
+  "the server fragments long messages itself",
 );
 const destination = z.int().min(0).max(BROADCAST_ADDRESS)
-  .refine((dst) => dst !== NULL_ADDRESS, "nobody has address 254")
+  .refine((dst) => dst !== NULL_ADDRESS, "254 is the null address, which no device has")
   .default(BROADCAST_ADDRESS);
 const busName = z.string().min(1).optional().openapi({ description: "Name of a bus; default the first" });
 
 const messageSchema = z.strictObject({
   pgn: sentPgn,
   src: z.int().min(0).max(NULL_ADDRESS).optional()
-    .openapi({ description: "Source address; default 254. Our own where there is a virtual device" }),
-  dst: destination.openapi({ description: "255: everybody. PGNs from 0xF000 on are always for everybody" }),
+    .openapi({ description: "Source address; default 254, or the address of the virtual device if there is one" }),
+  dst: destination.openapi({ description: "255: broadcast. PGNs from 0xF000 on are always broadcast" }),
   prio: z.int().min(0).max(7).default(DEFAULT_PRIORITY),
   data: z.string().regex(HEX, "expected hex digits, two for each byte").optional(),
   fields: z.custom<Fields>((value) => typeof value === "object" && value !== null && !Array.isArray(value), {
     error: "expected an object",
   }).optional()
-    .openapi({ type: "object", description: "Fields in place of `data`, as `decoded` has them: see /pgns/{pgn}" }),
+    .openapi({ type: "object", description: "Fields instead of `data`, as `decoded` has them: see /pgns/{pgn}" }),
   bus: busName,
 }).openapi("Message");
 
-/** One message, or several of which all or none are sent. */
+/** One message, or a list of which all or none are sent. */
 export const sendBody = z.union([messageSchema, boundedList(messageSchema, { min: 1, max: MAX_MESSAGES })]);
 
 type MessageBody = z.output<typeof messageSchema>;
 
-/** What is asked of the devices. */
+/** Body of `POST /query`. */
 export const queryBody = z.strictObject({
   pgn: pgnNumber,
-  dst: destination.openapi({ description: "Who is asked; 255: everybody" }),
-  timeout: z.string().optional().openapi({ description: "Longest wait for the answer: PT2S, 500ms; default PT2S" }),
+  dst: destination.openapi({ description: "Address of the device; 255: all devices" }),
+  timeout: z.string().optional().openapi({ description: "Maximum wait for the answer: PT2S, 500ms; default PT2S" }),
   bus: busName,
   decode: z.boolean().default(false).openapi({ description: "Add `decoded` to the answer" }),
 }).openapi("Query");
@@ -62,34 +64,34 @@ export const queryBody = z.strictObject({
  * @throws {ApiError} 400 naming the field
  */
 export function messagesOf(body: z.output<typeof sendBody>, buses: readonly string[]): WantedMessage[] {
-  const place = (index: number) => Array.isArray(body) ? `[${index}].` : "";
-  return [body].flat().map((each, index) => messageOf(each, { buses, place: place(index) }));
+  const path = (index: number) => Array.isArray(body) ? `[${index}].` : "";
+  return [body].flat().map((each, index) => messageOf(each, { buses, path: path(index) }));
 }
 
-function messageOf(body: MessageBody, { buses, place }: { buses: readonly string[]; place: string }): WantedMessage {
+function messageOf(body: MessageBody, { buses, path }: { buses: readonly string[]; path: string }): WantedMessage {
   const { pgn, src, prio } = body;
   const dst = isAddressed(pgn) ? body.dst : BROADCAST_ADDRESS;
-  const data = payloadOf(body, place);
+  const data = payloadOf(body, path);
   if (data.length > MAX_MESSAGE_BYTES) {
     throw badField(
-      `${place}data`,
-      `${data.length} bytes are more than the ${MAX_MESSAGE_BYTES} that a message can have`,
+      `${path}data`,
+      `expected at most ${MAX_MESSAGE_BYTES} bytes, got ${data.length}`,
     );
   }
-  if (data.length === 0 && isFastPacket(pgn)) throw badField(`${place}data`, "a fast packet has one byte at least");
-  return { bus: busIndex(body.bus, { buses, place }), pgn, src, dst, prio, data };
+  if (data.length === 0 && isFastPacket(pgn)) throw badField(`${path}data`, "a fast packet needs at least one byte");
+  return { bus: busIndex(body.bus, { buses, path }), pgn, src, dst, prio, data };
 }
 
-function payloadOf({ pgn, data, fields }: MessageBody, place: string): Uint8Array {
+function payloadOf({ pgn, data, fields }: MessageBody, path: string): Uint8Array {
   if ((data === undefined) === (fields === undefined)) {
-    throw badField(`${place}data`, "expected either data or fields");
+    throw badField(`${path}data`, "expected either data or fields");
   }
   if (data !== undefined) return Uint8Array.fromHex(data);
   try {
     return encode(pgn, fields ?? {});
   } catch (error) {
     if (!(error instanceof EncodeError)) throw error;
-    throw badField(`${place}fields${error.field === "" ? "" : `.${error.field}`}`, error.message);
+    throw badField(`${path}fields${error.field === "" ? "" : `.${error.field}`}`, error.message);
   }
 }
 
@@ -98,7 +100,7 @@ export function queryOf(
   { pgn, dst, timeout, bus }: z.output<typeof queryBody>,
   { buses, maxTimeoutMs }: { buses: readonly string[]; maxTimeoutMs: number },
 ): Query {
-  return { pgn, dst, bus: busIndex(bus, { buses, place: "" }), timeoutMs: timeoutOf(timeout, maxTimeoutMs) };
+  return { pgn, dst, bus: busIndex(bus, { buses, path: "" }), timeoutMs: timeoutOf(timeout, maxTimeoutMs) };
 }
 
 function timeoutOf(text: string | undefined, maxMs: number): number {
@@ -113,15 +115,15 @@ function timeoutOf(text: string | undefined, maxMs: number): number {
   if (ms > 0 && ms <= maxMs) return ms;
   throw badField(
     "timeout",
-    `expected more than nothing and at most ${maxMs / 1000} s (-query-max-timeout), got "${text}"`,
+    `expected more than zero and at most ${maxMs / 1000} s (-query-max-timeout), got "${text}"`,
   );
 }
 
-function busIndex(name: string | undefined, { buses, place }: { buses: readonly string[]; place: string }): number {
+function busIndex(name: string | undefined, { buses, path }: { buses: readonly string[]; path: string }): number {
   if (name === undefined) return 0;
   const index = buses.indexOf(name);
   if (index >= 0) return index;
-  throw badField(`${place}bus`, `there is no bus "${name}": expected ${buses.map((each) => `"${each}"`).join(", ")}`);
+  throw badField(`${path}bus`, `unknown bus "${name}": expected ${buses.map((each) => `"${each}"`).join(", ")}`);
 }
 
 function badField(field: string, why: string): ApiError {

@@ -17,7 +17,7 @@ import { route, type RouteTable, routeWithBody } from "../routes.ts";
 import { frameSchema, PROBLEM } from "../schemas.ts";
 import { messagesOf, queryBody, queryOf, sendBody } from "./body.ts";
 
-/** What the endpoints of sending are made of. */
+/** Dependencies of the send endpoints. */
 export interface SendApi {
   broker: Broker;
   gate: SendGate;
@@ -26,19 +26,19 @@ export interface SendApi {
   queryLimits: () => { maxTimeoutMs: number; maxQueries: number };
 }
 
-/** What a server without a bus says to whoever wants to send. */
+/** Error text of a server without a bus. */
 export const SEND_DISABLED = "send is disabled";
-/** What the audit log says of a request that makes no sense. */
+/** Audit outcome of an invalid request. */
 const BAD_REQUEST = "bad-request";
 const PATHS = ["/send", "/query"] as const;
 
-/** The endpoints of a server without a bus. */
+/** The send endpoints of a server without a bus: always 403. */
 export function closedSendRoutes(): RouteTable {
   return PATHS.map((path) =>
     route({
       method: "POST",
       path,
-      summary: path === "/send" ? "Sends messages: disabled" : "Asks devices for a PGN: disabled",
+      summary: path === "/send" ? "Sends messages: disabled" : "Requests a PGN from devices: disabled",
       query: noQuery,
       replies: { 403: PROBLEM },
       answer: () => {
@@ -48,7 +48,7 @@ export function closedSendRoutes(): RouteTable {
   );
 }
 
-/** Sending and asking. */
+/** The endpoints `POST /send` and `POST /query`. */
 export function sendRoutes(api: SendApi): RouteTable {
   const { broker, gate } = api;
   const refusals = { 403: PROBLEM, 429: PROBLEM, 503: PROBLEM };
@@ -59,7 +59,7 @@ export function sendRoutes(api: SendApi): RouteTable {
     routeWithBody({
       method: "POST",
       path: "/send",
-      summary: "Queues a message, or all of several, for the bus",
+      summary: "Queues one message, or a list of messages, for transmission",
       scope: "send",
       parts: noQuery,
       body: sendBody,
@@ -68,7 +68,7 @@ export function sendRoutes(api: SendApi): RouteTable {
       replies: { 202: null, ...refusals },
       answer: (body, _, { caller }) =>
         asProblem(() => {
-          // What becomes of them later is in the audit log.
+          // The audit log has the outcome.
           gate.send(messagesOf(body, broker.buses), senderOf(caller, "/send")).catch(() => {});
           return new Response(null, { status: 202 });
         }),
@@ -76,7 +76,7 @@ export function sendRoutes(api: SendApi): RouteTable {
     routeWithBody({
       method: "POST",
       path: "/query",
-      summary: "Asks devices for a PGN, and answers with the first frame that comes",
+      summary: "Requests a PGN from devices and returns the first frame received",
       scope: "send",
       parts: noQuery,
       body: queryBody,
@@ -103,22 +103,24 @@ async function query(
   const outcome = await asProblem(() => queries.ask(wanted, sender));
   if (outcome.kind !== "answered") throw unanswered(outcome);
   const text = body.decode ? broker.json.decodedOf(outcome.seq) : broker.json.of(outcome.seq);
-  if (text === undefined) throw new ApiError(502, "The answer was gone before it could be read");
+  if (text === undefined) {
+    throw new ApiError(502, "The answer was overwritten before it could be read: retry the request");
+  }
   return new Response(text, { headers: { "Content-Type": "application/json" } });
 }
 
 /** Reasons of ISO 11783-3 §5.4.5 by control byte. */
 const REFUSALS: Record<number, string> = {
-  1: "it does not have it",
-  2: "access is denied",
-  3: "it cannot answer now",
+  1: "PGN not available",
+  2: "access denied",
+  3: "cannot respond now",
 };
 
 function unanswered(outcome: Exclude<QueryOutcome, { kind: "answered" }>): ApiError {
   switch (outcome.kind) {
     case "refused": {
       const { src, control } = outcome;
-      return new ApiError(502, `Device ${src} refuses: ${REFUSALS[control] ?? `control byte ${control}`}`, {
+      return new ApiError(502, `Device ${src} refused the request: ${REFUSALS[control] ?? `control byte ${control}`}`, {
         members: { src, control },
       });
     }
@@ -130,7 +132,7 @@ function unanswered(outcome: Exclude<QueryOutcome, { kind: "answered" }>): ApiEr
 }
 
 /**
- * Sends what a client says on its WebSocket.
+ * Sends the messages in a client's WebSocket envelope.
  *
  * @returns why nothing was sent; undefined when it is queued
  */
@@ -145,9 +147,9 @@ export function sendFromSocket(
   };
   try {
     gate.admit(sender);
-    if (caller.scopes.length === 0) return turnAway("unknown", "The token is not known here any more");
+    if (caller.scopes.length === 0) return turnAway("unknown", "The token is no longer valid");
     if (!caller.scopes.includes("send")) {
-      return turnAway("scope", `The token of "${caller.name}" is not good for "send"`);
+      return turnAway("scope", `The token "${caller.name}" does not have the scope "send"`);
     }
     if (!caller.originAllowed) return turnAway("origin", FOREIGN_ORIGIN);
     gate.send(messagesOf(checkBody(data, sendBody), broker.buses), sender).catch(() => {});
@@ -174,7 +176,7 @@ const STATUS: Record<SendRefusal, number> = {
   "too-long": 400,
 };
 
-/** What may not be sent, as a problem. */
+/** Maps a {@linkcode SendError} to a problem. */
 async function asProblem<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -185,7 +187,7 @@ async function asProblem<T>(work: () => T | Promise<T>): Promise<T> {
 
 function refusalOf({ reason, message, retryAfterMs }: SendError): ApiError {
   const status = STATUS[reason];
-  const isLater = status === 429 || status === 503;
+  const mayRetry = status === 429 || status === 503;
   const seconds = Number.isFinite(retryAfterMs) ? Math.max(1, Math.ceil(retryAfterMs / 1000)) : RETRY_AFTER_S;
-  return new ApiError(status, message, isLater ? { headers: { "Retry-After": String(seconds) } } : {});
+  return new ApiError(status, message, mayRetry ? { headers: { "Retry-After": String(seconds) } } : {});
 }

@@ -13,28 +13,28 @@ import {
 } from "../../stream/mod.ts";
 import { KEEP_ALIVE, SILENCE_MS, STREAM_HEADERS } from "../streams/sse.ts";
 
-/** Most frames, and most bytes of payload, in one write … */
+/** Limits of one write: frames and payload bytes. */
 const WRITE = { maxFrames: 512, maxBytes: 65_536 };
-/** … and while streams use nearly all the memory they may use. */
+/** Limits of one write while the stream memory is nearly used up. */
 const SMALL_WRITE = { maxFrames: 16, maxBytes: 4096 };
-const LOOK_EVERY_MS = 1000;
+const SILENCE_CHECK_MS = 1000;
 
 const encoder = new TextEncoder();
 
-/** How the events of a session are sent. */
+/** Options of {@linkcode SessionEvents}. */
 export interface SessionEventsOptions extends FrameDetail {
   sessions: Pick<ClientSessions, "stream">;
   json: FrameJson;
   clock: Clock;
-  /** Takes a place for the stream; returns the way to give it back. */
-  take: () => () => void;
-  /** The budget of all streams. */
+  /** Counts the stream as open; returns its release function. */
+  openStream: () => () => void;
+  /** Memory budget of all streams. */
   memory: StreamMemory;
 }
 
 /**
- * The events of a session, as its client takes them: nothing is read before it is asked for, and so nothing is dropped.
- * The session knows of the stream from the first read on.
+ * The event stream of a session. Frames are read only when the client reads, so none is dropped. The stream is registered
+ * with the session at the first read.
  */
 export class SessionEvents implements StreamMember {
   readonly queuedBytes = 0;
@@ -83,11 +83,11 @@ export class SessionEvents implements StreamMember {
   }
 
   #open(): void {
-    const { sessions, take, clock, memory } = this.#options;
-    const giveBack = take();
+    const { sessions, openStream, clock, memory } = this.#options;
+    const closeStream = openStream();
     const leaveMemory = memory.join(this);
     const release = () => {
-      giveBack();
+      closeStream();
       leaveMemory();
     };
     this.#lastWriteMs = clock.monoMs();
@@ -96,13 +96,13 @@ export class SessionEvents implements StreamMember {
         ended: (how) => this.#end(how),
         missing: (frames) => this.#missing(frames),
       });
-      const silence = setInterval(() => this.#breakSilence(), LOOK_EVERY_MS);
+      const silence = setInterval(() => this.#keepAlive(), SILENCE_CHECK_MS);
       this.#state = { kind: "open", stream, release, silence };
       if (!stream.isOpen) this.#close();
     } catch (error) {
       release();
       if (!(error instanceof SessionError)) throw error;
-      // It has gone since it was looked for.
+      // The session was deleted after the request was checked.
       this.#end({ code: "deleted" });
     }
   }
@@ -113,18 +113,18 @@ export class SessionEvents implements StreamMember {
   }
 
   #missing({ fromSeq, toSeq, backfill, reason }: MissingFrames): void {
-    this.#tell("dropped", {
+    this.#addEvent("dropped", {
       from_seq: fromSeq,
       to_seq: toSeq,
       count: reason === "restart" ? null : toSeq - fromSeq + 1,
       ...(backfill && { backfill }),
       ...(reason !== undefined && { reason }),
     });
-    // The next frame may have to be waited for.
+    // Written now: the next frame may come much later.
     this.#write();
   }
 
-  #tell(name: string, data: Record<string, unknown>): void {
+  #addEvent(name: string, data: Record<string, unknown>): void {
     this.#events.push(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 
@@ -135,24 +135,23 @@ export class SessionEvents implements StreamMember {
     this.#lastWriteMs = this.#options.clock.monoMs();
   }
 
-  #breakSilence(): void {
+  #keepAlive(): void {
     const nowMs = this.#options.clock.monoMs();
     if (!this.#isWaiting || nowMs - this.#lastWriteMs < SILENCE_MS) return;
     this.#controller?.enqueue(encoder.encode(KEEP_ALIVE));
     this.#lastWriteMs = nowMs;
   }
 
-  /** The session has ended the stream. */
   #end(how: StreamEnd): void {
-    if (how.code === "fallen_behind") this.#tell("error", { code: how.code, oldest_seq: how.oldestSeq });
-    else if (how.code !== "stopped" && how.code !== "left") this.#tell("error", { code: how.code });
+    if (how.code === "fallen_behind") this.#addEvent("error", { code: how.code, oldest_seq: how.oldestSeq });
+    else if (how.code !== "stopped" && how.code !== "left") this.#addEvent("error", { code: how.code });
     this.#write();
     this.#controller?.close();
     this.#controller = undefined;
     this.#close();
   }
 
-  /** The client has gone. */
+  /** The client has disconnected. */
   #leave(): void {
     this.#controller = undefined;
     if (this.#state.kind === "open") this.#state.stream.end({ code: "left" });

@@ -13,18 +13,18 @@ import { ackBody, filterSchema, sessionBody } from "../bodies.ts";
 import { noQuery, streamQuery } from "../params.ts";
 import { listDevices } from "../reads.ts";
 import { ApiError, json } from "../reply.ts";
-import { admitStream, RETRY_AFTER_S, type StreamRoom } from "../capacity.ts";
+import { admitStream, RETRY_AFTER_S, type StreamAdmission } from "../capacity.ts";
 import { type About, isHead, type RouteTable, routeWithBody, routeWithParts } from "../routes.ts";
 import { networkOf } from "../network.ts";
 import { deviceSchema, PROBLEM, streamSchema } from "../schemas.ts";
 import { SessionEvents } from "./events.ts";
 import { STREAM_HEADERS } from "../streams/sse.ts";
 
-/** Type of the problem that a client has which has fallen behind. */
+/** Problem type for a client that has fallen behind. */
 export const FALLEN_BEHIND_TYPE = "urn:vessel:problem:ErrFallenBehind";
 
-/** What the endpoints of sessions are made of. */
-export interface SessionApi extends StreamRoom {
+/** Dependencies of the session endpoints. */
+export interface SessionApi extends StreamAdmission {
   broker: Broker;
   sessions: Sessions;
   clock: Clock;
@@ -32,36 +32,35 @@ export interface SessionApi extends StreamRoom {
 
 const idPart = z.object({
   clientId: z.string().regex(CLIENT_ID, "expected 1 to 64 letters, digits, hyphens or underscores").openapi({
-    description: "The client's name for its session",
+    description: "Client-chosen id of the session",
   }),
 });
 
 const sessionHead = {
   client_id: z.string(),
   seq: z.int().openapi({ description: "Newest sequence number" }),
-  cursor: z.int().openapi({ description: "Where the client resumes: the last acknowledged number and one" }),
-  buffer_timeout: z.string().openapi({ description: "How long the session is kept while its client is away" }),
+  cursor: z.int().openapi({ description: "Next number to be delivered: the last acknowledged number plus 1" }),
+  buffer_timeout: z.string().openapi({ description: "How long the session is kept while its client is disconnected" }),
   epoch: z.string().optional().openapi({
-    description: "Run of numbers, hex: with another one they have begun again. Left out in a replay",
+    description: "Epoch of the sequence numbers, hex: numbers of different epochs are unrelated. Left out in a replay",
   }),
 };
-const madeSchema = z.object({ ...sessionHead, devices: z.array(deviceSchema) }).openapi("Session");
+const createdSchema = z.object({ ...sessionHead, devices: z.array(deviceSchema) }).openapi("Session");
 const stateSchema = z.object({
   ...sessionHead,
   filter: filterSchema,
-  streaming: z.boolean().openapi({ description: "Whether its client is connected" }),
-  slot: z.boolean().openapi({ description: "Whether it is one of the settings'" }),
+  streaming: z.boolean().openapi({ description: "True while a client is connected" }),
+  slot: z.boolean().openapi({ description: "True for a session defined in the settings" }),
 }).openapi("SessionState");
 
-/** Making, looking at and ending a session. */
-const keepingRows: RouteTable<SessionApi> = [
+const managementRows: RouteTable<SessionApi> = [
   routeWithBody({
     method: "PUT",
     path: "/clients/{clientId}",
-    summary: "Makes a session, or comes back to one with another filter and timeout",
+    summary: "Creates a session, or resumes it with a new filter and timeout",
     parts: idPart,
     body: sessionBody,
-    replies: { 200: ["application/json", madeSchema], 404: PROBLEM, 429: PROBLEM, 503: PROBLEM },
+    replies: { 200: ["application/json", createdSchema], 404: PROBLEM, 429: PROBLEM, 503: PROBLEM },
     answer: ({ buffer_timeout: timeoutMs, filter }, { clientId }, about) =>
       asProblem(() => {
         const sessions = sessionsOf(about);
@@ -71,7 +70,7 @@ const keepingRows: RouteTable<SessionApi> = [
   }),
   routeWithParts({
     path: "/clients/{clientId}",
-    summary: "How a session stands",
+    summary: "State of a session",
     query: noQuery,
     parts: idPart,
     replies: { 200: ["application/json", stateSchema], 404: PROBLEM },
@@ -84,7 +83,7 @@ const keepingRows: RouteTable<SessionApi> = [
   routeWithParts({
     method: "DELETE",
     path: "/clients/{clientId}",
-    summary: "Ends a session; a slot begins anew",
+    summary: "Deletes a session; a slot is reset",
     query: noQuery,
     parts: idPart,
     replies: { 204: null, 404: PROBLEM },
@@ -96,7 +95,6 @@ const keepingRows: RouteTable<SessionApi> = [
   }),
 ];
 
-/** Reading through a session. */
 const readingRows: RouteTable<SessionApi> = [
   routeWithParts({
     path: "/clients/{clientId}/events",
@@ -112,8 +110,15 @@ const readingRows: RouteTable<SessionApi> = [
         sessions.checkReadable(clientId);
         admitStream(subject);
         if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
-        const take = () => hub.take();
-        return new SessionEvents(clientId, { ...detail, sessions, json: broker.json, clock, take, memory: hub.memory })
+        const openStream = () => hub.take();
+        return new SessionEvents(clientId, {
+          ...detail,
+          sessions,
+          json: broker.json,
+          clock,
+          openStream,
+          memory: hub.memory,
+        })
           .response();
       }),
   }),
@@ -121,7 +126,7 @@ const readingRows: RouteTable<SessionApi> = [
     method: "PUT",
     path: "/clients/{clientId}/ack",
     summary:
-      "Acknowledges every frame up to a number. 503: the frames are not synced to disk, the cursor has not moved",
+      "Acknowledges all frames up to a number. 503: the frames are not synced to disk yet, and the cursor is unchanged",
     parts: idPart,
     body: ackBody,
     replies: { 204: null, 404: PROBLEM, 503: PROBLEM },
@@ -133,11 +138,11 @@ const readingRows: RouteTable<SessionApi> = [
   }),
 ];
 
-/** Sessions: cursors with a name, so that a client gets what it has missed. */
-export const sessionRows: RouteTable<SessionApi> = [...keepingRows, ...readingRows]
+/** Session endpoints. A session is a named cursor from which a client resumes after a disconnection. */
+export const sessionRows: RouteTable<SessionApi> = [...managementRows, ...readingRows]
   .map((row) => ({ ...row, ofSession: true }));
 
-/** Sessions as the caller may use them. */
+/** The sessions that the caller may use. */
 function sessionsOf({ subject: { sessions }, caller }: About<SessionApi>): ClientSessions {
   const { name: token, scopes, address } = caller;
   const network = networkOf(address);
@@ -159,14 +164,14 @@ const STATUS: Record<SessionErrorReason, number> = {
   not_durable: 503,
 };
 
-/** What cannot be done with a session, as a problem. */
+/** Maps session errors to problems. */
 async function asProblem(work: () => Response | Promise<Response>): Promise<Response> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof FallenBehindError) {
       const { message, oldestSeq } = error;
-      const detail = `${message}; acknowledge ${oldestSeq - 1} to go on from there`;
+      const detail = `${message}; acknowledge ${oldestSeq - 1} to continue from there`;
       throw new ApiError(410, detail, { members: { type: FALLEN_BEHIND_TYPE, oldest_seq: oldestSeq } });
     }
     if (!(error instanceof SessionError)) throw error;

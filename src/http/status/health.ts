@@ -8,39 +8,39 @@ import { evaluateJournal, type JournalSource } from "./journal_health.ts";
 
 export type { ComponentHealth, Health } from "../schemas.ts";
 
-/** One bus with what belongs to it. */
+/** A bus with its assembler and fault counter. */
 export interface MonitoredBus {
   /** Index of the bus in the broker. */
   readonly index: number;
   readonly bus: CanBus;
   readonly assembler: { readonly drops: Readonly<AssemblerDrops>; readonly pending: number };
-  /** Frames that a fault of ours lost. */
+  /** Frames lost by a fault of the server. */
   readonly fault: {
     count: number;
-    /** The newest fault, in words. */
+    /** Error text of the newest fault. */
     message: string;
   };
 }
 
-/** What of the link to a cloud tells how it does. */
+/** The part of the link to a cloud that health needs. */
 export interface ReplicationSource {
   status(): ReplicationStatus;
   health(): LinkHealth;
 }
 
-/** What health is judged from. */
+/** Inputs of {@linkcode evaluateHealth}. */
 export interface HealthSources {
   broker: Broker;
   lines: readonly MonitoredBus[];
-  /** Undefined where nothing is recorded. */
+  /** Undefined: nothing is recorded. */
   journal?: JournalSource | undefined;
-  /** Whether sequence numbers would survive a restart; undefined where they are not meant to. */
+  /** Whether sequence numbers survive a restart; undefined: they need not. */
   numbers?: SequenceState | undefined;
-  /** The link to a cloud, where there is one. */
+  /** Undefined: nothing is replicated. */
   replication?: ReplicationSource | undefined;
-  /** How further parts do, by name; an unhealthy one makes the server so. */
+  /** Health of further components by name; an unhealthy one makes the server unhealthy. */
   others?: Readonly<Record<string, ComponentHealth>> | undefined;
-  /** Silence of a bus that makes it degraded, milliseconds; undefined never does. */
+  /** A bus silent for longer is degraded, milliseconds; undefined: never. */
   busSilenceMs: number | undefined;
   /** Monotonic time when the server started. */
   startedMs: number;
@@ -48,13 +48,13 @@ export interface HealthSources {
 }
 
 /**
- * Judges the server: a failed part degrades it; when all buses have failed, or nothing can be recorded that should be, it
- * is unhealthy.
+ * Evaluates the server's health: a failed component makes it degraded; it is unhealthy when all buses have failed or when
+ * recording has failed.
  */
 export function evaluateHealth(sources: HealthSources): Health {
   const { broker, lines, journal, replication } = sources;
   const components: Record<string, ComponentHealth> = {};
-  for (const line of lines) components[line.bus.name] = judgeBus(line, sources);
+  for (const line of lines) components[line.bus.name] = evaluateBus(line, sources);
   const buses = Object.values(components);
   const noBus = buses.length > 0 && buses.every(({ status }) => status === "unhealthy");
   if (journal) components.journal = evaluateJournal(journal);
@@ -69,7 +69,7 @@ export function evaluateHealth(sources: HealthSources): Health {
   }
   const { fault } = broker.decoder;
   if (fault.count > 0) {
-    const message = `${fault.count} payloads not decoded by a fault: ${fault.message}`;
+    const message = `${fault.count} payloads not decoded because of a fault: ${fault.message}`;
     components.decoder = { status: "degraded", message };
   }
   const lastUs = Math.max(0, ...broker.buses.map((_, index) => broker.lastFrame(index)?.timeUs ?? 0));
@@ -94,7 +94,7 @@ function summaryOf(replication: ReplicationSource): NonNullable<Health["replicat
   return { status: replication.health().status, connected, live_lag, backfill_remaining_seqs, last_ack };
 }
 
-function judgeBus({ bus: { state }, index, fault }: MonitoredBus, sources: HealthSources): ComponentHealth {
+function evaluateBus({ bus: { state }, index, fault }: MonitoredBus, sources: HealthSources): ComponentHealth {
   if (state.type !== "up") {
     return { status: "unhealthy", message: "message" in state ? state.message : "bus is closed" };
   }
@@ -102,7 +102,7 @@ function judgeBus({ bus: { state }, index, fault }: MonitoredBus, sources: Healt
   if (state.controller === "error-passive") return { status: "degraded", message: "controller is error-passive" };
   const { busSilenceMs, broker, startedMs, nowMs } = sources;
   if (fault.count > 0) {
-    return { status: "degraded", message: `${fault.count} frames lost by a fault: ${fault.message}` };
+    return { status: "degraded", message: `${fault.count} frames lost because of a fault: ${fault.message}` };
   }
   const silentMs = nowMs - Math.max(startedMs, broker.lastFrame(index)?.monoMs ?? 0);
   if (busSilenceMs !== undefined && silentMs > busSilenceMs) {

@@ -9,37 +9,37 @@ import { counter, type Figure, figureTexts, gauge, type Labels, type Reading } f
 import { serverFigures, type ServerSources } from "./server_figures.ts";
 import { sessionCounters } from "../sessions/figures.ts";
 
-/** What of a journal is counted. */
+/** The part of a journal that has metrics. */
 type JournalFigures = Pick<Journal, "durableSeq" | "unsyncedMs" | "lost" | "written" | "state" | "files">;
 
-/** Where the figures come from; read when somebody asks. */
+/** Sources of the boat's metrics, read at each scrape. */
 export interface MetricSources extends ServerSources {
   broker: Broker;
   lines: readonly MonitoredBus[];
   hub: StreamHub;
-  /** Undefined where none are kept. */
+  /** Undefined: the server has no sessions. */
   sessions?: Pick<Sessions, "size" | "streaming" | "largestLag" | "figures"> | undefined;
-  /** Undefined where nothing is recorded. */
+  /** Undefined: nothing is recorded. */
   journal?: JournalFigures | undefined;
-  /** Undefined where nothing is sent. */
-  voice?: VoiceFigures | undefined;
-  /** Undefined where nobody is told of anything. */
+  /** Undefined: the server cannot send. */
+  voice?: TransmitFigures | undefined;
+  /** Undefined: no integrations. */
   outlets?: IntegrationFigures | undefined;
-  /** Undefined where nothing is replicated. */
+  /** Undefined: nothing is replicated. */
   replication?: Pick<BoatLink, "status" | "lostFrames" | "lastAckUs"> | undefined;
-  /** Identity requests so far; undefined when discovery is off. */
+  /** Identity requests since the start; undefined: discovery is off. */
   identity: { counters: { sent: number; failed: number }; pending: number } | undefined;
 }
 
-/** What is said on the buses. */
-export interface VoiceFigures {
+/** Sources of the metrics of transmission. */
+export interface TransmitFigures {
   gate: { counters: Readonly<SendCounters> };
   queries: { open: number };
   transmitter: { status: readonly TransmitStatus[] };
   requests?: Pick<DeviceRequests, "counters" | "pending"> | undefined;
 }
 
-/** What others are told by the server itself. */
+/** Sources of the metrics of MQTT and alerts. */
 export interface IntegrationFigures {
   mqtt?: { counters: { published: number; dropped: number; connects: number }; waiting: number } | undefined;
   alerts: { figures: { sent: number; failed: number; dropped: number; waiting: number } };
@@ -57,12 +57,12 @@ export class Metrics {
     this.#broker(sources);
     this.#server(sources);
     if (sources.journal) this.#journal(sources.journal);
-    if (sources.voice) this.#voice(sources.voice);
-    if (sources.outlets) this.#outlets(sources.outlets);
+    if (sources.voice) this.#transmit(sources.voice);
+    if (sources.outlets) this.#integrations(sources.outlets);
     if (sources.replication) this.#replication(sources.replication);
   }
 
-  /** The text, read now. */
+  /** The current metrics. */
   text(): string {
     return [...figureTexts(this.#figures)].join("");
   }
@@ -70,22 +70,26 @@ export class Metrics {
   #journal(journal: JournalFigures): void {
     this.#gauge(
       "vbg_journal_recording",
-      "1 while frames are recorded, 0 while there is no room or the disk fails",
+      "1 while frames are recorded, 0 while the disk is full or fails",
       () => {
         return [[journal.state.kind === "recording" && !journal.files?.isPaused ? 1 : 0, {}]];
       },
     );
-    this.#gauge("vbg_journal_durable_seq", "Newest frame that a power cut leaves", () => [[journal.durableSeq, {}]]);
+    this.#gauge(
+      "vbg_journal_durable_seq",
+      "Newest sequence number that is synced to disk",
+      () => [[journal.durableSeq, {}]],
+    );
     this.#gauge(
       "vbg_journal_unsynced_age_seconds",
-      "How long the oldest frame has been in memory alone; 0: all frames are synced",
+      "Age of the oldest unsynced frame; 0: all frames are synced",
       () => [[journal.unsyncedMs / 1000, {}]],
     );
     this.#counter("vbg_journal_blocks_total", "Blocks written", () => [[journal.written.blocks, {}]]);
     this.#counter("vbg_journal_written_bytes_total", "Bytes of blocks written", () => [[journal.written.bytes, {}]]);
     this.#gauge(
       "vbg_journal_last_block_write_seconds",
-      "How long writing and syncing the newest block took; 0: none was written yet",
+      "Time to write and sync the newest block; 0: none written yet",
       () => [[journal.written.lastBlockMs / 1000, {}]],
     );
     this.#counter("vbg_journal_lost_frames_total", "Frames that could not be recorded", () => [[journal.lost, {}]]);
@@ -104,30 +108,34 @@ export class Metrics {
     total("frames", "CAN frames received", (c) => c.received);
     total("kernel_dropped_frames", "CAN frames the kernel dropped because the socket was full", (c) => c.kernelDropped);
     total("interface_dropped_frames", "CAN frames lost by controller or driver", (c) => c.interfaceDropped);
-    total("ignored_frames", "Frames that are no NMEA 2000: 11-bit or remote", (c) => c.ignored);
+    total("ignored_frames", "Frames that are not NMEA 2000: 11-bit identifiers or remote frames", (c) => c.ignored);
     total("error_frames", "CAN error frames", (c) => c.errorFrames);
     total("sent_frames", "CAN frames sent", (c) => c.sent);
-    total("send_failed_frames", "CAN frames given up", (c) => c.sendFailed);
+    total("send_failed_frames", "CAN frames that could not be sent", (c) => c.sendFailed);
     this.#counter(
       "vbg_bus_faulty_frames_total",
-      "Frames lost by a fault of the server",
+      "Frames lost because of a fault of the server",
       perBus(({ fault }) => fault.count),
     );
     this.#counter(
       "vbg_messages_total",
-      "Whole messages published",
+      "Complete messages published",
       perBus(({ index }) => broker.lastFrame(index)?.frames ?? 0),
     );
     this.#gauge(
       "vbg_last_message_timestamp_seconds",
-      "When the newest message was received, seconds since 1970; 0: none yet",
+      "Time of the newest message, seconds since 1970; 0: none yet",
       perBus(({ index }) => (broker.lastFrame(index)?.timeUs ?? 0) / 1e6),
     );
-    this.#gauge("vbg_bus_state", "1 for the state a bus is in", () =>
-      lines.flatMap(({ bus }) => {
-        const now = bus.state.type === "up" ? bus.state.controller : bus.state.type;
-        return BUS_STATES.map((state): Reading => [state === now ? 1 : 0, { bus: bus.name, state }]);
-      }));
+    this.#gauge(
+      "vbg_bus_state",
+      "1 for the current state of a bus, 0 for the others",
+      () =>
+        lines.flatMap(({ bus }) => {
+          const now = bus.state.type === "up" ? bus.state.controller : bus.state.type;
+          return BUS_STATES.map((state): Reading => [state === now ? 1 : 0, { bus: bus.name, state }]);
+        }),
+    );
     this.#counter(
       "vbg_assembler_dropped_total",
       "Multi-frame messages or fragments dropped",
@@ -138,7 +146,7 @@ export class Metrics {
     );
     this.#gauge(
       "vbg_assembler_pending",
-      "Multi-frame messages begun and not whole yet",
+      "Incomplete multi-frame messages",
       perBus(({ assembler }) => assembler.pending),
     );
   }
@@ -156,7 +164,7 @@ export class Metrics {
     this.#counter("vbg_devices_removed_total", "Devices removed", () => [[registry.counters.removed, {}]]);
     this.#counter(
       "vbg_invalid_identity_messages_total",
-      "Claims and product information that could not be used",
+      "Invalid address claims and product information messages",
       () => [
         [registry.counters.invalidClaims, { kind: "claim" }],
         [registry.counters.invalidProducts, { kind: "product" }],
@@ -164,13 +172,13 @@ export class Metrics {
     );
     this.#counter(
       "vbg_decode_faults_total",
-      "Payloads not decoded by a fault of the server",
+      "Payloads not decoded because of a fault of the server",
       () => [[decoder.fault.count, {}]],
     );
-    this.#gauge("vbg_values", "Last values kept", () => [[values.size, {}]]);
+    this.#gauge("vbg_values", "Stored last values", () => [[values.size, {}]]);
     this.#counter(
       "vbg_values_refused_total",
-      "Values not kept because the store is full",
+      "Values not stored because the store is full",
       () => [[values.refused, {}]],
     );
   }
@@ -184,11 +192,11 @@ export class Metrics {
     ]);
     this.#gauge(
       "vbg_stream_memory_bytes",
-      "Memory that waits for clients that read slowly: see -stream-memory",
+      "Memory queued for slow clients: see -stream-memory",
       () => [[hub.memory.usedBytes, {}]],
     );
-    this.#gauge("vbg_sessions", "Sessions kept, slots included", () => [[sessions?.size ?? 0, {}]]);
-    this.#gauge("vbg_largest_lag_frames", "Frames that the reader furthest behind has not got yet", () => [
+    this.#gauge("vbg_sessions", "Sessions, including slots", () => [[sessions?.size ?? 0, {}]]);
+    this.#gauge("vbg_largest_lag_frames", "Frames that the slowest reader has not received yet", () => [
       [sessions?.largestLag ?? 0, { kind: "session" }],
       [broker.mostWaiting, { kind: "subscription" }],
     ]);
@@ -198,54 +206,70 @@ export class Metrics {
       [broker.dropped, { reason: "queue_full" }],
     ]);
     if (!identity) return;
-    this.#counter("vbg_identity_requests_total", "ISO requests sent to find out who is there", () => [
+    this.#counter("vbg_identity_requests_total", "ISO requests sent to identify devices", () => [
       [identity.counters.sent, { result: "sent" }],
       [identity.counters.failed, { result: "failed" }],
     ]);
     this.#gauge(
       "vbg_unidentified_devices",
-      "Addresses that have not said who they are",
+      "Addresses whose device is not identified yet",
       () => [[identity.pending, {}]],
     );
   }
 
-  #voice({ gate, queries, transmitter, requests }: VoiceFigures): void {
+  #transmit({ gate, queries, transmitter, requests }: TransmitFigures): void {
     const byReason = (counts: Readonly<Record<string, number>>, labels: Labels = {}) =>
       Object.entries(counts).map(([reason, count]): Reading => [count, { ...labels, reason }]);
-    this.#counter("vbg_send_accepted_total", "Messages of clients queued", () => [[gate.counters.accepted, {}]]);
-    this.#counter("vbg_send_refused_total", "Messages of clients refused", () => byReason(gate.counters.refused));
+    this.#counter("vbg_send_accepted_total", "Client messages queued", () => [[gate.counters.accepted, {}]]);
+    this.#counter("vbg_send_refused_total", "Client messages refused", () => byReason(gate.counters.refused));
     this.#counter(
       "vbg_send_failed_total",
-      "Messages of clients queued and not sent",
+      "Client messages queued and not sent",
       () => [[gate.counters.failed, {}]],
     );
-    this.#gauge("vbg_queries", "Queries under way", () => [[queries.open, {}]]);
+    this.#gauge("vbg_queries", "Queries in progress", () => [[queries.open, {}]]);
     const perBus = (read: (status: TransmitStatus) => number) => () =>
       transmitter.status.map((status): Reading => [read(status), { bus: status.bus }]);
-    this.#counter("vbg_transmit_messages_total", "Messages sent, our own included", perBus((s) => s.counters.sent));
+    this.#counter(
+      "vbg_transmit_messages_total",
+      "Messages sent, including those of the server itself",
+      perBus((s) => s.counters.sent),
+    );
     this.#counter(
       "vbg_transmit_failed_total",
-      "Messages not sent, or not wholly",
+      "Messages not sent or only partly sent",
       () => transmitter.status.flatMap(({ bus, counters }) => byReason(counters.failed, { bus })),
     );
-    this.#gauge("vbg_transmit_waiting", "Messages that wait for their bus", perBus((status) => status.waiting));
-    this.#gauge("vbg_transmit_transfers", "Transport sessions under way or waiting", perBus((s) => s.transfers));
+    this.#gauge("vbg_transmit_waiting", "Messages queued for transmission", perBus((status) => status.waiting));
+    this.#gauge("vbg_transmit_transfers", "Transport protocol sessions, active or waiting", perBus((s) => s.transfers));
     if (!requests) return;
-    this.#counter("vbg_device_requests_total", "Requests by rules", () => byReason({ ...requests.counters }));
-    this.#gauge("vbg_device_requests_pending", "Data wanted that have not come", () => [[requests.pending, {}]]);
+    this.#counter(
+      "vbg_device_requests_total",
+      "Device requests made by rules",
+      () => byReason({ ...requests.counters }),
+    );
+    this.#gauge("vbg_device_requests_pending", "Device requests without an answer yet", () => [[requests.pending, {}]]);
   }
 
-  #outlets({ mqtt, alerts }: IntegrationFigures): void {
-    this.#counter("vbg_alerts_total", "Deliveries of alerts", () => {
+  #integrations({ mqtt, alerts }: IntegrationFigures): void {
+    this.#counter("vbg_alerts_total", "Alert deliveries", () => {
       const { sent, failed, dropped } = alerts.figures;
       return Object.entries({ sent, failed, dropped }).map(([result, count]): Reading => [count, { result }]);
     });
-    this.#gauge("vbg_alerts_waiting", "Alerts that wait to be delivered", () => [[alerts.figures.waiting, {}]]);
+    this.#gauge("vbg_alerts_waiting", "Alerts waiting for delivery", () => [[alerts.figures.waiting, {}]]);
     if (!mqtt) return;
-    this.#counter("vbg_mqtt_published_total", "Frames that the MQTT broker has", () => [[mqtt.counters.published, {}]]);
-    this.#counter("vbg_mqtt_dropped_total", "Frames that it has not", () => [[mqtt.counters.dropped, {}]]);
-    this.#counter("vbg_mqtt_connects_total", "Connections to it", () => [[mqtt.counters.connects, {}]]);
-    this.#gauge("vbg_mqtt_waiting", "Frames that wait for it", () => [[mqtt.waiting, {}]]);
+    this.#counter(
+      "vbg_mqtt_published_total",
+      "Frames that the MQTT broker has accepted",
+      () => [[mqtt.counters.published, {}]],
+    );
+    this.#counter(
+      "vbg_mqtt_dropped_total",
+      "Frames not delivered to the MQTT broker",
+      () => [[mqtt.counters.dropped, {}]],
+    );
+    this.#counter("vbg_mqtt_connects_total", "Connections to the MQTT broker", () => [[mqtt.counters.connects, {}]]);
+    this.#gauge("vbg_mqtt_waiting", "Frames waiting for the MQTT broker", () => [[mqtt.waiting, {}]]);
   }
 
   #replication(link: NonNullable<MetricSources["replication"]>): void {
@@ -254,19 +278,27 @@ export class Metrics {
     const counter = (name: string, help: string, read: (status: ReplicationStatus) => number) =>
       this.#counter(`vbg_replication_${name}_total`, help, () => [[read(link.status()), {}]]);
     gauge("connected", "1 while there is a connection to the cloud", () => Number(link.status().connected));
-    gauge("live_lag_frames", "Frames not sent live yet", () => link.status().live_lag);
-    gauge("backfill_remaining_frames", "Frames to be sent as blocks", () => link.status().backfill_remaining_seqs);
+    gauge("live_lag_frames", "Frames not yet sent live", () => link.status().live_lag);
+    gauge(
+      "backfill_remaining_frames",
+      "Frames still to be sent as blocks",
+      () => link.status().backfill_remaining_seqs,
+    );
     gauge(
       "last_ack_timestamp_seconds",
-      "When the cloud acknowledged last, seconds since 1970; 0: never",
+      "Time of the cloud's last acknowledgement, seconds since 1970; 0: never",
       () => (link.lastAckUs ?? 0) / 1e6,
     );
-    gauge("lost_frames", "Frames that the cloud will never get", () => link.lostFrames);
+    gauge("lost_frames", "Frames that the cloud will never receive", () => link.lostFrames);
     counter("live_frames_sent", "Frames sent live", (status) => status.live_frames_sent);
     counter("backfill_blocks_sent", "Blocks sent", (status) => status.backfill_blocks_sent);
     counter("backfill_bytes_sent", "Bytes of blocks sent", (status) => status.backfill_bytes_sent);
     counter("reconnects", "Connections after the first", (status) => status.reconnects);
-    counter("lag_reconnects", "Reconnects because live was too far behind", (status) => status.lag_reconnects);
+    counter(
+      "lag_reconnects",
+      "Reconnects because the live stream was too far behind",
+      (status) => status.lag_reconnects,
+    );
   }
 
   #counter(name: string, help: string, read: () => Reading[]): void {

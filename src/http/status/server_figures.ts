@@ -3,58 +3,59 @@ import type { StallDetector } from "../../base/mod.ts";
 import type { Access } from "../auth.ts";
 import { counter, type Figure, gauge, type Reading } from "./figure.ts";
 
-/** When a certificate ends. */
+/** Expiry of a certificate. */
 export interface CertificateReading {
-  /** Which: `tls` (served), `replication` (shown to the cloud), `client_ca`, `boat`. */
+  /** Kind: `tls` (served to clients), `replication` (sent to the cloud), `client_ca`, `boat`. */
   certificate: string;
-  /** Whose, where there are several. */
+  /** Instance id, for kind `boat`. */
   instance?: string;
-  /** Milliseconds since 1970; undefined: it has not been read yet. */
+  /** Milliseconds since 1970; undefined: not read yet. */
   endMs: number | undefined;
 }
 
-/** Counts of connections. */
 export interface ConnectionFigures {
   /** Open connections by state. */
   readonly counts: Readonly<Record<string, number>>;
-  /** Closed for a limit, by reason. */
+  /** Connections closed because of a limit, by reason. */
   readonly refused: Readonly<Record<string, number>>;
-  /** Times that a port was opened again. */
+  /** Number of times a port was reopened. */
   readonly acceptErrors: number;
 }
 
-/** What every server reports of itself. */
+/** Sources of the metrics that every server has. */
 export interface ServerSources {
   stall: Pick<StallDetector, "stalls" | "longestMs">;
   /** Version of the server. */
   version: string;
-  /** Undefined where nobody is refused. */
+  /** Undefined: no access control. */
   access?: Pick<Access, "failures"> | undefined;
-  /** Undefined where there are none. */
+  /** Undefined: the server has no certificates. */
   certificates?: (() => CertificateReading[]) | undefined;
-  /** Undefined where nothing is known of them. */
+  /** Undefined: connections are not counted. */
   connections?: ConnectionFigures | undefined;
 }
 
 const startedS = Date.now() / 1000;
 
-/** Process, event loop and refusals: the same on every server. */
+/** Metrics that every server has: process, event loop, connections, refusals. */
 export function serverFigures({ version, stall, access, connections, certificates }: ServerSources): Figure[] {
   return [
-    gauge("vbg_build_info", "Always 1; the label says which version runs", () => [[1, { version }]]),
-    gauge("process_start_time_seconds", "Start of the process, seconds since 1970", () => [[startedS, {}]]),
+    gauge("vbg_build_info", "Always 1; the label is the running version", () => [[1, { version }]]),
+    gauge("process_start_time_seconds", "Start time of the process, seconds since 1970", () => [[startedS, {}]]),
     gauge("process_resident_memory_bytes", "Resident memory", () => [[Deno.memoryUsage().rss, {}]]),
-    counter("process_cpu_seconds_total", "CPU time of user and system", () => {
+    counter("process_cpu_seconds_total", "User and system CPU time", () => {
       const { user, system } = process.cpuUsage();
       return [[(user + system) / 1e6, {}]];
     }),
-    counter("vbg_event_loop_stalls_total", "Times that something held the event loop for more than 10 ms", () => [
+    counter("vbg_event_loop_stalls_total", "Event loop stalls of more than 10 ms", () => [
       [stall.stalls, {}],
     ]),
-    gauge("vbg_event_loop_longest_stall_seconds", "Longest stall of the last one to two minutes", () => [
+    gauge("vbg_event_loop_longest_stall_seconds", "Longest event loop stall of the last one to two minutes", () => [
       [stall.longestMs / 1000, {}],
     ]),
-    ...(certificates ? [gauge(ENDS, "When certificates end, seconds since 1970", () => readEnds(certificates()))] : []),
+    ...(certificates
+      ? [gauge(ENDS, "Expiry of certificates, seconds since 1970", () => readEnds(certificates()))]
+      : []),
     ...(connections ? connectionFigures(connections) : []),
     ...(access ? [counter("vbg_auth_failures_total", REFUSED, () => readFailures(access))] : []),
   ];
@@ -69,32 +70,30 @@ function readEnds(readings: readonly CertificateReading[]): Reading[] {
   ]);
 }
 
-/** Connections of all ports. */
 function connectionFigures(connections: ConnectionFigures): Figure[] {
   return [
     {
       kind: "gauge",
       name: "vbg_connections",
-      help: "Open connections: before their first request, with a request under way, between requests",
+      help: "Open connections by state: before the first request, with an active request, between requests",
       read: () => Object.entries(connections.counts).map(([state, count]) => [count, { state }]),
     },
     {
       kind: "counter",
       name: "vbg_connections_refused_total",
-      help: "Connections closed for a limit, by reason",
+      help: "Connections closed because of a limit, by reason",
       read: () => Object.entries(connections.refused).map(([reason, count]) => [count, { reason }]),
     },
     {
       kind: "counter",
       name: "vbg_accept_errors_total",
-      help: "Times that a port had stopped accepting connections, for want of file descriptors, and was opened again",
+      help: "Times a port ran out of file descriptors and was reopened",
       read: () => [[connections.acceptErrors, {}]],
     },
   ];
 }
 
-const REFUSED =
-  "Requests refused: no token, an unknown one, one without the scope, a page of another origin that sends";
+const REFUSED = "Requests refused, by reason: no token, unknown token, token without the scope, page of another origin";
 
 function readFailures({ failures }: Pick<Access, "failures">): Reading[] {
   return Object.entries(failures).map(([reason, count]) => [count, { reason }]);

@@ -2,41 +2,39 @@ import type { SkippedFrames } from "../../broker/mod.ts";
 import type { DeviceEvent } from "../../frame/mod.ts";
 import type { Batch } from "../../stream/mod.ts";
 
-/** Something to tell a client beside frames. */
+/** An event of a stream other than a frame. */
 export type Notice = { type: "dropped"; data: SkippedFrames } | { type: "device"; data: DeviceEvent };
 
 /**
- * What a slow client must know as soon as it can take something again. Bounded: one range of each kind of drop, one event
- * a device.
+ * Notices for a slow client until it reads again. Bounded: one merged range per kind of drop and one event per device.
  */
 export class Backlog {
   readonly #dropped = new Map<string, SkippedFrames>();
   readonly #devices = new Map<string, DeviceEvent>();
 
-  /** Frames that the client did not get. */
+  /** Adds a report of dropped frames. */
   dropped(dropped: SkippedFrames): void {
     const { backfill, reason } = dropped;
     const kind = backfill ? "backfill" : reason === undefined ? "slow" : "lost";
     this.#dropped.set(kind, extended(this.#dropped.get(kind), dropped));
   }
 
-  /** A batch that the client did not get; returns how many frames that are. */
+  /** Adds a report of a dropped batch; returns its number of frames. */
   missed(batch: Batch): number {
     this.dropped(batch.droppedFrom(0));
     return batch.count;
   }
 
-  /** Whether nothing waits. */
   get isEmpty(): boolean {
     return this.#dropped.size === 0 && this.#devices.size === 0;
   }
 
-  /** A change of a device; a newer one of the same address replaces it. */
+  /** Adds a device event, which replaces an older one of the same address. */
   device(event: DeviceEvent): void {
     this.#devices.set(`${event.device.bus ?? ""}/${event.device.src}`, event);
   }
 
-  /** All that waits to be told: drops by their numbers, then devices. Nothing waits afterwards. */
+  /** Removes and returns all notices: drops by sequence number, then devices. */
   take(): Notice[] {
     if (this.isEmpty) return [];
     const notices: Notice[] = [];
@@ -49,7 +47,7 @@ export class Backlog {
   }
 }
 
-/** Two reports of one kind as one. */
+/** Merges two reports of one kind. */
 function extended(known: SkippedFrames | undefined, more: SkippedFrames): SkippedFrames {
   if (!known) return more;
   const { backfill, reason } = known;

@@ -3,7 +3,7 @@ import type { DeviceEvent } from "../../frame/mod.ts";
 import { Backlog, type Notice } from "./backlog.ts";
 import type { Batch, StreamKind, StreamMemory } from "../../stream/mod.ts";
 
-/** What a notice takes beside its text. */
+/** Memory of a notice besides its text. */
 const NOTICE_BYTES = 64;
 
 /** The next part of a stream: frames `from` (inclusive) to `to` (exclusive) of a batch, or a notice as JSON. */
@@ -15,43 +15,43 @@ type Entry =
   | { kind: "batch"; batch: Batch; from: number; bytes: number }
   | { kind: "notice"; notice: Notice; text: string; bytes: number };
 
-/** How a queue is made. */
+/** Options of {@linkcode ClientQueue}. */
 export interface ClientQueueOptions {
   kind: StreamKind;
-  /** A queue of so many bytes takes no more frames. */
+  /** From this size on, new frames are dropped. */
   bufferBytes: number;
-  /** The budget that it is counted in. */
+  /** Memory budget of all streams. */
   memory: StreamMemory;
 }
 
 /**
- * What waits for one client, in order. Frames for which there is no room are reported as dropped, after the frames
- * before them and before those after them.
+ * The ordered output queue of one client. When it is full, new frames are dropped; the report of the drop keeps its
+ * position between the frames before and after.
  */
 export class ClientQueue {
   readonly #options: ClientQueueOptions;
   #entries: Entry[] = [];
-  /** Comes after the entries. */
-  #late = new Backlog();
+  /** Notices that follow the entries. */
+  #notices = new Backlog();
   #bytes = 0;
 
   constructor(options: ClientQueueOptions) {
     this.#options = options;
   }
 
-  /** Bytes that wait; those shared with other clients count in full. */
+  /** Queued bytes; batches shared with other clients count in full. */
   get bytes(): number {
     return this.#bytes;
   }
 
   get isEmpty(): boolean {
-    return this.#entries.length === 0 && this.#late.isEmpty;
+    return this.#entries.length === 0 && this.#notices.isEmpty;
   }
 
-  /** Appends a batch. Returns how many frames were dropped instead. */
+  /** Appends a batch. Returns the number of frames dropped. */
   push(batch: Batch): number {
-    if (!this.#hasRoom) return this.#late.missed(batch);
-    this.#appendLate();
+    if (!this.#hasCapacity) return this.#notices.missed(batch);
+    this.#appendNotices();
     const { kind, memory } = this.#options;
     const bytes = batch.bytesFor(kind);
     memory.hold(batch, kind);
@@ -60,72 +60,72 @@ export class ClientQueue {
     return 0;
   }
 
-  /** Appends a report of frames that were lost before they came here. */
+  /** Appends a report of frames lost before they reached the queue. */
   lost(dropped: SkippedFrames): void {
-    this.#late.dropped(dropped);
+    this.#notices.dropped(dropped);
   }
 
-  /** Appends a change of a device. */
+  /** Appends a device event. */
   device(event: DeviceEvent): void {
-    this.#late.device(event);
-    if (this.#hasRoom) this.#appendLate();
+    this.#notices.device(event);
+    if (this.#hasCapacity) this.#appendNotices();
   }
 
-  /** Takes what comes next: at most so many frames, or one notice. */
+  /** Removes and returns the next portion: at most `maxFrames` frames, or one notice. */
   take(maxFrames: number): Portion | undefined {
-    if (this.#entries.length === 0) this.#appendLate();
+    if (this.#entries.length === 0) this.#appendNotices();
     const entry = this.#entries[0];
     if (entry === undefined) return undefined;
     if (entry.kind === "notice") {
-      this.#leave(this.#entries.shift());
+      this.#releaseMemory(this.#entries.shift());
       return { kind: "notice", type: entry.notice.type, text: entry.text };
     }
     const { batch, from } = entry;
     const to = Math.min(batch.count, from + maxFrames);
     entry.from = to;
-    if (to === batch.count) this.#leave(this.#entries.shift());
+    if (to === batch.count) this.#releaseMemory(this.#entries.shift());
     return { kind: "frames", batch, from, to };
   }
 
-  /** Drops all frames that wait, and reports them. Returns how many there were. */
+  /** Drops all queued frames and reports them. Returns their number. */
   shed(): number {
     const entries = this.#entries;
-    const after = this.#late.take();
+    const after = this.#notices.take();
     this.#entries = [];
-    this.#late = new Backlog();
+    this.#notices = new Backlog();
     let count = 0;
     for (const entry of entries) {
-      if (entry.kind === "notice") this.#note(entry.notice);
+      if (entry.kind === "notice") this.#addNotice(entry.notice);
       else {
         const dropped = entry.batch.droppedFrom(entry.from);
         count += dropped.count;
-        this.#late.dropped(dropped);
+        this.#notices.dropped(dropped);
       }
-      this.#leave(entry);
+      this.#releaseMemory(entry);
     }
-    for (const notice of after) this.#note(notice);
+    for (const notice of after) this.#addNotice(notice);
     return count;
   }
 
-  /** Drops everything without a report: the client has gone. */
+  /** Drops everything without a report, after the client has disconnected. */
   clear(): void {
-    for (const entry of this.#entries) this.#leave(entry);
+    for (const entry of this.#entries) this.#releaseMemory(entry);
     this.#entries = [];
-    this.#late = new Backlog();
+    this.#notices = new Backlog();
   }
 
-  get #hasRoom(): boolean {
+  get #hasCapacity(): boolean {
     return this.#bytes < this.#options.bufferBytes;
   }
 
-  #note(notice: Notice): void {
-    if (notice.type === "dropped") this.#late.dropped(notice.data);
-    else this.#late.device(notice.data);
+  #addNotice(notice: Notice): void {
+    if (notice.type === "dropped") this.#notices.dropped(notice.data);
+    else this.#notices.device(notice.data);
   }
 
-  #appendLate(): void {
-    if (this.#late.isEmpty) return;
-    for (const notice of this.#late.take()) {
+  #appendNotices(): void {
+    if (this.#notices.isEmpty) return;
+    for (const notice of this.#notices.take()) {
       const text = JSON.stringify(notice.data);
       const bytes = text.length + NOTICE_BYTES;
       this.#entries.push({ kind: "notice", notice, text, bytes });
@@ -134,7 +134,7 @@ export class ClientQueue {
     }
   }
 
-  #leave(entry: Entry | undefined): void {
+  #releaseMemory(entry: Entry | undefined): void {
     if (entry === undefined) return;
     const { memory, kind } = this.#options;
     this.#bytes -= entry.bytes;

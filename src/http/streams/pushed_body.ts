@@ -1,8 +1,8 @@
 import type { Chunk } from "../../stream/mod.ts";
 
-/** The connection of a reply whose body the server pushes. */
+/** The connection to which a pushed body is written. */
 export interface PushSink {
-  /** Bytes written that the kernel has not taken yet. */
+  /** Bytes written and not accepted by the kernel yet. */
   readonly bufferedBytes: number;
   /** Sends a chunk. Returns false when the connection's buffer is full: {@linkcode PushedBody.drained} follows. */
   write(chunk: Chunk): boolean;
@@ -10,19 +10,19 @@ export interface PushSink {
   end(): void;
 }
 
-/** A body that is pushed: it is written to the connection as it comes, without a `ReadableStream` in between. */
+/** A body that is written directly to the connection, without a `ReadableStream`. */
 export interface PushedBody {
   /** The headers are sent. Called at most once. */
   start(sink: PushSink): void;
   /** The connection's buffer is empty again. */
   drained(): void;
-  /** The connection has closed, or the request wants no body. */
+  /** The connection has closed, or the request was a HEAD. */
   closed(): void;
 }
 
 const bodies = new WeakMap<Response, PushedBody>();
 
-/** A reply with a pushed body. Whoever copies the `Response` loses the body. */
+/** A reply with a pushed body. A copy of the `Response` loses the body. */
 export function pushedResponse(body: PushedBody, headers: Readonly<Record<string, string>>): Response {
   const response = new Response(null, { headers });
   bodies.set(response, body);

@@ -5,10 +5,10 @@ import { type Batch, Chunk, type StreamClient, type StreamMemory } from "../../s
 import { ClientQueue, type Portion } from "./client_queue.ts";
 import { type PushedBody, pushedResponse, type PushSink } from "./pushed_body.ts";
 
-/** A stream that has been silent for this long gets a comment, so that proxies keep it open. */
+/** After this silence a comment is sent, so that proxies keep the stream open; milliseconds. */
 export const SILENCE_MS = 15_000;
 
-/** A comment that says nothing. */
+/** Keep-alive comment. */
 export const KEEP_ALIVE = ": alive\n\n";
 const keepAlive = new Chunk(KEEP_ALIVE);
 
@@ -19,31 +19,31 @@ export const STREAM_HEADERS = {
   "X-Accel-Buffering": "no",
 } as const;
 
-/** How an event stream behaves. */
+/** Options of {@linkcode EventStream}. */
 export interface EventStreamOptions {
   clock: Clock;
-  /** Most bytes that wait for a client that reads too slowly. */
+  /** Maximum bytes queued for a slow client. */
   bufferBytes: number;
-  /** The budget of all streams. */
+  /** Memory budget of all streams. */
   memory: StreamMemory;
   /** Send `event: device` too. */
   devices: boolean;
-  /** Called once when the stream has ended, whoever ended it. */
+  /** Called once when the stream has ended, by client or server. */
   ended: () => void;
 }
 
-/** A client on an event stream (SSE). What it cannot take in time is dropped, counted and told. */
+/** A client of an event stream (SSE). Frames that it does not read in time are dropped, counted and reported to it. */
 export class EventStream implements StreamClient, PushedBody {
   readonly kind = "sse";
   readonly needsDrain = false;
   readonly #options: EventStreamOptions;
   readonly #queue: ClientQueue;
   #state: { kind: "open" } | { kind: "ending" } | { kind: "ended" } = { kind: "open" };
-  /** The connection, from the start of the body to its end. */
+  /** The connection while the body is open. */
   #sink: PushSink | undefined;
-  /** The connection takes more: nothing is written to one that does not. */
+  /** The connection accepts more data. */
   #isReady = false;
-  /** Something was written since the last housekeeping. */
+  /** Data was written since the last housekeeping. */
   #hasWritten = false;
   #lastWriteMs: number;
 
@@ -148,7 +148,7 @@ export class EventStream implements StreamClient, PushedBody {
     this.#hasWritten = true;
   }
 
-  /** Hands over all that waits, whether the client takes it now or not, and ends the body. */
+  /** Writes everything queued, whether or not the client reads it, and ends the body. */
   #finish(sink: PushSink): void {
     for (let next = this.#queue.take(Infinity); next; next = this.#queue.take(Infinity)) sink.write(chunkOf(next));
     sink.end();

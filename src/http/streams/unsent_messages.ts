@@ -1,9 +1,9 @@
-/** What a message takes in the WebSocket implementation besides its bytes; measured with Deno 2.9.6. */
+/** Memory of a message in the WebSocket implementation besides its bytes; measured with Deno 2.9.6. */
 const OVERHEAD_BYTES = 1024;
 
 /**
- * The messages that a WebSocket has not sent yet. The socket tells bytes alone, and what many short messages take is
- * mostly not their bytes.
+ * The messages that a WebSocket has not sent yet. The socket reports only bytes, but the memory of short messages is
+ * mostly overhead.
  */
 export class UnsentMessages {
   /** Lengths, oldest first. */
@@ -11,7 +11,7 @@ export class UnsentMessages {
   #bytes = 0;
   #sent = 0;
 
-  /** Messages sent in all. */
+  /** Messages sent since the start. */
   get sent(): number {
     return this.#sent;
   }
@@ -21,24 +21,24 @@ export class UnsentMessages {
     return this.#lengths.length;
   }
 
-  /** Their bytes. */
+  /** Bytes of the unsent messages. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Memory that they take, bytes. */
+  /** Memory of the unsent messages, including overhead. */
   get memoryBytes(): number {
     return this.#bytes + this.#lengths.length * OVERHEAD_BYTES;
   }
 
-  /** A message was handed to the socket. Returns the memory that it takes. */
+  /** Adds a message given to the socket. Returns its memory, bytes. */
   add(length: number): number {
     this.#lengths.push(length);
     this.#bytes += length;
     return length + OVERHEAD_BYTES;
   }
 
-  /** The socket still has so many bytes to send. Returns how many messages it has sent since the last call. */
+  /** Updates from the socket's `bufferedAmount`. Returns the number of messages sent since the last call. */
   update(bufferedAmount: number): number {
     let sent = 0;
     for (const length of this.#lengths) {

@@ -1,22 +1,22 @@
 import type { Socket } from "node:net";
 
-/** A connection that a request may have for a WebSocket. */
+/** The connection of a request that may be upgraded to a WebSocket. */
 export interface Upgrade {
   socket: Socket;
-  /** Bytes that came behind the request. */
+  /** Bytes received after the request. */
   head: Uint8Array;
-  /** To be called when the WebSocket has closed: the connection itself does not tell. */
+  /** Must be called when the WebSocket has closed: the connection itself does not report it. */
   closed: () => void;
 }
 
 const upgrades = new WeakMap<Request, Upgrade>();
 
-/** Lets a request become a WebSocket. */
+/** Allows a request to be upgraded to a WebSocket. */
 export function offerUpgrade(request: Request, upgrade: Upgrade): void {
   upgrades.set(request, upgrade);
 }
 
-/** The connection of a request that asked for a WebSocket. */
+/** The connection offered for a request, if any. */
 export function upgradeOf(request: Request): Upgrade | undefined {
   return upgrades.get(request);
 }

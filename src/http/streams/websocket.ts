@@ -6,48 +6,48 @@ import { ApiError } from "../reply.ts";
 import { UnsentMessages } from "./unsent_messages.ts";
 import { upgradeOf } from "./upgrades.ts";
 
-/** A message longer than this closes the connection. */
+/** Maximum size of a client's message; a longer one closes the connection. */
 export const MAX_INBOUND_BYTES: number = 64 * 1024;
-/** The one version of the protocol (RFC 6455 §4.1). */
+/** Protocol version (RFC 6455 §4.1). */
 const WEBSOCKET_VERSION = "13";
 /** Close code "message too big" (RFC 6455 §7.4.1). */
 const CLOSE_TOO_BIG = 1009;
-/** Close code "policy violation": the client asks and does not read the answers. */
-const CLOSE_DEAF = 1008;
+/** Close code "policy violation": the client sends messages and does not read the replies. */
+const CLOSE_POLICY = 1008;
 /** Close code "going away": the server stops. */
 const CLOSE_GOING_AWAY = 1001;
-/** Interval of the server's pings; a client that does not answer one is closed. */
+/** Ping interval, seconds; a client that does not answer a ping is disconnected. */
 const PING_INTERVAL_S = 30;
 
-/** Messages that the socket holds before more waits in our own queue: each costs it a kilobyte besides its bytes … */
+/** Minimum number of messages in the socket's own queue, each of which has 1 KiB of overhead. */
 export const MIN_WINDOW = 64;
-/** … and while the client reads and there is memory, so that bursts go out at once. */
+/** Maximum number, while the client reads and memory is available: bursts are sent at once. */
 const MAX_WINDOW = 8192;
-/** Messages that it holds, answers included, before a client that does not read its answers is closed. */
+/** Unsent messages at which a client that gets error replies is disconnected. */
 export const MAX_UNREAD = 256;
-/** Frames of a client that are still sent when the server stops. */
+/** Maximum frames still sent to a client when the server stops. */
 const LAST_FRAMES = 1024;
 
-/** How a WebSocket behaves. */
+/** Options of {@linkcode upgradeToStream}. */
 export interface WebSocketOptions {
-  /** Most bytes that wait for a client that reads too slowly. */
+  /** Maximum bytes queued for a slow client. */
   bufferBytes: number;
-  /** The budget of all streams. */
+  /** Memory budget of all streams. */
   memory: StreamMemory;
-  /** Sends what the client wants sent; gives the reason when it may not be. */
+  /** Sends the client's messages on the bus; returns the reason of a refusal. */
   send: (data: unknown) => string | undefined;
   /** Called once when the socket is open. */
   opened: (client: StreamClient) => void;
-  /** Called when the server wants no more of the client. Its connection is there until `closed`, however long that is. */
+  /** Called when the server disconnects the client. The connection may remain open until `closed`. */
   refused: () => void;
   /** Called once when it has closed. */
   closed: () => void;
 }
 
 /**
- * Checks that a request asks for a WebSocket as RFC 6455 §4.2.1 wants it.
+ * Checks that a request is a WebSocket handshake (RFC 6455 §4.2.1).
  *
- * @throws {ApiError} 426 when it asks for something else, 400 when its key is none
+ * @throws {ApiError} 426 if it is not; 400 if its key is invalid
  */
 export function checkUpgrade(headers: Headers): void {
   const lists = (name: string, token: string) =>
@@ -55,7 +55,7 @@ export function checkUpgrade(headers: Headers): void {
   const asked = lists("Upgrade", "websocket") && lists("Connection", "upgrade") &&
     headers.get("Sec-WebSocket-Version") === WEBSOCKET_VERSION;
   if (!asked) {
-    throw new ApiError(426, "This path speaks WebSocket only", {
+    throw new ApiError(426, "This path accepts only WebSocket connections", {
       headers: { "Upgrade": "websocket", "Sec-WebSocket-Version": WEBSOCKET_VERSION },
     });
   }
@@ -64,7 +64,7 @@ export function checkUpgrade(headers: Headers): void {
   }
 }
 
-/** Upgrades a request; the client then speaks in envelopes `{type, data}`. */
+/** Upgrades a request. Both sides then use envelopes `{type, data}`. */
 export function upgradeToStream(request: Request, options: WebSocketOptions): Response {
   const { closed, ...way } = upgradeOf(request) ?? {};
   const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: PING_INTERVAL_S, ...way });
@@ -73,14 +73,14 @@ export function upgradeToStream(request: Request, options: WebSocketOptions): Re
   socket.onopen = () => options.opened(client);
   socket.onmessage = ({ data }) => client.receive(data);
   socket.onclose = socket.onerror = () => {
-    client.forget();
+    client.releaseMemory();
     options.closed();
     closed?.();
   };
   return response;
 }
 
-/** A client on a WebSocket. What it cannot take in time is dropped, counted and told. */
+/** A client on a WebSocket. Frames that it does not read in time are dropped, counted and reported to it. */
 class SocketStream implements StreamClient {
   readonly kind = "websocket";
   readonly #socket: WebSocket;
@@ -91,7 +91,7 @@ class SocketStream implements StreamClient {
   readonly #memory: StreamMemory;
   #unsent = new UnsentMessages();
   #window = MIN_WINDOW;
-  /** Messages sent as of the last housekeeping. */
+  /** Messages sent up to the last housekeeping. */
   #sentBefore = 0;
 
   constructor(socket: WebSocket, { bufferBytes, memory, refused, send }: WebSocketOptions) {
@@ -111,7 +111,7 @@ class SocketStream implements StreamClient {
     return this.#queue.bytes + (this.#isOpen ? this.#socket.bufferedAmount : 0);
   }
 
-  /** They are counted when they come and go. */
+  /** 0, because unsent messages are counted in the memory budget directly. */
   readonly transportBytes = 0;
 
   get needsDrain(): boolean {
@@ -164,14 +164,14 @@ class SocketStream implements StreamClient {
     this.#socket.close(CLOSE_GOING_AWAY, "the server stops");
   }
 
-  /** Gives the queue back: the connection has gone. */
-  forget(): void {
+  /** Releases all memory after the connection has closed. */
+  releaseMemory(): void {
     this.#queue.clear();
     this.#memory.add(-this.#unsent.memoryBytes);
     this.#unsent = new UnsentMessages();
   }
 
-  /** Takes a message of the client. */
+  /** Handles a message of the client. */
   receive(data: unknown): void {
     if (byteLength(data) > MAX_INBOUND_BYTES) return this.#close(CLOSE_TOO_BIG, "message too big");
     if (typeof data !== "string") return this.#refuse("messages must be JSON text");
@@ -182,10 +182,10 @@ class SocketStream implements StreamClient {
     if (reason !== undefined) this.#refuse(reason);
   }
 
-  /** Answers a message that cannot be served. */
+  /** Replies with an error. */
   #refuse(reason: string): void {
     this.#updateUnsent();
-    if (this.#unsent.count >= MAX_UNREAD) return this.#close(CLOSE_DEAF, "answers are not read");
+    if (this.#unsent.count >= MAX_UNREAD) return this.#close(CLOSE_POLICY, "answers are not read");
     this.#sendText(JSON.stringify({ type: "error", data: reason }));
   }
 
@@ -209,7 +209,7 @@ class SocketStream implements StreamClient {
     this.#socket.send(text);
   }
 
-  /** Gives how many messages the socket has sent since the last look. */
+  /** Returns the number of messages sent since the last call. */
   #updateUnsent(): number {
     const before = this.#unsent.memoryBytes;
     const sent = this.#unsent.update(this.#socket.bufferedAmount);

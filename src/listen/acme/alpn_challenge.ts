@@ -8,14 +8,13 @@ import type { Challenge, ChallengeAnswer } from "./challenge.ts";
 /** RFC 8737 §6.2. */
 const PROTOCOL = "acme-tls/1";
 const PROGRAM = "openssl";
-/** Where it listens. What it shows is no secret: anybody who asks the domain gets to see it. */
-const INSIDE = "127.0.0.1";
-/** What `openssl s_server` prints when it can be called, and where. */
+const LOOPBACK = "127.0.0.1";
+/** Printed by `openssl s_server` when it listens. */
 const READY = /ACCEPT 127\.0\.0\.1:(\d+)\s/;
-const READY_WITHIN_MS = 10_000;
+const START_TIMEOUT_MS = 10_000;
 
-/** A running `openssl`, and where it listens. */
-interface Shown {
+/** A running `openssl s_server` for one challenge. */
+interface Responder {
   domain: string;
   directory: string;
   port: number;
@@ -23,13 +22,13 @@ interface Shown {
 }
 
 /**
- * Answers authorities on the port where everything else is, too. Their certificate has a critical extension that our own
- * TLS refuses to serve, so their connections are handed to the program `openssl`.
+ * Answers tls-alpn-01 challenges on the TLS port of the server. The challenge certificate has a critical extension that
+ * the runtime's TLS refuses to serve, so the authority's connections are forwarded to the program `openssl`.
  */
 export class AlpnChallenge implements ChallengeAnswer, HelloPeek {
   readonly kind = "tls-alpn-01";
   readonly #log: Logger;
-  #shown: Shown | undefined;
+  #responder: Responder | undefined;
   #isStopped = false;
 
   constructor({ log }: { log: Logger }) {
@@ -37,21 +36,21 @@ export class AlpnChallenge implements ChallengeAnswer, HelloPeek {
   }
 
   get isWaiting(): boolean {
-    return this.#shown !== undefined;
+    return this.#responder !== undefined;
   }
 
   take({ protocols, serverName }: ClientHello, socket: Socket): boolean {
-    const shown = this.#shown;
+    const responder = this.#responder;
     // RFC 8737 §3: this protocol and no other, and the name of the domain.
-    const isTheirs = protocols.length === 1 && protocols[0] === PROTOCOL && serverName === shown?.domain;
-    if (!isTheirs || shown === undefined) return false;
-    this.#log.debug("authority looks at us", { protocol: PROTOCOL });
-    const inner = connect({ host: INSIDE, port: shown.port }, () => socket.pipe(inner).pipe(socket));
+    const isChallenge = protocols.length === 1 && protocols[0] === PROTOCOL && serverName === responder?.domain;
+    if (!isChallenge || responder === undefined) return false;
+    this.#log.debug("ACME challenge received", { protocol: PROTOCOL });
+    const inner = connect({ host: LOOPBACK, port: responder.port }, () => socket.pipe(inner).pipe(socket));
     const end = () => {
       socket.destroy();
       inner.destroy();
     };
-    inner.on("error", (error) => this.#log.warn("ACME challenge not answered", { error: error.message }));
+    inner.on("error", (error) => this.#log.warn("ACME challenge failed", { error: error.message }));
     for (const each of [socket, inner]) each.on("error", end).on("close", end);
     return true;
   }
@@ -67,46 +66,45 @@ export class AlpnChallenge implements ChallengeAnswer, HelloPeek {
       await Deno.writeTextFile(keyPath, key, { mode: 0o600 });
       const child = serve(["-cert", certPath, "-key", keyPath]);
       const port = await portOf(child);
-      this.#shown = { domain: domain.toLowerCase(), directory, port, child };
+      this.#responder = { domain: domain.toLowerCase(), directory, port, child };
       if (this.#isStopped) throw new AcmeError("the server is stopping");
     } catch (error) {
       await this.hide();
       await removeDirectory(directory);
       const reason = error instanceof Deno.errors.NotFound ? `the program "${PROGRAM}" is missing` : errorText(error);
-      throw new AcmeError(`the port for TLS cannot answer the authority: ${reason}`);
+      throw new AcmeError(`cannot answer the challenge on the TLS port: ${reason}`);
     }
   }
 
-  /** Shows nothing any more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.hide();
   }
 
   async hide(): Promise<void> {
-    const shown = this.#shown;
-    this.#shown = undefined;
-    if (shown === undefined) return;
-    end(shown.child);
-    await shown.child.status;
-    await removeDirectory(shown.directory);
+    const responder = this.#responder;
+    this.#responder = undefined;
+    if (responder === undefined) return;
+    end(responder.child);
+    await responder.child.status;
+    await removeDirectory(responder.directory);
   }
 }
 
-/** `-www`: it must not read commands from standard input, which is closed. */
+/** `-www`: `s_server` must not read commands from standard input, which is closed. */
 function serve(args: string[]): Deno.ChildProcess {
   return new Deno.Command(PROGRAM, {
-    args: ["s_server", "-www", "-alpn", PROTOCOL, "-accept", `${INSIDE}:0`, ...args],
+    args: ["s_server", "-www", "-alpn", PROTOCOL, "-accept", `${LOOPBACK}:0`, ...args],
     stdin: "null",
     stdout: "piped",
     stderr: "null",
   }).spawn();
 }
 
-/** Waits until it can be called, and then reads on: a full pipe would hold it up. */
+/** Waits for the port, then drains standard output: a full pipe would block the program. */
 async function portOf(child: Deno.ChildProcess): Promise<number> {
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const timer = setTimeout(() => end(child), READY_WITHIN_MS);
+  const timer = setTimeout(() => end(child), START_TIMEOUT_MS);
   let text = "";
   let port: string | undefined;
   while (port === undefined) {
@@ -116,7 +114,7 @@ async function portOf(child: Deno.ChildProcess): Promise<number> {
     port = READY.exec(text)?.[1];
   }
   clearTimeout(timer);
-  if (port === undefined) throw new AcmeError(`"${PROGRAM} s_server" has ended`);
+  if (port === undefined) throw new AcmeError(`"${PROGRAM} s_server" exited before it listened`);
   void drain(reader);
   return Number(port);
 }
@@ -129,7 +127,7 @@ function end(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGKILL");
   } catch {
-    // It has ended by itself.
+    // It has exited already.
   }
 }
 

@@ -18,55 +18,55 @@ import { AlpnChallenge } from "./alpn_challenge.ts";
 import type { AcmeChallenge, ChallengeAnswer } from "./challenge.ts";
 import { HttpChallenge } from "./http_challenge.ts";
 
-/** Where Let's Encrypt lists its services. */
+/** ACME directory of Let's Encrypt. */
 export const ACME_DIRECTORY = "https://acme-v02.api.letsencrypt.org/directory";
 
-/** What a certificate is asked for with. */
+/** Options of {@linkcode AcmeCertificate}. */
 export interface AcmeOptions {
   domain: string;
-  /** Where the authority writes to. To give it is to agree to the authority's terms. */
+  /** Contact address for the authority. Setting it accepts the authority's terms. */
   email: string;
   /** Folder for account and certificates, `{data-dir}/.acme`. */
   directory: string;
-  /** Where the authority lists its services. Default {@linkcode ACME_DIRECTORY}. */
+  /** ACME directory of the authority, https. Default {@linkcode ACME_DIRECTORY}. */
   directoryUrl?: string | undefined;
-  /** Who stands behind a private authority's own HTTPS, PEM. Left out: those that everybody knows. */
+  /** Root certificates for the HTTPS of a private authority, PEM. Default: the public roots. */
   ca?: string | undefined;
-  /** How to show that the domain is ours. Left out: http-01, and tls-alpn-01 where that does not work. */
+  /** Challenge type. Default: http-01, with tls-alpn-01 as the alternative. */
   challenge?: AcmeChallenge | undefined;
-  /** For http-01, and to send people to HTTPS: the domain's port 80. */
+  /** Plain port for http-01 and for redirects to HTTPS: the domain's port 80. */
   httpListen: ListenAddress;
-  /** Port on which people find HTTPS. Default 443. */
+  /** Public port of HTTPS. Default 443. */
   httpsPort?: number | undefined;
   clock: Clock;
   stall: StallDetector;
-  /** Of the plain port, too. */
+  /** Limits of connections, which the plain port shares. */
   connections: Connections;
   log: Logger;
-  /** From 0 up to 1, for the time of the next try. Default `Math.random`. */
+  /** Random number from 0 to 1 for the jitter of retries. Default `Math.random`. */
   random?: () => number;
 }
 
-/** How often it is asked whether something is due. */
-const LOOK_EVERY_MS = 60_000;
-/** Let's Encrypt lets five tries an hour fail. */
+/** Interval of checks whether renewal is due. */
+const CHECK_INTERVAL_MS = 60_000;
+/** Let's Encrypt allows five failed attempts an hour. */
 const RETRY = { firstMs: 120_000, capMs: 6 * 3_600_000 };
-/** Waits are this much longer or shorter, so that servers that failed together do not come back together. */
+/** Relative jitter of waits, so that servers that failed together do not retry together. */
 const JITTER = 0.2;
-/** Of a certificate's life is left when it is renewed. */
+/** Share of a certificate's lifetime left at renewal. */
 const RENEW_WITH_LEFT = 1 / 3;
 
-/** Why there is not the certificate that there should be. */
+/** The newest failed attempt. */
 interface Failure {
   reason: string;
   count: number;
-  /** Monotonic time of the next try. */
+  /** Monotonic time of the next attempt. */
   nextMs: number;
 }
 
 /**
- * A certificate that renews itself. Begins with the one that was kept, without asking anybody; until the first one is
- * there, nobody can connect, health says why, and it is tried again for ever.
+ * A certificate that renews itself by ACME. Starts with the stored certificate, without a request to the authority.
+ * Until there is a first certificate, clients cannot connect, health says why, and attempts continue.
  */
 export class AcmeCertificate implements TlsSource {
   readonly #options: AcmeOptions;
@@ -77,7 +77,7 @@ export class AcmeCertificate implements TlsSource {
   readonly #users = new Set<(pair: TlsPair) => void>();
   #pair: TlsPair | undefined;
   #failure: Failure | undefined;
-  #underWay: Promise<void> | undefined;
+  #renewal: Promise<void> | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
   #isStopped = false;
 
@@ -87,7 +87,7 @@ export class AcmeCertificate implements TlsSource {
     this.#options = options;
     this.#directoryUrl = directoryUrl;
     const { protocol, host } = new URL(directoryUrl);
-    if (protocol !== "https:") throw new AcmeError(`Cannot use "${directoryUrl}": an authority is asked by https`);
+    if (protocol !== "https:") throw new AcmeError(`Cannot use "${directoryUrl}": expected an https URL`);
     this.#store = new AcmeStore(`${directory}/${host.replaceAll(":", "_")}`);
     const health = () => this.health();
     this.#http = new HttpChallenge({ domain, address: httpListen, httpsPort, health, stall, connections, log });
@@ -95,13 +95,13 @@ export class AcmeCertificate implements TlsSource {
   }
 
   /**
-   * Takes the certificate that was kept, and opens the plain port.
+   * Loads the stored certificate and opens the plain port.
    *
-   * @throws {AcmeError} the authority's address is none
+   * @throws {AcmeError} the directory URL is not https
    */
   static async open(options: AcmeOptions): Promise<AcmeCertificate> {
     const acme = new AcmeCertificate(options);
-    await acme.#recall();
+    await acme.#load();
     await acme.#openHttp();
     return acme;
   }
@@ -110,54 +110,54 @@ export class AcmeCertificate implements TlsSource {
     return this.#pair;
   }
 
-  /** Takes authorities' connections; for `listenSingle`. */
+  /** Receives the authority's connections; for `listenSingle`. */
   get helloPeek(): HelloPeek {
     return this.#alpn;
   }
 
-  /** Where the plain port really is; undefined when it could not be opened. */
+  /** Bound address of the plain port; undefined if it could not be opened. */
   get httpAddress(): ListenAddress | undefined {
     return this.#http.address;
   }
 
-  /** Calls `use` with the pair, now if there is one, and whenever there is another; gets one, if need be, from now on. */
+  /** Calls `use` with the current pair, if any, and with every new one. The first call starts renewal. */
   follow(use: (pair: TlsPair) => void): () => void {
     this.#users.add(use);
     if (this.#pair) use(this.#pair);
     if (this.#timer === undefined) {
-      this.#timer = setInterval(() => void this.check(), LOOK_EVERY_MS);
+      this.#timer = setInterval(() => void this.check(), CHECK_INTERVAL_MS);
       void this.check();
     }
     return () => void this.#users.delete(use);
   }
 
-  /** Gets a certificate when it is time. Never rejects: what is wrong is logged, and told by health. */
+  /** Renews the certificate if due. Never rejects: failures are logged and reported by health. */
   async check(): Promise<void> {
-    if (this.#underWay === undefined && !this.#isStopped && this.#isDue()) {
-      this.#underWay = this.#renew().finally(() => this.#underWay = undefined);
+    if (this.#renewal === undefined && !this.#isStopped && this.#isDue()) {
+      this.#renewal = this.#renew().finally(() => this.#renewal = undefined);
     }
-    await this.#underWay;
+    await this.#renewal;
   }
 
-  /** When the certificate in use ends, milliseconds since 1970; undefined: there is none. */
+  /** Expiry of the certificate, milliseconds since 1970; undefined: there is none. */
   get endMs(): number | undefined {
     return this.#pair?.expiresMs;
   }
 
-  /** Unhealthy without a certificate that is good, degraded while it cannot be renewed. */
+  /** Unhealthy without a valid certificate, degraded while renewal fails. */
   health(): ComponentHealth {
     const nowMs = this.#nowMs();
-    const isGood = this.#pair !== undefined && this.#pair.expiresMs > nowMs;
-    if (isGood && !this.#failure) return { status: "ok" };
+    const isValid = this.#pair !== undefined && this.#pair.expiresMs > nowMs;
+    if (isValid && !this.#failure) return { status: "ok" };
     const { domain } = this.#options;
     const state = this.#pair === undefined
       ? `there is no certificate for "${domain}" yet`
-      : `the certificate ${isGood ? "ends" : "ended"} ${new Date(this.#pair.expiresMs).toISOString()}`;
+      : `the certificate ${isValid ? "expires" : "expired"} ${new Date(this.#pair.expiresMs).toISOString()}`;
     const message = this.#failure ? `${state}; ${this.#failure.reason}` : state;
-    return { status: isGood ? "degraded" : "unhealthy", message };
+    return { status: isValid ? "degraded" : "unhealthy", message };
   }
 
-  /** Asks no more, and listens no more. */
+  /** Stops renewal and closes the plain port. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
@@ -174,14 +174,14 @@ export class AcmeCertificate implements TlsSource {
     return this.#pair === undefined || this.#nowMs() >= renewAtMs(this.#pair);
   }
 
-  /** The certificate that was kept. One that cannot be used is none: it is replaced. */
-  async #recall(): Promise<void> {
+  /** Loads the stored certificate. An unusable one is ignored, and so replaced. */
+  async #load(): Promise<void> {
     const { domain, log } = this.#options;
     try {
       const pair = await this.#store.read(domain);
       if (pair && pair.expiresMs > this.#nowMs()) this.#pair = checkedFor(domain, pair);
     } catch (error) {
-      log.error("certificate of before cannot be used", { domain, error: errorText(error) });
+      log.error("stored certificate unusable", { domain, error: errorText(error) });
     }
   }
 
@@ -198,7 +198,7 @@ export class AcmeCertificate implements TlsSource {
       const count = (this.#failure?.count ?? 0) + 1;
       const waitMs = backoffMs(count, RETRY) * (1 + JITTER * (2 * random() - 1));
       this.#failure = { count, reason: errorText(error), nextMs: clock.monoMs() + waitMs };
-      log.error("no certificate received", { error: errorText(error), nextTryS: Math.round(waitMs / 1000) });
+      log.error("certificate order failed", { error: errorText(error), nextTryS: Math.round(waitMs / 1000) });
     }
   }
 
@@ -210,13 +210,13 @@ export class AcmeCertificate implements TlsSource {
     const { cert, key } = await orderCertificate(order);
     const pair = checkedFor(domain, checkTlsPair(cert, key));
     await this.#store.write(domain, pair).catch((error: unknown) => {
-      // It serves all the same, until the next start.
-      log.error("certificate is not kept", { error: errorText(error) });
+      // It is served nevertheless, until the next start.
+      log.error("certificate write failed", { error: errorText(error) });
     });
     return pair;
   }
 
-  /** What was asked for; else the two in turn, as long as the first is to be had at all. */
+  /** The configured challenge; else both in turn if the plain port is open. */
   async #chooseAnswer(): Promise<ChallengeAnswer> {
     const { challenge } = this.#options;
     if (challenge !== undefined) return challenge === "http-01" ? this.#http : this.#alpn;
@@ -224,25 +224,25 @@ export class AcmeCertificate implements TlsSource {
     return await this.#openHttp() && failed % 2 === 0 ? this.#http : this.#alpn;
   }
 
-  /** Opens the plain port, if it can be had. */
+  /** Opens the plain port. Returns false if that fails. */
   async #openHttp(): Promise<boolean> {
     try {
       await this.#http.open();
       return true;
     } catch (error) {
-      this.#options.log.warn("nobody is sent from HTTP to HTTPS", { error: errorText(error) });
+      this.#options.log.warn("HTTP redirect unavailable", { error: errorText(error) });
       return false;
     }
   }
 }
 
-/** When a certificate is to be renewed, milliseconds since 1970. */
+/** Time of renewal, milliseconds since 1970. */
 function renewAtMs({ cert, expiresMs }: TlsPair): number {
   const beginsMs = Date.parse(new X509Certificate(cert).validFrom);
   return expiresMs - (expiresMs - beginsMs) * RENEW_WITH_LEFT;
 }
 
-/** @throws {AcmeError} it is another domain's */
+/** @throws {AcmeError} the certificate is for another domain */
 function checkedFor(domain: string, pair: TlsPair): TlsPair {
   if (new X509Certificate(pair.cert).checkHost(domain) !== undefined) return pair;
   throw new AcmeError(`the certificate is not for "${domain}"`);

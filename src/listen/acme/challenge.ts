@@ -1,28 +1,28 @@
-/** Ways to show an authority that a domain is ours: a page on port 80, or a certificate on port 443. */
+/** Supported challenge types: a page on port 80, or a certificate on port 443. */
 export const ACME_CHALLENGES = ["http-01", "tls-alpn-01"] as const;
 /** One of {@linkcode ACME_CHALLENGES}. */
 export type AcmeChallenge = typeof ACME_CHALLENGES[number];
 
-/** What an authority wants to see. */
+/** A challenge of the authority. */
 export interface Challenge {
   domain: string;
-  /** Name of the page. */
+  /** File name of the http-01 page. */
   token: string;
-  /** What is on the page. */
+  /** Content of the http-01 page. */
   keyAuthorization: string;
-  /** Makes the certificate that has the same in it, PEM. */
+  /** Creates the tls-alpn-01 certificate, PEM. */
   makeCertificate: () => Promise<{ cert: string; key: string }>;
 }
 
-/** Shows an authority what it wants to see. */
+/** Publishes the response to a challenge. */
 export interface ChallengeAnswer {
   readonly kind: AcmeChallenge;
   /**
-   * Shows it from when this resolves.
+   * Resolves when the authority can fetch the response.
    *
-   * @throws {AcmeError} it cannot be shown
+   * @throws {AcmeError} the response cannot be published
    */
   show(challenge: Challenge): Promise<void>;
-  /** Shows it no more. */
+  /** Withdraws the response. */
   hide(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A certificate that is not to be had. The message tells why. */
+/** A certificate cannot be obtained. The message says why. */
 export class AcmeError extends Error {
   /** `AcmeError`. */
   override name = "AcmeError";

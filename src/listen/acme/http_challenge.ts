@@ -8,21 +8,21 @@ import type { Challenge, ChallengeAnswer } from "./challenge.ts";
 /** RFC 8555 §8.3. */
 const PAGES = "/.well-known/acme-challenge/";
 
-/** What the port is made of. */
+/** Options of {@linkcode HttpChallenge}. */
 export interface HttpChallengeOptions {
   domain: string;
-  /** Where authorities look: port 80 of the domain. */
+  /** The address that authorities connect to: port 80 of the domain. */
   address: ListenAddress;
-  /** Where HTTPS is, for clients. */
+  /** Public port of HTTPS, for redirects. */
   httpsPort: number;
-  /** How the certificate does: told here, too, since without one nothing else can be asked. */
+  /** Health of the certificate. Served here because HTTPS does not work without a certificate. */
   health: () => ComponentHealth;
   stall: StallDetector;
   connections: Connections;
   log: Logger;
 }
 
-/** The plain port: answers authorities, says whether the server lives, and sends everybody else to HTTPS. */
+/** The plain port: answers http-01 challenges and `/healthz`, and redirects everything else to HTTPS. */
 export class HttpChallenge implements ChallengeAnswer {
   readonly kind = "http-01";
   readonly #options: HttpChallengeOptions;
@@ -36,16 +36,16 @@ export class HttpChallenge implements ChallengeAnswer {
     this.#options = options;
   }
 
-  /** Where it really listens. */
+  /** Bound address; undefined while it does not listen. */
   get address(): ListenAddress | undefined {
     return this.#listener?.address;
   }
 
   /**
-   * Listens, if it does not yet.
+   * Opens the port if it is not open yet.
    *
-   * @throws {ListenError} the port is taken or may not be used
-   * @throws {AcmeError} it was stopped
+   * @throws {ListenError} the port is in use or not permitted
+   * @throws {AcmeError} already stopped
    */
   async open(): Promise<void> {
     if (this.#isStopped) throw new AcmeError("the server is stopping");
@@ -66,7 +66,6 @@ export class HttpChallenge implements ChallengeAnswer {
     return Promise.resolve();
   }
 
-  /** Listens no more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#opening?.catch(() => {});
@@ -84,10 +83,10 @@ export class HttpChallenge implements ChallengeAnswer {
     }
     if (pathname === "/healthz") {
       const certificate = health();
-      // 200 whatever it says: the process lives, and a restart would mend nothing.
+      // Always 200: a restart of the process would not help.
       return Response.json({ status: certificate.status, components: { certificate } });
     }
-    // Never the host that the client names: this page would send people anywhere.
+    // Not the host that the client names: that would be an open redirect.
     const port = httpsPort === 443 ? "" : `:${httpsPort}`;
     return new Response(null, { status: 302, headers: { Location: `https://${domain}${port}${pathname}${search}` } });
   }

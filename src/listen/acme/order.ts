@@ -3,14 +3,14 @@ import { errorText } from "../../base/mod.ts";
 import { AcmeError } from "./error.ts";
 import type { ChallengeAnswer } from "./challenge.ts";
 
-/** What is asked of whom. */
+/** An order of a certificate. */
 export interface AcmeOrder {
   domain: string;
-  /** Where the authority writes to; giving it agrees to the authority's terms. */
+  /** Contact address for the authority; setting it accepts the authority's terms. */
   email: string;
-  /** Where the authority's services are listed, https. */
+  /** ACME directory of the authority, https. */
   directoryUrl: string;
-  /** Who stands behind the authority's own HTTPS, PEM; nothing: those that everybody knows. */
+  /** Root certificates for the authority's HTTPS, PEM; undefined: the public roots. */
   ca: string | undefined;
   /** PEM. */
   accountKey: string;
@@ -22,19 +22,19 @@ type Client = InstanceType<AcmePackage["Client"]>;
 type Authorization = Awaited<ReturnType<Client["getAuthorizations"]>>[number];
 
 const REQUEST_TIMEOUT_MS = 30_000;
-/** How often an authority is asked whether it is done: 1, 2, 4 … seconds apart, for about two minutes. */
+/** Polling of the authority: 1, 2, 4 … seconds apart, for about two minutes. */
 const POLLING = { backoffAttempts: 12, backoffMin: 1000, backoffMax: 15_000 };
 
-/** Makes the key of an account, PEM. */
+/** Creates an account key, PEM. */
 export async function newAccountKey(): Promise<string> {
   const { crypto } = await import("acme-client");
   return String(await crypto.createPrivateEcdsaKey("P-256"));
 }
 
 /**
- * Gets a certificate, PEM, with a new key.
+ * Obtains a certificate with a new key, PEM.
  *
- * @throws {AcmeError} the authority says no, cannot be reached, or cannot be answered
+ * @throws {AcmeError} the authority refuses or is unreachable, or the challenge cannot be answered
  */
 export async function orderCertificate(order: AcmeOrder): Promise<{ cert: string; key: string }> {
   const { domain, email, directoryUrl, ca, accountKey, answer } = order;
@@ -66,10 +66,10 @@ async function authorize(
   authorization: Authorization,
   { acme, client, answer }: { acme: AcmePackage; client: Client; answer: ChallengeAnswer },
 ): Promise<void> {
-  // Shown to the same authority before, and not long ago.
+  // The authority still accepts an earlier challenge.
   if (authorization.status === "valid") return;
   const challenge = authorization.challenges.find(({ type }) => type === answer.kind);
-  if (!challenge) throw new AcmeError("the authority does not offer that");
+  if (!challenge) throw new AcmeError(`the authority does not offer ${answer.kind}`);
   const keyAuthorization = await client.getChallengeKeyAuthorization(challenge);
   try {
     await answer.show({
@@ -88,7 +88,7 @@ async function authorize(
   }
 }
 
-/** Asks for the list of services: of a server that cannot be reached, the library does not say why. */
+/** Checks that the authority can be reached: the library's own error does not say why it cannot. */
 function reach(directoryUrl: string, ca: string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = get(directoryUrl, { timeout: REQUEST_TIMEOUT_MS, ...ca !== undefined && { ca } }, (response) => {
@@ -97,10 +97,10 @@ function reach(directoryUrl: string, ca: string | undefined): Promise<void> {
       if (statusCode < 300) resolve();
       else reject(new AcmeError(`${directoryUrl} answers ${statusCode}`));
     });
-    request.on("timeout", () => request.destroy(new AcmeError("it does not answer")));
+    request.on("timeout", () => request.destroy(new AcmeError("the authority does not answer")));
     request.on("error", (error: Error & { code?: string }) => {
-      // Where every address of a name has failed, the message is empty.
-      reject(error.message === "" ? new AcmeError(`it cannot be reached: ${error.code}`) : error);
+      // The message is empty if every address of the host name has failed.
+      reject(error.message === "" ? new AcmeError(`the authority cannot be reached: ${error.code}`) : error);
     });
   });
 }

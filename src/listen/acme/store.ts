@@ -5,19 +5,19 @@ const FOLDER_MODE = 0o700;
 const ACCOUNT = "account.pem";
 const KEY = /-----BEGIN (?:EC |RSA )?PRIVATE KEY-----[^-]+-----END (?:EC |RSA )?PRIVATE KEY-----\n?/;
 
-/** What is kept of an authority: the key of the account there, and certificates. Others cannot read it. */
+/** Files of one authority: account key and certificates, readable only by the owner. */
 export class AcmeStore {
   readonly #directory: string;
 
-  /** @param directory is made when something is written */
+  /** @param directory is created at the first access */
   constructor(directory: string) {
     this.#directory = directory;
   }
 
   /**
-   * The account's key, PEM; made with `make` where there is none.
+   * The account key, PEM; created with `make` if there is none.
    *
-   * @throws {FileError} it cannot be read, or cannot be kept
+   * @throws {FileError} the file cannot be read or written
    */
   async accountKey(make: () => Promise<string>): Promise<string> {
     const file = await this.#file(ACCOUNT);
@@ -29,21 +29,21 @@ export class AcmeStore {
   }
 
   /**
-   * The certificate of a domain and its key; undefined when there is none.
+   * The stored certificate of a domain; undefined if there is none.
    *
    * @throws {FileError} the file cannot be read
-   * @throws {TlsError} it cannot be used
+   * @throws {TlsError} the certificate cannot be used
    */
   async read(domain: string): Promise<TlsPair | undefined> {
     const bytes = await (await this.#file(`${domain}.pem`)).read();
     if (bytes === undefined) return undefined;
     const text = new TextDecoder().decode(bytes);
     const [key] = KEY.exec(text) ?? [];
-    if (key === undefined) throw new TlsError("there is no key");
+    if (key === undefined) throw new TlsError("the file has no private key");
     return checkTlsPair(text.replace(key, ""), key);
   }
 
-  /** Keeps a certificate with its key, in one file: the two are replaced together. @throws {FileError} it cannot */
+  /** Writes certificate and key to one file, which replaces both atomically. @throws {FileError} the write fails */
   async write(domain: string, { cert, key }: Pick<TlsPair, "cert" | "key">): Promise<void> {
     await (await this.#file(`${domain}.pem`)).write(`${key.trimEnd()}\n${cert.trimEnd()}\n`);
   }
