@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 
 /** Most entries of a list that a request may have. */
 export const MAX_LIST_ENTRIES = 256;

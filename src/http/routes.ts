@@ -1,19 +1,19 @@
 import type { ListenAddress, Logger } from "../base/mod.ts";
-import { OpenAPIHono, type z } from "@hono/zod-openapi";
-import { Access, type Caller, OPEN_PATHS, type Scope, TOKEN_PARAMETER, urlWithoutToken } from "./auth.ts";
+import { Hono } from "hono";
+import type { z } from "zod";
+import { Access, type Caller, type Scope, urlWithoutToken } from "./auth.ts";
 import { type BodyLimits, readBody } from "./bodies.ts";
 import { noQuery, readParts, readQuery } from "./params.ts";
 import { ApiError, finish, json, preflight, problem } from "./reply.ts";
-import { PROBLEM } from "./schemas.ts";
 
 /** What a path answers with, by status: media type and shape of the body, headers of its own; null without a body. */
-type Replies = Record<
+export type Replies = Record<
   number,
   readonly [mediaType: string, schema: z.ZodType, headers?: Readonly<Record<string, string>>] | null
 >;
 
 /** Methods that change something; HEAD and OPTIONS come by themselves. */
-type Method = "GET" | "PUT" | "POST" | "DELETE";
+export type Method = "GET" | "PUT" | "POST" | "DELETE";
 
 /** One endpoint. */
 interface RouteOptions<Query extends z.ZodObject, Parts extends z.ZodObject, Subject> {
@@ -149,7 +149,7 @@ export const DEFAULT_BODY_TIMEOUT_MS = 30_000;
 
 /** Where a request comes from. */
 type Origin = { Bindings: { from: ListenAddress | undefined } };
-type App = OpenAPIHono<Origin>;
+type App = Hono<Origin>;
 
 /** Serves a table of routes: HEAD on every GET, OPTIONS everywhere, errors as problems, `/openapi.json`. */
 export function serveRoutes(
@@ -159,9 +159,12 @@ export function serveRoutes(
   const { maxBodyBytes: maxBytes = DEFAULT_MAX_BODY_BYTES, bodyTimeoutMs: timeoutMs = DEFAULT_BODY_TIMEOUT_MS } =
     limits;
   const bodyLimits = { maxBytes, timeoutMs };
-  const app: App = new OpenAPIHono();
-  let description: unknown;
-  const describe = () => json(description ??= app.getOpenAPI31Document({ openapi: "3.1.0", info: { title, version } }));
+  const app: App = new Hono();
+  let description: Promise<unknown> | undefined;
+  const describe = async (): Promise<Response> => {
+    const { describeApi } = await import("./api_description.ts");
+    return json(await (description ??= describeApi(rows, { title, version })));
+  };
   const openapi = route({
     path: "/openapi.json",
     summary: "This description",
@@ -169,7 +172,8 @@ export function serveRoutes(
     replies: { 200: ["application/json", noQuery] },
     answer: describe,
   });
-  for (const each of [...table, openapi]) {
+  const rows: RouteTable = [...table, openapi];
+  for (const each of rows) {
     const { method = "GET", path, scope = "read", ofSession = false, handle } = each;
     app.on(
       method,
@@ -182,10 +186,6 @@ export function serveRoutes(
           bodyLimits,
         }),
     );
-    describeRoute(app, each);
-  }
-  for (const [name, way] of Object.entries(TOKEN_WAYS)) {
-    app.openAPIRegistry.registerComponent("securitySchemes", name, way);
   }
   app.notFound(({ req, env: { from } }) => {
     access.admit(req.raw, { scope: "read", from });
@@ -204,42 +204,6 @@ export function serveRoutes(
   };
 }
 
-/** Ways to give a token, as the API description names them. */
-const TOKEN_WAYS = {
-  bearer: { type: "http", scheme: "bearer" },
-  header: { type: "apiKey", in: "header", name: "X-API-Key" },
-  query: { type: "apiKey", in: "query", name: TOKEN_PARAMETER },
-} as const;
-/** Without tokens in the settings nobody needs one. */
-const TOKEN_OR_NONE = [{}, ...Object.keys(TOKEN_WAYS).map((way) => ({ [way]: [] }))];
-
-/** Puts a row into the API description. */
-function describeRoute(app: App, { method = "GET", path, summary, query, parts, body, replies }: Route): void {
-  const canFail = !(isEmpty(query) && isEmpty(parts)) || body;
-  const takesToken = !OPEN_PATHS.includes(path);
-  app.openAPIRegistry.registerPath({
-    method: method.toLowerCase() as Lowercase<Method>,
-    path,
-    summary,
-    ...(takesToken && { security: TOKEN_OR_NONE }),
-    request: {
-      query,
-      params: parts,
-      ...(body && { body: { required: true, content: { "application/json": { schema: body } } } }),
-    },
-    responses: describeReplies({
-      ...replies,
-      ...(canFail && { 400: PROBLEM }),
-      ...(takesToken && { 401: PROBLEM, 403: PROBLEM }),
-      ...(body && { 408: PROBLEM, 413: PROBLEM }),
-    }),
-  });
-}
-
-function isEmpty({ shape }: z.ZodObject): boolean {
-  return Object.keys(shape).length === 0;
-}
-
 /** Requests whose body nobody wants. */
 const heads = new WeakSet<Request>();
 
@@ -256,27 +220,6 @@ function asGet(request: Request): Request {
   heads.add(get);
   return get;
 }
-
-function describeReplies(replies: Replies) {
-  return Object.fromEntries(
-    Object.entries(replies).map(([status, body]) => [status, {
-      description: Number(status) < 400 ? "Success" : "Failure",
-      ...(body && { content: { [body[0]]: { schema: body[1] } } }),
-      ...describeHeaders(body === PROBLEM && RETRY_STATUS.includes(status) ? RETRY_AFTER : body?.[2]),
-    }]),
-  );
-}
-
-const RETRY_STATUS: readonly string[] = ["429", "503"];
-const RETRY_AFTER = { "Retry-After": "Seconds until another try makes sense; left out where that is not known" };
-
-/** @param texts what each header says, by its name */
-function describeHeaders(texts: Readonly<Record<string, string>> = {}) {
-  const headers = Object.entries(texts).map(([name, description]) => [name, { description, schema: STRING }]);
-  return headers.length > 0 && { headers: Object.fromEntries(headers) };
-}
-
-const STRING = { type: "string" } as const;
 
 /** 404, or 405 when the path exists for another method. */
 function missing(app: App, method: string, path: string): ApiError {

@@ -1,6 +1,7 @@
-import { z } from "@hono/zod-openapi";
+import { apiText } from "./api_text.ts";
+import { z } from "zod";
 
-const time = z.string().openapi({ format: "date-time" });
+const time = z.string().clone().register(apiText, { format: "date-time" });
 const count = z.int();
 
 const FIELD_TYPES =
@@ -10,12 +11,12 @@ const FIELD_TYPES =
   "group: a list of objects";
 
 /** Fields of a payload by name: numbers, texts, nulls, and lists and objects of them. */
-const decodedSchema = z.record(z.string(), z.unknown()).openapi({
+const decodedSchema = z.record(z.string(), z.unknown()).clone().register(apiText, {
   description: "Fields of the payload by name, as /pgns/{pgn} lists them; left out when nothing describes the payload",
 });
 
 /** What the codes in a payload mean. */
-const codeLabelsSchema = z.record(z.string(), z.unknown()).openapi({
+const codeLabelsSchema = z.record(z.string(), z.unknown()).clone().register(apiText, {
   description:
     "Only with labels=true: labels of the numbers that are codes, under their names, in lists and objects as " +
     "the numbers are; left out where none is known",
@@ -33,7 +34,7 @@ export const frameSchema = z.object({
   data: z.string(),
   decoded: decodedSchema.optional(),
   labels: codeLabelsSchema.optional(),
-}).openapi("Frame");
+}).clone().register(apiText, { refId: "Frame" });
 
 const deviceMembers = {
   src: z.int().min(0).max(253),
@@ -57,11 +58,12 @@ const deviceMembers = {
 };
 
 /** Entry of the device table. */
-export const deviceSchema = z.object(deviceMembers).openapi("Device");
+export const deviceSchema = z.object(deviceMembers).clone().register(apiText, { refId: "Device" });
 
 /** The same with what its codes mean. */
-export const labelledDeviceSchema = z.object({ ...deviceMembers, labels: codeLabelsSchema.optional() }).openapi(
-  "LabelledDevice",
+export const labelledDeviceSchema = z.object({ ...deviceMembers, labels: codeLabelsSchema.optional() }).register(
+  apiText,
+  { refId: "LabelledDevice" },
 );
 
 const valueSchema = z.object({ pgn: count, ts: time, data: z.string(), seq: count });
@@ -74,7 +76,9 @@ const deviceOfValues = {
 };
 
 /** Last values of one device. */
-export const valuesSchema = z.object({ ...deviceOfValues, values: z.array(valueSchema) }).openapi("DeviceValues");
+export const valuesSchema = z.object({ ...deviceOfValues, values: z.array(valueSchema) }).clone().register(apiText, {
+  refId: "DeviceValues",
+});
 
 /** Last values of one device, decoded. */
 export const decodedValuesSchema = z.object({
@@ -86,54 +90,64 @@ export const decodedValuesSchema = z.object({
       labels: codeLabelsSchema.optional(),
     }),
   ),
-}).openapi("DecodedDeviceValues");
+}).clone().register(apiText, { refId: "DecodedDeviceValues" });
 
 const pgnHead = {
   pgn: count,
   description: z.string(),
   framing: z.enum(["single", "fast", "either"]),
-  interval_ms: count.optional().openapi({ description: "Time between two messages of a device, milliseconds" }),
+  interval_ms: count.optional().clone().register(apiText, {
+    description: "Time between two messages of a device, milliseconds",
+  }),
 };
 
 /** A PGN in the list of all. */
 export const pgnSummarySchema = z.object({
   ...pgnHead,
-  layouts: count.openapi({ description: "Number of layouts" }),
-}).openapi("PgnSummary");
+  layouts: count.clone().register(apiText, { description: "Number of layouts" }),
+}).clone().register(apiText, { refId: "PgnSummary" });
 
 const labelsSchema = z.record(z.string(), z.string());
 
 const fieldSchema = z.object({
   name: z.string(),
-  type: z.string().openapi({ description: FIELD_TYPES }),
+  type: z.string().clone().register(apiText, { description: FIELD_TYPES }),
   unit: z.string().optional(),
-  bits: count.optional().openapi({ description: "Width of one value; left out where the payload tells it" }),
+  bits: count.optional().clone().register(apiText, {
+    description: "Width of one value; left out where the payload tells it",
+  }),
   min: z.number().optional(),
   max: z.number().optional(),
-  resolution: z.number().optional().openapi({ description: "Step between two values, where it is not 1" }),
-  labels: labelsSchema.optional().openapi({ description: "Labels by raw value" }),
-  by: z.string().optional().openapi({ description: "Field whose value decides this one" }),
-  labels_by: z.record(z.string(), labelsSchema).optional().openapi({ description: "Labels by raw value of `by`" }),
-  bit_labels: labelsSchema.optional().openapi({
+  resolution: z.number().optional().clone().register(apiText, {
+    description: "Step between two values, where it is not 1",
+  }),
+  labels: labelsSchema.optional().clone().register(apiText, { description: "Labels by raw value" }),
+  by: z.string().optional().clone().register(apiText, { description: "Field whose value decides this one" }),
+  labels_by: z.record(z.string(), labelsSchema).optional().clone().register(apiText, {
+    description: "Labels by raw value of `by`",
+  }),
+  bit_labels: labelsSchema.optional().clone().register(apiText, {
     description: "Of a number: labels of its bits, by their place from 0",
   }),
-  key_units: labelsSchema.optional().openapi({
+  key_units: labelsSchema.optional().clone().register(apiText, {
     description: "Of a key: units of the values that follow, by raw value",
   }),
-  tolerance: z.number().optional().openapi({ description: "A change of less than this is not worth telling" }),
-  repeat: count.optional().openapi({ description: "The value is a list of so many" }),
+  tolerance: z.number().optional().clone().register(apiText, {
+    description: "A change of less than this is not worth telling",
+  }),
+  repeat: count.optional().clone().register(apiText, { description: "The value is a list of so many" }),
 });
 
 const groupSchema = z.object({
   name: z.string(),
   type: z.literal("group"),
-  count: z.string().optional().openapi({ description: "Field that says how many there are" }),
+  count: z.string().optional().clone().register(apiText, { description: "Field that says how many there are" }),
   fields: z.array(fieldSchema),
 });
 
 const matchSchema = z.object({
   name: z.string().optional(),
-  bit: count.openapi({ description: "First bit, from the beginning of the payload" }),
+  bit: count.clone().register(apiText, { description: "First bit, from the beginning of the payload" }),
   bits: count,
   value: count,
   label: z.string().optional(),
@@ -143,18 +157,18 @@ const matchSchema = z.object({
 const droppedSchema = z.object({
   from_seq: count,
   to_seq: count,
-  count: count.nullable().openapi({
+  count: count.nullable().clone().register(apiText, {
     description: "How many frames of these numbers are missing; null with the reason restart: nobody knows",
   }),
-  backfill: z.boolean().optional().openapi({
+  backfill: z.boolean().optional().clone().register(apiText, {
     description: "The cloud does not have them yet: its boat sends them later",
   }),
-  reason: z.string().optional().openapi({
+  reason: z.string().optional().clone().register(apiText, {
     description:
       "Why nobody can send them. In the stream of a session, restart: the server stopped without an orderly end, and " +
       "frames of these numbers, also those that this client had received, were not synced to disk and are gone",
   }),
-}).openapi("DroppedFrames");
+}).clone().register(apiText, { refId: "DroppedFrames" });
 
 /** Data of the events of a stream: frames, and `event: dropped`. */
 export const streamSchema = z.union([frameSchema, droppedSchema]);
@@ -165,11 +179,15 @@ export const pgnSchema = z.object({
   layouts: z.array(z.object({
     id: z.string(),
     description: z.string(),
-    matches: z.array(matchSchema).optional().openapi({ description: "What a payload of this layout holds" }),
-    complete: z.boolean().openapi({ description: "Every field and width is known" }),
+    matches: z.array(matchSchema).optional().clone().register(apiText, {
+      description: "What a payload of this layout holds",
+    }),
+    complete: z.boolean().clone().register(apiText, { description: "Every field and width is known" }),
     fields: z.array(z.union([groupSchema, fieldSchema])),
-  })).openapi({ description: "In the order in which they are tried: the first that matches describes a payload" }),
-}).openapi("Pgn");
+  })).clone().register(apiText, {
+    description: "In the order in which they are tried: the first that matches describes a payload",
+  }),
+}).clone().register(apiText, { refId: "Pgn" });
 
 /** How a server, or a part of it, does. */
 export const statusSchema = z.enum(["ok", "degraded", "unhealthy"]);
@@ -192,9 +210,9 @@ export const healthSchema = z.object({
     live_lag: count,
     backfill_remaining_seqs: count,
     last_ack: time.nullable(),
-  }).optional().openapi({ description: "Left out where nothing is replicated" }),
+  }).optional().clone().register(apiText, { description: "Left out where nothing is replicated" }),
   components: z.record(z.string(), z.object({ status: statusSchema, message: z.string().optional() })),
-}).openapi("Health");
+}).clone().register(apiText, { refId: "Health" });
 
 /** An error, RFC 9457. */
 export const problemSchema = z.object({
@@ -202,10 +220,12 @@ export const problemSchema = z.object({
   title: z.string(),
   status: z.int(),
   detail: z.string(),
-  parameter: z.string().optional().openapi({ description: "Parameter that is wrong" }),
-  field: z.string().optional().openapi({ description: "Field of the body that is wrong" }),
-  oldest_seq: count.optional().openapi({ description: "Where reading can begin, after falling behind" }),
-}).openapi("Problem");
+  parameter: z.string().optional().clone().register(apiText, { description: "Parameter that is wrong" }),
+  field: z.string().optional().clone().register(apiText, { description: "Field of the body that is wrong" }),
+  oldest_seq: count.optional().clone().register(apiText, {
+    description: "Where reading can begin, after falling behind",
+  }),
+}).clone().register(apiText, { refId: "Problem" });
 
 /** How an error is described in a table of replies. */
 export const PROBLEM = ["application/problem+json", problemSchema] as const;

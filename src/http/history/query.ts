@@ -1,4 +1,5 @@
-import { z } from "@hono/zod-openapi";
+import { apiText } from "../api_text.ts";
+import { z } from "zod";
 import { errorText, parseDuration, parseTimestamp } from "../../base/mod.ts";
 import { boundedList } from "../bounded_list.ts";
 import { type HistoryPosition, parsePlace } from "./position.ts";
@@ -47,21 +48,25 @@ const placeText = boundedList(
 export const historyQuery = filterQuery.extend({
   from: z.array(z.unknown(), "is required: an RFC 3339 time").pipe(timeText)
     .transform((times) => times.at(-1) ?? 0)
-    .openapi({ type: "string", format: "date-time", description: "Time of the first frame" }),
+    .clone().register(apiText, { type: "string", format: "date-time", description: "Time of the first frame" }),
   to: timeText.optional().transform((times) => times?.at(-1))
-    .openapi({ type: "string", format: "date-time", description: "Time of the last frame; default now" }),
+    .clone().register(apiText, {
+      type: "string",
+      format: "date-time",
+      description: "Time of the last frame; default now",
+    }),
   src: repeated(uint(255), "Source address; repeatable"),
   // How much it may be is a setting that can change: see rangeOf.
-  limit: boundedList(z.string()).optional().transform((limits) => limits?.at(-1)).openapi({
+  limit: boundedList(z.string()).optional().transform((limits) => limits?.at(-1)).clone().register(apiText, {
     type: "integer",
     minimum: 1,
     description: `Most frames; default ${DEFAULT_LIMIT}. When there are more, the header Link names the next page`,
   }),
-  after: placeText.optional().transform((places) => places?.at(-1)).openapi({
+  after: placeText.optional().transform((places) => places?.at(-1)).clone().register(apiText, {
     type: "string",
     description: 'Where the page begins: given by the header Link with rel="next" of the page before it',
   }),
-  interval: intervalText.optional().transform((intervals) => intervals?.at(-1)).openapi({
+  interval: intervalText.optional().transform((intervals) => intervals?.at(-1)).clone().register(apiText, {
     type: "string",
     description: "Keep the first frame of each source and PGN in each span of so long: 5s, PT1M",
   }),

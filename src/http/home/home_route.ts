@@ -1,4 +1,5 @@
-import { z } from "@hono/zod-openapi";
+import { apiText } from "../api_text.ts";
+import { z } from "zod";
 import { TOKEN_PARAMETER } from "../auth.ts";
 import { type HomePage, homePage, type HomeSection, PAGE_HEADERS, wantsPage } from "./home_page.ts";
 import { noQuery } from "../params.ts";
@@ -10,7 +11,7 @@ const homeSchema = z.object({
   name: z.string(),
   version: z.string(),
   status: z.enum(["ok", "degraded", "unhealthy"]),
-  links: z.record(z.string(), z.string()).openapi({ description: "Paths, by what is there" }),
+  links: z.record(z.string(), z.string()).clone().register(apiText, { description: "Paths, by what is there" }),
 });
 
 /** `/`: a page for browsers, the same in short as JSON for programs. */

@@ -1,4 +1,5 @@
-import { z } from "@hono/zod-openapi";
+import { apiText } from "../api_text.ts";
+import { z } from "zod";
 import { parseDuration } from "../../base/mod.ts";
 import { BROADCAST_ADDRESS, isAddressed, MAX_MESSAGE_BYTES, MAX_PGN, NULL_ADDRESS } from "../../frame/mod.ts";
 import type { Query, WantedMessage } from "../../transmit/mod.ts";
@@ -17,7 +18,7 @@ const HEX = /^(?:[0-9a-fA-F]{2})*$/;
 
 const pgnNumber = z.int().min(0).max(MAX_PGN)
   .refine((pgn) => !isAddressed(pgn) || (pgn & 0xff) === 0, "its lowest byte is the destination's: expected it to be 0")
-  .openapi({ minimum: 0, maximum: MAX_PGN });
+  .clone().register(apiText, { minimum: 0, maximum: MAX_PGN });
 const sentPgn = pgnNumber.refine(
   (pgn) => !TRANSPORT_PGNS.includes(pgn),
   "parts of long messages are made by the server",
@@ -25,21 +26,28 @@ const sentPgn = pgnNumber.refine(
 const destination = z.int().min(0).max(BROADCAST_ADDRESS)
   .refine((dst) => dst !== NULL_ADDRESS, "nobody has address 254")
   .default(BROADCAST_ADDRESS);
-const busName = z.string().min(1).optional().openapi({ description: "Name of a bus; default the first" });
+const busName = z.string().min(1).optional().clone().register(apiText, {
+  description: "Name of a bus; default the first",
+});
 
 const messageSchema = z.strictObject({
   pgn: sentPgn,
   src: z.int().min(0).max(NULL_ADDRESS).optional()
-    .openapi({ description: "Source address; default 254. Our own where there is a virtual device" }),
-  dst: destination.openapi({ description: "255: everybody. PGNs from 0xF000 on are always for everybody" }),
+    .clone().register(apiText, { description: "Source address; default 254. Our own where there is a virtual device" }),
+  dst: destination.clone().register(apiText, {
+    description: "255: everybody. PGNs from 0xF000 on are always for everybody",
+  }),
   prio: z.int().min(0).max(7).default(DEFAULT_PRIORITY),
   data: z.string().regex(HEX, "expected hex digits, two for each byte").optional(),
   fields: z.custom<Fields>((value) => typeof value === "object" && value !== null && !Array.isArray(value), {
     error: "expected an object",
   }).optional()
-    .openapi({ type: "object", description: "Fields in place of `data`, as `decoded` has them: see /pgns/{pgn}" }),
+    .clone().register(apiText, {
+      type: "object",
+      description: "Fields in place of `data`, as `decoded` has them: see /pgns/{pgn}",
+    }),
   bus: busName,
-}).openapi("Message");
+}).clone().register(apiText, { refId: "Message" });
 
 /** One message, or several of which all or none are sent. */
 export const sendBody = z.union([messageSchema, boundedList(messageSchema, { min: 1, max: MAX_MESSAGES })]);
@@ -49,11 +57,13 @@ type MessageBody = z.output<typeof messageSchema>;
 /** What is asked of the devices. */
 export const queryBody = z.strictObject({
   pgn: pgnNumber,
-  dst: destination.openapi({ description: "Who is asked; 255: everybody" }),
-  timeout: z.string().optional().openapi({ description: "Longest wait for the answer: PT2S, 500ms; default PT2S" }),
+  dst: destination.clone().register(apiText, { description: "Who is asked; 255: everybody" }),
+  timeout: z.string().optional().clone().register(apiText, {
+    description: "Longest wait for the answer: PT2S, 500ms; default PT2S",
+  }),
   bus: busName,
-  decode: z.boolean().default(false).openapi({ description: "Add `decoded` to the answer" }),
-}).openapi("Query");
+  decode: z.boolean().default(false).clone().register(apiText, { description: "Add `decoded` to the answer" }),
+}).clone().register(apiText, { refId: "Query" });
 
 /**
  * The messages of a body.

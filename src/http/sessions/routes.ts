@@ -1,4 +1,5 @@
-import { z } from "@hono/zod-openapi";
+import { apiText } from "../api_text.ts";
+import { z } from "zod";
 import { type Clock, formatDuration } from "../../base/mod.ts";
 import type { Broker } from "../../broker/mod.ts";
 import {
@@ -31,27 +32,36 @@ export interface SessionApi extends StreamRoom {
 }
 
 const idPart = z.object({
-  clientId: z.string().regex(CLIENT_ID, "expected 1 to 64 letters, digits, hyphens or underscores").openapi({
-    description: "The client's name for its session",
-  }),
+  clientId: z.string().regex(CLIENT_ID, "expected 1 to 64 letters, digits, hyphens or underscores").clone().register(
+    apiText,
+    {
+      description: "The client's name for its session",
+    },
+  ),
 });
 
 const sessionHead = {
   client_id: z.string(),
-  seq: z.int().openapi({ description: "Newest sequence number" }),
-  cursor: z.int().openapi({ description: "Where the client resumes: the last acknowledged number and one" }),
-  buffer_timeout: z.string().openapi({ description: "How long the session is kept while its client is away" }),
-  epoch: z.string().optional().openapi({
+  seq: z.int().clone().register(apiText, { description: "Newest sequence number" }),
+  cursor: z.int().clone().register(apiText, {
+    description: "Where the client resumes: the last acknowledged number and one",
+  }),
+  buffer_timeout: z.string().clone().register(apiText, {
+    description: "How long the session is kept while its client is away",
+  }),
+  epoch: z.string().optional().clone().register(apiText, {
     description: "Run of numbers, hex: with another one they have begun again. Left out in a replay",
   }),
 };
-const madeSchema = z.object({ ...sessionHead, devices: z.array(deviceSchema) }).openapi("Session");
+const madeSchema = z.object({ ...sessionHead, devices: z.array(deviceSchema) }).clone().register(apiText, {
+  refId: "Session",
+});
 const stateSchema = z.object({
   ...sessionHead,
   filter: filterSchema,
-  streaming: z.boolean().openapi({ description: "Whether its client is connected" }),
-  slot: z.boolean().openapi({ description: "Whether it is one of the settings'" }),
-}).openapi("SessionState");
+  streaming: z.boolean().clone().register(apiText, { description: "Whether its client is connected" }),
+  slot: z.boolean().clone().register(apiText, { description: "Whether it is one of the settings'" }),
+}).clone().register(apiText, { refId: "SessionState" });
 
 /** Making, looking at and ending a session. */
 const keepingRows: RouteTable<SessionApi> = [
