@@ -1,4 +1,5 @@
-import { z } from "@hono/zod-openapi";
+import { apiText } from "./api_text.ts";
+import { z } from "zod";
 import { parseDuration } from "../base/mod.ts";
 import { boundFilter, type Filter, FilterError, MAX_FILTER_ENTRIES } from "../filter/mod.ts";
 import { boundedList, MAX_LIST_ENTRIES } from "./bounded_list.ts";
@@ -45,7 +46,8 @@ export const filterSchema = z.strictObject({
     context.addIssue({ code: "custom", path: [error.field], message: error.message });
     return z.NEVER;
   }
-}).openapi("Filter", {
+}).clone().register(apiText, {
+  refId: "Filter",
   description: `At most ${MAX_FILTER_ENTRIES} entries in all lists together; duplicates do not count`,
 });
 
@@ -60,15 +62,15 @@ const timeout = z.string().transform((text, context) => {
     context.addIssue(error.message);
   }
   return z.NEVER;
-}).openapi({ type: "string", description: "ISO 8601 duration, or 5m, 1h30m", example: "PT5M" });
+}).clone().register(apiText, { type: "string", description: "ISO 8601 duration, or 5m, 1h30m", example: "PT5M" });
 
 /** Body that creates a session. */
 export const sessionBody = z.strictObject({
   buffer_timeout: timeout,
   filter: filterSchema.nullish(),
-}).openapi("SessionRequest");
+}).clone().register(apiText, { refId: "SessionRequest" });
 
-export const ackBody = z.strictObject({ seq: z.int().min(0) }).openapi("Acknowledgement");
+export const ackBody = z.strictObject({ seq: z.int().min(0) }).clone().register(apiText, { refId: "Acknowledgement" });
 
 /** Limits of a request body. */
 export interface BodyLimits {

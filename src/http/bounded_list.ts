@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 
 /** Maximum entries of a list in a request. */
 export const MAX_LIST_ENTRIES = 256;

@@ -1,4 +1,5 @@
-import { z } from "@hono/zod-openapi";
+import { apiText } from "./api_text.ts";
+import { z } from "zod";
 import { boundFilter, type Filter, FilterError } from "../filter/mod.ts";
 import { boundedList } from "./bounded_list.ts";
 import { badParameter } from "./reply.ts";
@@ -18,19 +19,19 @@ export function uint(maximum: number, hint = ": for several, repeat the paramete
         (String(input).includes(",") ? hint : ""),
     })
     .transform(Number)
-    .openapi({ type: "integer", minimum: 0, maximum });
+    .clone().register(apiText, { type: "integer", minimum: 0, maximum });
 }
 
 const NAME_PATTERN = /^(0[xX])?[0-9a-fA-F]{1,16}$/;
 const nameText = z.string().refine((text) => NAME_PATTERN.test(text), {
   error: (issue) => `expected a NAME of 1 to 16 hex digits, got "${issue.input}"`,
-}).openapi({ pattern: NAME_PATTERN.source, example: "0x00a1b2c3d4e5f607" });
+}).clone().register(apiText, { pattern: NAME_PATTERN.source, example: "0x00a1b2c3d4e5f607" });
 
 const nonEmpty = z.string().min(1, "must not be empty");
 
 /** A parameter that may be given several times. */
 export function repeated<T extends z.ZodType>(item: T, description: string) {
-  return boundedList(item).optional().openapi({ param: { explode: true }, description });
+  return boundedList(item).optional().clone().register(apiText, { param: { explode: true }, description });
 }
 
 /** `true` or `false`; if repeated, the last value counts. */
@@ -38,7 +39,7 @@ export function flag(description: string) {
   return boundedList(z.enum(["true", "false"], { error: (issue) => `expected true or false, got "${issue.input}"` }))
     .optional()
     .transform((values) => values?.at(-1) === "true")
-    .openapi({ type: "boolean", default: false, description });
+    .clone().register(apiText, { type: "boolean", default: false, description });
 }
 
 /** The parameters of the specification's Filter object. */
@@ -72,7 +73,7 @@ export const eventsQuery = streamQuery.extend({
 });
 
 /** A PGN in a path. */
-export const pgnPart = z.object({ pgn: uint(MAX_UINT32, "").openapi({ description: "The PGN" }) });
+export const pgnPart = z.object({ pgn: uint(MAX_UINT32, "").clone().register(apiText, { description: "The PGN" }) });
 
 /** No parameters. */
 export const noQuery = z.object({});

@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import type { Caller } from "./auth.ts";
 import type { HistorySource } from "./history/history.ts";
 import { historyRow } from "./history/route.ts";

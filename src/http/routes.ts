@@ -1,19 +1,19 @@
 import type { ListenAddress, Logger } from "../base/mod.ts";
-import { OpenAPIHono, type z } from "@hono/zod-openapi";
-import { Access, type Caller, OPEN_PATHS, type Scope, TOKEN_PARAMETER, urlWithoutToken } from "./auth.ts";
+import { Hono } from "hono";
+import type { z } from "zod";
+import { Access, type Caller, type Scope, urlWithoutToken } from "./auth.ts";
 import { type BodyLimits, readBody } from "./bodies.ts";
 import { noQuery, readParts, readQuery } from "./params.ts";
 import { ApiError, finish, json, preflight, problem } from "./reply.ts";
-import { PROBLEM } from "./schemas.ts";
 
 /** Replies of a path by status: media type, schema of the body and descriptions of headers; null: no body. */
-type Replies = Record<
+export type Replies = Record<
   number,
   readonly [mediaType: string, schema: z.ZodType, headers?: Readonly<Record<string, string>>] | null
 >;
 
 /** Methods of route tables; HEAD and OPTIONS are added automatically. */
-type Method = "GET" | "PUT" | "POST" | "DELETE";
+export type Method = "GET" | "PUT" | "POST" | "DELETE";
 
 /** One endpoint. */
 interface RouteOptions<Query extends z.ZodObject, Parts extends z.ZodObject, Subject> {
@@ -146,7 +146,7 @@ export const DEFAULT_MAX_BODY_BYTES = 65_536;
 export const DEFAULT_BODY_TIMEOUT_MS = 30_000;
 
 type Origin = { Bindings: { from: ListenAddress | undefined } };
-type App = OpenAPIHono<Origin>;
+type App = Hono<Origin>;
 
 /** Serves a route table, with HEAD for every GET, OPTIONS everywhere, errors as problems, and `/openapi.json`. */
 export function serveRoutes(
@@ -156,9 +156,12 @@ export function serveRoutes(
   const { maxBodyBytes: maxBytes = DEFAULT_MAX_BODY_BYTES, bodyTimeoutMs: timeoutMs = DEFAULT_BODY_TIMEOUT_MS } =
     limits;
   const bodyLimits = { maxBytes, timeoutMs };
-  const app: App = new OpenAPIHono();
-  let description: unknown;
-  const describe = () => json(description ??= app.getOpenAPI31Document({ openapi: "3.1.0", info: { title, version } }));
+  const app: App = new Hono();
+  let description: Promise<unknown> | undefined;
+  const describe = async (): Promise<Response> => {
+    const { describeApi } = await import("./api_description.ts");
+    return json(await (description ??= describeApi(rows, { title, version })));
+  };
   const openapi = route({
     path: "/openapi.json",
     summary: "This API description",
@@ -166,7 +169,8 @@ export function serveRoutes(
     replies: { 200: ["application/json", noQuery] },
     answer: describe,
   });
-  for (const each of [...table, openapi]) {
+  const rows: RouteTable = [...table, openapi];
+  for (const each of rows) {
     const { method = "GET", path, scope = "read", ofSession = false, handle } = each;
     app.on(
       method,
@@ -179,10 +183,6 @@ export function serveRoutes(
           bodyLimits,
         }),
     );
-    describeRoute(app, each);
-  }
-  for (const [name, way] of Object.entries(SECURITY_SCHEMES)) {
-    app.openAPIRegistry.registerComponent("securitySchemes", name, way);
   }
   app.notFound(({ req, env: { from } }) => {
     access.admit(req.raw, { scope: "read", from });
@@ -199,42 +199,6 @@ export function serveRoutes(
     const response = await app.fetch(request.method === "HEAD" ? asGet(request) : request, { from });
     return response.status === 101 ? response : finish(request, response);
   };
-}
-
-/** Security schemes of the API description. */
-const SECURITY_SCHEMES = {
-  bearer: { type: "http", scheme: "bearer" },
-  header: { type: "apiKey", in: "header", name: "X-API-Key" },
-  query: { type: "apiKey", in: "query", name: TOKEN_PARAMETER },
-} as const;
-/** The token is optional in the description: a server without configured tokens needs none. */
-const TOKEN_OR_NONE = [{}, ...Object.keys(SECURITY_SCHEMES).map((way) => ({ [way]: [] }))];
-
-/** Adds a row to the API description. */
-function describeRoute(app: App, { method = "GET", path, summary, query, parts, body, replies }: Route): void {
-  const canFail = !(isEmpty(query) && isEmpty(parts)) || body;
-  const takesToken = !OPEN_PATHS.includes(path);
-  app.openAPIRegistry.registerPath({
-    method: method.toLowerCase() as Lowercase<Method>,
-    path,
-    summary,
-    ...(takesToken && { security: TOKEN_OR_NONE }),
-    request: {
-      query,
-      params: parts,
-      ...(body && { body: { required: true, content: { "application/json": { schema: body } } } }),
-    },
-    responses: describeReplies({
-      ...replies,
-      ...(canFail && { 400: PROBLEM }),
-      ...(takesToken && { 401: PROBLEM, 403: PROBLEM }),
-      ...(body && { 408: PROBLEM, 413: PROBLEM }),
-    }),
-  });
-}
-
-function isEmpty({ shape }: z.ZodObject): boolean {
-  return Object.keys(shape).length === 0;
 }
 
 /** GET requests made from HEAD requests. */
@@ -254,28 +218,7 @@ function asGet(request: Request): Request {
   return get;
 }
 
-function describeReplies(replies: Replies) {
-  return Object.fromEntries(
-    Object.entries(replies).map(([status, body]) => [status, {
-      description: Number(status) < 400 ? "Success" : "Failure",
-      ...(body && { content: { [body[0]]: { schema: body[1] } } }),
-      ...describeHeaders(body === PROBLEM && RETRY_STATUS.includes(status) ? RETRY_AFTER : body?.[2]),
-    }]),
-  );
-}
-
-const RETRY_STATUS: readonly string[] = ["429", "503"];
-const RETRY_AFTER = { "Retry-After": "Seconds to wait before a retry; left out if unknown" };
-
-/** @param texts descriptions by header name */
-function describeHeaders(texts: Readonly<Record<string, string>> = {}) {
-  const headers = Object.entries(texts).map(([name, description]) => [name, { description, schema: STRING }]);
-  return headers.length > 0 && { headers: Object.fromEntries(headers) };
-}
-
-const STRING = { type: "string" } as const;
-
-/** 405 if the path exists for another method, else 404. */
+/** 404, or 405 when the path exists for another method. */
 function missing(app: App, method: string, path: string): ApiError {
   const allowed: string[] = METHODS.filter((each) => app.router.match(each, path)[0].length > 0);
   if (allowed.length === 0) return new ApiError(404, `Unknown path "${path}": see /openapi.json`);

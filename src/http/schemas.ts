@@ -1,6 +1,7 @@
-import { z } from "@hono/zod-openapi";
+import { apiText } from "./api_text.ts";
+import { z } from "zod";
 
-const time = z.string().openapi({ format: "date-time" });
+const time = z.string().clone().register(apiText, { format: "date-time" });
 const count = z.int();
 
 const FIELD_TYPES =
@@ -10,11 +11,11 @@ const FIELD_TYPES =
   "group: a list of objects";
 
 /** Fields of a payload by name: numbers, texts, nulls, and lists and objects of them. */
-const decodedSchema = z.record(z.string(), z.unknown()).openapi({
+const decodedSchema = z.record(z.string(), z.unknown()).clone().register(apiText, {
   description: "Fields of the payload by name, as listed by /pgns/{pgn}; left out if the payload is unknown",
 });
 
-const codeLabelsSchema = z.record(z.string(), z.unknown()).openapi({
+const codeLabelsSchema = z.record(z.string(), z.unknown()).clone().register(apiText, {
   description:
     "Only with labels=true: labels of the enumeration values by field name, in the same structure of lists and " +
     "objects; left out if none is known",
@@ -32,7 +33,7 @@ export const frameSchema = z.object({
   data: z.string(),
   decoded: decodedSchema.optional(),
   labels: codeLabelsSchema.optional(),
-}).openapi("Frame");
+}).clone().register(apiText, { refId: "Frame" });
 
 const deviceMembers = {
   src: z.int().min(0).max(253),
@@ -56,12 +57,11 @@ const deviceMembers = {
 };
 
 /** Entry of the device table. */
-export const deviceSchema = z.object(deviceMembers).openapi("Device");
+export const deviceSchema = z.object(deviceMembers).clone().register(apiText, { refId: "Device" });
 
 /** Entry of the device table with the labels of its codes. */
-export const labelledDeviceSchema = z.object({ ...deviceMembers, labels: codeLabelsSchema.optional() }).openapi(
-  "LabelledDevice",
-);
+export const labelledDeviceSchema = z.object({ ...deviceMembers, labels: codeLabelsSchema.optional() }).clone()
+  .register(apiText, { refId: "LabelledDevice" });
 
 const valueSchema = z.object({ pgn: count, ts: time, data: z.string(), seq: count });
 const deviceOfValues = {
@@ -73,7 +73,9 @@ const deviceOfValues = {
 };
 
 /** Last values of one device. */
-export const valuesSchema = z.object({ ...deviceOfValues, values: z.array(valueSchema) }).openapi("DeviceValues");
+export const valuesSchema = z.object({ ...deviceOfValues, values: z.array(valueSchema) }).clone().register(apiText, {
+  refId: "DeviceValues",
+});
 
 /** Last values of one device, decoded. */
 export const decodedValuesSchema = z.object({
@@ -85,54 +87,62 @@ export const decodedValuesSchema = z.object({
       labels: codeLabelsSchema.optional(),
     }),
   ),
-}).openapi("DecodedDeviceValues");
+}).clone().register(apiText, { refId: "DecodedDeviceValues" });
 
 const pgnHead = {
   pgn: count,
   description: z.string(),
   framing: z.enum(["single", "fast", "either"]),
-  interval_ms: count.optional().openapi({ description: "Transmission interval of a device, milliseconds" }),
+  interval_ms: count.optional().clone().register(apiText, {
+    description: "Transmission interval of a device, milliseconds",
+  }),
 };
 
 /** A PGN in the list of all. */
 export const pgnSummarySchema = z.object({
   ...pgnHead,
-  layouts: count.openapi({ description: "Number of layouts" }),
-}).openapi("PgnSummary");
+  layouts: count.clone().register(apiText, { description: "Number of layouts" }),
+}).clone().register(apiText, { refId: "PgnSummary" });
 
 const labelsSchema = z.record(z.string(), z.string());
 
 const fieldSchema = z.object({
   name: z.string(),
-  type: z.string().openapi({ description: FIELD_TYPES }),
+  type: z.string().clone().register(apiText, { description: FIELD_TYPES }),
   unit: z.string().optional(),
-  bits: count.optional().openapi({ description: "Width of one value; left out if it depends on the payload" }),
+  bits: count.optional().clone().register(apiText, {
+    description: "Width of one value; left out if it depends on the payload",
+  }),
   min: z.number().optional(),
   max: z.number().optional(),
-  resolution: z.number().optional().openapi({ description: "Step between two values; default 1" }),
-  labels: labelsSchema.optional().openapi({ description: "Labels by raw value" }),
-  by: z.string().optional().openapi({ description: "Field whose value determines the type of this one" }),
-  labels_by: z.record(z.string(), labelsSchema).optional().openapi({ description: "Labels by raw value of `by`" }),
-  bit_labels: labelsSchema.optional().openapi({
+  resolution: z.number().optional().clone().register(apiText, { description: "Step between two values; default 1" }),
+  labels: labelsSchema.optional().clone().register(apiText, { description: "Labels by raw value" }),
+  by: z.string().optional().clone().register(apiText, {
+    description: "Field whose value determines the type of this one",
+  }),
+  labels_by: z.record(z.string(), labelsSchema).optional().clone().register(apiText, {
+    description: "Labels by raw value of `by`",
+  }),
+  bit_labels: labelsSchema.optional().clone().register(apiText, {
     description: "Labels of the bits of a number, by bit position from 0",
   }),
-  key_units: labelsSchema.optional().openapi({
+  key_units: labelsSchema.optional().clone().register(apiText, {
     description: "For a key: units of the values that follow, by raw value of the key",
   }),
-  tolerance: z.number().optional().openapi({ description: "Smaller changes are not significant" }),
-  repeat: count.optional().openapi({ description: "The value is a list of this length" }),
+  tolerance: z.number().optional().clone().register(apiText, { description: "Smaller changes are not significant" }),
+  repeat: count.optional().clone().register(apiText, { description: "The value is a list of this length" }),
 });
 
 const groupSchema = z.object({
   name: z.string(),
   type: z.literal("group"),
-  count: z.string().optional().openapi({ description: "Field with the number of repetitions" }),
+  count: z.string().optional().clone().register(apiText, { description: "Field with the number of repetitions" }),
   fields: z.array(fieldSchema),
 });
 
 const matchSchema = z.object({
   name: z.string().optional(),
-  bit: count.openapi({ description: "Offset of the first bit in the payload" }),
+  bit: count.clone().register(apiText, { description: "Offset of the first bit in the payload" }),
   bits: count,
   value: count,
   label: z.string().optional(),
@@ -142,18 +152,18 @@ const matchSchema = z.object({
 const droppedSchema = z.object({
   from_seq: count,
   to_seq: count,
-  count: count.nullable().openapi({
+  count: count.nullable().clone().register(apiText, {
     description: "Number of missing frames in the range; null with reason restart: unknown",
   }),
-  backfill: z.boolean().optional().openapi({
+  backfill: z.boolean().optional().clone().register(apiText, {
     description: "The boat has not sent them to the cloud yet; they can be read later",
   }),
-  reason: z.string().optional().openapi({
+  reason: z.string().optional().clone().register(apiText, {
     description:
       "Why the frames are lost. In the stream of a session, restart: the server crashed, and frames with these " +
       "numbers, including frames that this client had received, were not synced to disk",
   }),
-}).openapi("DroppedFrames");
+}).clone().register(apiText, { refId: "DroppedFrames" });
 
 /** Data of the events of a stream: frames, and `event: dropped`. */
 export const streamSchema = z.union([frameSchema, droppedSchema]);
@@ -164,11 +174,13 @@ export const pgnSchema = z.object({
   layouts: z.array(z.object({
     id: z.string(),
     description: z.string(),
-    matches: z.array(matchSchema).optional().openapi({ description: "Values that identify a payload of this layout" }),
-    complete: z.boolean().openapi({ description: "All fields and widths are known" }),
+    matches: z.array(matchSchema).optional().clone().register(apiText, {
+      description: "Values that identify a payload of this layout",
+    }),
+    complete: z.boolean().clone().register(apiText, { description: "All fields and widths are known" }),
     fields: z.array(z.union([groupSchema, fieldSchema])),
-  })).openapi({ description: "In matching order: the first matching layout describes a payload" }),
-}).openapi("Pgn");
+  })).clone().register(apiText, { description: "In matching order: the first matching layout describes a payload" }),
+}).clone().register(apiText, { refId: "Pgn" });
 
 /** Health of a server or component. */
 export const statusSchema = z.enum(["ok", "degraded", "unhealthy"]);
@@ -201,9 +213,9 @@ export const healthSchema = z.object({
     live_lag: count,
     backfill_remaining_seqs: count,
     last_ack: time.nullable(),
-  }).optional().openapi({ description: "Left out without replication" }),
+  }).optional().clone().register(apiText, { description: "Left out without replication" }),
   components: componentsSchema,
-}).openapi("Health");
+}).clone().register(apiText, { refId: "Health" });
 /** Its type. */
 export type Health = z.infer<typeof healthSchema>;
 
@@ -213,12 +225,12 @@ export const problemSchema = z.object({
   title: z.string(),
   status: z.int(),
   detail: z.string(),
-  parameter: z.string().optional().openapi({ description: "Invalid parameter" }),
-  field: z.string().optional().openapi({ description: "Invalid field of the body" }),
-  oldest_seq: count.optional().openapi({
+  parameter: z.string().optional().clone().register(apiText, { description: "Invalid parameter" }),
+  field: z.string().optional().clone().register(apiText, { description: "Invalid field of the body" }),
+  oldest_seq: count.optional().clone().register(apiText, {
     description: "First number that can still be read, after the client fell behind",
   }),
-}).openapi("Problem");
+}).clone().register(apiText, { refId: "Problem" });
 
 /** Entry for an error in a route's replies. */
 export const PROBLEM = ["application/problem+json", problemSchema] as const;

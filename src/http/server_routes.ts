@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { describePgn, listPgns } from "../pgn/mod.ts";
 import { noQuery, pgnPart } from "./params.ts";
 import { ApiError, json, jsonList } from "./reply.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { z } from "@hono/zod-openapi";
+import type { z } from "zod";
 import type * as client from "../../src/client/mod.ts";
 import type { cloudHealthSchema, instanceStatusSchema, replicationEventsSchema } from "../../src/http/cloud/schemas.ts";
 import type { Decoded, Labels } from "../../src/pgn/mod.ts";

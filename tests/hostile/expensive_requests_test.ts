@@ -1,6 +1,6 @@
 // Requests that are cheap to make and costly to answer: what one of them costs is bounded.
 import assert from "node:assert/strict";
-import type { z } from "@hono/zod-openapi";
+import type { z } from "zod";
 import { readBody, sessionBody } from "../../src/http/bodies.ts";
 import { MAX_LIST_ENTRIES } from "../../src/http/bounded_list.ts";
 import { historyQuery } from "../../src/http/history/query.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { type Logger, silentLogger, StallDetector, systemClock } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
 import {

@@ -1,4 +1,5 @@
-import { z } from "@hono/zod-openapi";
+import { apiText } from "../api_text.ts";
+import { z } from "zod";
 import { type Instance, type Instances, MAX_DIAGNOSTIC_EVENTS } from "../../cloud/mod.ts";
 import { formatTimeUs } from "../../frame/mod.ts";
 import { boundedList } from "../bounded_list.ts";
@@ -41,7 +42,10 @@ const DEFAULT_EVENTS = 100;
 const MAX_LISTED_BOATS = 50;
 
 const idPart = z.object({
-  id: z.string().openapi({ description: "Id of the boat", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" }),
+  id: z.string().clone().register(apiText, {
+    description: "Id of the boat",
+    pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+  }),
 });
 
 /** `limit` has no maximum in the check: larger values mean all stored events. */
@@ -50,7 +54,7 @@ const eventsQuery = z.object({
     z.string().regex(/^0*[1-9]\d*$/, { error: ({ input }) => `expected a whole number of at least 1, got "${input}"` }),
   ).optional()
     .transform((limits) => Math.min(Number(limits?.at(-1) ?? DEFAULT_EVENTS), MAX_DIAGNOSTIC_EVENTS))
-    .openapi({
+    .clone().register(apiText, {
       type: "integer",
       minimum: 1,
       default: DEFAULT_EVENTS,

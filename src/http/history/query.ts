@@ -1,4 +1,5 @@
-import { z } from "@hono/zod-openapi";
+import { apiText } from "../api_text.ts";
+import { z } from "zod";
 import { errorText, parseDuration, parseTimestamp } from "../../base/mod.ts";
 import { boundedList } from "../bounded_list.ts";
 import { type HistoryPosition, parsePosition } from "./position.ts";
@@ -46,22 +47,26 @@ const positionText = boundedList(
 export const historyQuery = filterQuery.extend({
   from: z.array(z.unknown(), "is required: an RFC 3339 time").pipe(timeText)
     .transform((times) => times.at(-1) ?? 0)
-    .openapi({ type: "string", format: "date-time", description: "Earliest time, inclusive" }),
+    .clone().register(apiText, { type: "string", format: "date-time", description: "Earliest time, inclusive" }),
   to: timeText.optional().transform((times) => times?.at(-1))
-    .openapi({ type: "string", format: "date-time", description: "Latest time, inclusive; default now" }),
+    .clone().register(apiText, {
+      type: "string",
+      format: "date-time",
+      description: "Latest time, inclusive; default now",
+    }),
   src: repeated(uint(255), "Source address; repeatable"),
   // The maximum is a setting that may change at runtime: see rangeOf.
-  limit: boundedList(z.string()).optional().transform((limits) => limits?.at(-1)).openapi({
+  limit: boundedList(z.string()).optional().transform((limits) => limits?.at(-1)).clone().register(apiText, {
     type: "integer",
     minimum: 1,
     description:
       `Maximum number of frames; default ${DEFAULT_LIMIT}. If there are more, the header Link names the next page`,
   }),
-  after: positionText.optional().transform((positions) => positions?.at(-1)).openapi({
+  after: positionText.optional().transform((positions) => positions?.at(-1)).clone().register(apiText, {
     type: "string",
     description: 'Start of the page: copy it from the header Link with rel="next" of the previous page',
   }),
-  interval: intervalText.optional().transform((intervals) => intervals?.at(-1)).openapi({
+  interval: intervalText.optional().transform((intervals) => intervals?.at(-1)).clone().register(apiText, {
     type: "string",
     description: "Keep only the first frame of each source and PGN in each interval of this length: 5s, PT1M",
   }),

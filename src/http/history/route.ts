@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { type HistorySource, openHistory } from "./history.ts";
 import { COUNT_HEADER } from "./pages.ts";
 import { historyQuery } from "./query.ts";

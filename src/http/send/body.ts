@@ -1,4 +1,5 @@
-import { z } from "@hono/zod-openapi";
+import { apiText } from "../api_text.ts";
+import { z } from "zod";
 import { parseDuration } from "../../base/mod.ts";
 import { BROADCAST_ADDRESS, isAddressed, MAX_MESSAGE_BYTES, MAX_PGN, NULL_ADDRESS } from "../../frame/mod.ts";
 import type { Query, WantedMessage } from "../../transmit/mod.ts";
@@ -19,7 +20,7 @@ const pgnNumber = z.int().min(0).max(MAX_PGN)
     (pgn) => !isAddressed(pgn) || (pgn & 0xff) === 0,
     "expected the lowest byte to be 0: it holds the destination",
   )
-  .openapi({ minimum: 0, maximum: MAX_PGN });
+  .clone().register(apiText, { minimum: 0, maximum: MAX_PGN });
 const sentPgn = pgnNumber.refine(
   (pgn) => !TRANSPORT_PGNS.includes(pgn),
   "the server fragments long messages itself",
@@ -27,21 +28,30 @@ const sentPgn = pgnNumber.refine(
 const destination = z.int().min(0).max(BROADCAST_ADDRESS)
   .refine((dst) => dst !== NULL_ADDRESS, "254 is the null address, which no device has")
   .default(BROADCAST_ADDRESS);
-const busName = z.string().min(1).optional().openapi({ description: "Name of a bus; default the first" });
+const busName = z.string().min(1).optional().clone().register(apiText, {
+  description: "Name of a bus; default the first",
+});
 
 const messageSchema = z.strictObject({
   pgn: sentPgn,
   src: z.int().min(0).max(NULL_ADDRESS).optional()
-    .openapi({ description: "Source address; default 254, or the address of the virtual device if there is one" }),
-  dst: destination.openapi({ description: "255: broadcast. PGNs from 0xF000 on are always broadcast" }),
+    .clone().register(apiText, {
+      description: "Source address; default 254, or the address of the virtual device if there is one",
+    }),
+  dst: destination.clone().register(apiText, {
+    description: "255: broadcast. PGNs from 0xF000 on are always broadcast",
+  }),
   prio: z.int().min(0).max(7).default(DEFAULT_PRIORITY),
   data: z.string().regex(HEX, "expected hex digits, two for each byte").optional(),
   fields: z.custom<Fields>((value) => typeof value === "object" && value !== null && !Array.isArray(value), {
     error: "expected an object",
   }).optional()
-    .openapi({ type: "object", description: "Fields instead of `data`, as `decoded` has them: see /pgns/{pgn}" }),
+    .clone().register(apiText, {
+      type: "object",
+      description: "Fields instead of `data`, as `decoded` has them: see /pgns/{pgn}",
+    }),
   bus: busName,
-}).openapi("Message");
+}).clone().register(apiText, { refId: "Message" });
 
 /** One message, or a list of which all or none are sent. */
 export const sendBody = z.union([messageSchema, boundedList(messageSchema, { min: 1, max: MAX_MESSAGES })]);
@@ -51,11 +61,13 @@ type MessageBody = z.output<typeof messageSchema>;
 /** Body of `POST /query`. */
 export const queryBody = z.strictObject({
   pgn: pgnNumber,
-  dst: destination.openapi({ description: "Address of the device; 255: all devices" }),
-  timeout: z.string().optional().openapi({ description: "Maximum wait for the answer: PT2S, 500ms; default PT2S" }),
+  dst: destination.clone().register(apiText, { description: "Address of the device; 255: all devices" }),
+  timeout: z.string().optional().clone().register(apiText, {
+    description: "Maximum wait for the answer: PT2S, 500ms; default PT2S",
+  }),
   bus: busName,
-  decode: z.boolean().default(false).openapi({ description: "Add `decoded` to the answer" }),
-}).openapi("Query");
+  decode: z.boolean().default(false).clone().register(apiText, { description: "Add `decoded` to the answer" }),
+}).clone().register(apiText, { refId: "Query" });
 
 /**
  * The messages of a body.

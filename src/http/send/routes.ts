@@ -1,4 +1,4 @@
-import type { z } from "@hono/zod-openapi";
+import type { z } from "zod";
 import type { Broker } from "../../broker/mod.ts";
 import {
   type Queries,

@@ -1,4 +1,5 @@
-import { z } from "@hono/zod-openapi";
+import { apiText } from "../api_text.ts";
+import { z } from "zod";
 import { type Clock, formatDuration } from "../../base/mod.ts";
 import type { Broker } from "../../broker/mod.ts";
 import {
@@ -31,27 +32,36 @@ export interface SessionApi extends StreamAdmission {
 }
 
 const idPart = z.object({
-  clientId: z.string().regex(CLIENT_ID, "expected 1 to 64 letters, digits, hyphens or underscores").openapi({
-    description: "Client-chosen id of the session",
-  }),
+  clientId: z.string().regex(CLIENT_ID, "expected 1 to 64 letters, digits, hyphens or underscores").clone().register(
+    apiText,
+    {
+      description: "Client-chosen id of the session",
+    },
+  ),
 });
 
 const sessionHead = {
   client_id: z.string(),
-  seq: z.int().openapi({ description: "Newest sequence number" }),
-  cursor: z.int().openapi({ description: "Next number to be delivered: the last acknowledged number plus 1" }),
-  buffer_timeout: z.string().openapi({ description: "How long the session is kept while its client is disconnected" }),
-  epoch: z.string().optional().openapi({
+  seq: z.int().clone().register(apiText, { description: "Newest sequence number" }),
+  cursor: z.int().clone().register(apiText, {
+    description: "Next number to be delivered: the last acknowledged number plus 1",
+  }),
+  buffer_timeout: z.string().clone().register(apiText, {
+    description: "How long the session is kept while its client is disconnected",
+  }),
+  epoch: z.string().optional().clone().register(apiText, {
     description: "Epoch of the sequence numbers, hex: numbers of different epochs are unrelated. Left out in a replay",
   }),
 };
-const createdSchema = z.object({ ...sessionHead, devices: z.array(deviceSchema) }).openapi("Session");
+const createdSchema = z.object({ ...sessionHead, devices: z.array(deviceSchema) }).clone().register(apiText, {
+  refId: "Session",
+});
 const stateSchema = z.object({
   ...sessionHead,
   filter: filterSchema,
-  streaming: z.boolean().openapi({ description: "True while a client is connected" }),
-  slot: z.boolean().openapi({ description: "True for a session defined in the settings" }),
-}).openapi("SessionState");
+  streaming: z.boolean().clone().register(apiText, { description: "True while a client is connected" }),
+  slot: z.boolean().clone().register(apiText, { description: "True for a session defined in the settings" }),
+}).clone().register(apiText, { refId: "SessionState" });
 
 const managementRows: RouteTable<SessionApi> = [
   routeWithBody({
