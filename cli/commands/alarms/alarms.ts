@@ -89,6 +89,10 @@ async function alarms(
   const episodes = new AlarmIntervals(settings);
   const reader = new AlarmReader(episodes);
   let failures = 0;
+  const onBytes = (bytes: number) => {
+    stopping.throwIfAborted();
+    progress.add(bytes);
+  };
   const fail = (what: string) => {
     failures++;
     around.complain(`${program.name}: ${what}`);
@@ -99,9 +103,7 @@ async function alarms(
       if (index.state === "torn") {
         around.complain(`${program.name}: ${path}: torn, ${bytes - index.end} bytes cannot be read`);
       }
-      for await (const found of blocksOf(file)) {
-        stopping.throwIfAborted();
-        progress.add(found.place.header.dataBytes);
+      for await (const found of blocksOf(file, onBytes)) {
         const problem = reader.read(found, file);
         if (problem !== undefined) fail(`${path}: byte ${found.place.offset}: ${problem}`);
       }

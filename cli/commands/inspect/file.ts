@@ -76,16 +76,27 @@ export function bytesOf(files: readonly FoundFile[]): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** All blocks of a file, one after the other, unpacked and checked. */
-export async function* blocksOf({ path, index }: BlockFile): AsyncGenerator<ExaminedBlock> {
+/**
+ * All blocks of a file, one after the other, unpacked and checked.
+ *
+ * @param onBytes is told of bytes of the file that are done; what it throws ends the reading
+ */
+export async function* blocksOf(
+  { path, bytes, index }: BlockFile,
+  onBytes: (bytes: number) => void = () => {},
+): AsyncGenerator<ExaminedBlock> {
   using reader = new BlockReader();
+  let done = 0;
   for (const place of index.blocks) {
     const where = { offset: place.offset, bytes: storedBytes(place.header), unsealed: place.unsealed };
     yield await reader.readStored(path, where).then(
       (stored): ExaminedBlock => ({ kind: "read", place, stored }),
       (error): ExaminedBlock => ({ kind: "damaged", place, why: errorText(error) }),
     );
+    onBytes(place.offset - done);
+    done = place.offset;
   }
+  onBytes(bytes - done);
 }
 
 /** Goes through the frames of a block. */

@@ -45,13 +45,7 @@ const COLUMNS: readonly Column[] = [
 /** Reads all blocks of a file. @param onBytes is told of bytes that are done; what it throws ends the reading */
 export async function readRows(file: BlockFile, onBytes: (bytes: number) => void): Promise<FileRows> {
   const rows: BlockRow[] = [];
-  let done = 0;
-  for await (const block of blocksOf(file)) {
-    rows.push(rowOf(block));
-    onBytes(block.place.offset - done);
-    done = block.place.offset;
-  }
-  onBytes(file.bytes - done);
+  for await (const block of blocksOf(file, onBytes)) rows.push(rowOf(block));
   return { file, rows };
 }
 

@@ -73,12 +73,9 @@ export async function repairFile(file: BlockFile, options: RepairOptions): Promi
   const compression = header.compression === "none" ? "none" : "zstd";
   const output = await OutputFile.create(directory, { name, header: { ...header, compression } });
   try {
-    let done = 0;
     if (damaged > 0) state.lose();
-    for await (const found of blocksOf(file)) {
+    for await (const found of blocksOf(file, options.onBytes)) {
       const { offset } = found.place;
-      options.onBytes(offset - done);
-      done = offset;
       const lose = (what: string) => {
         result.lost.push({ offset, what });
         state.lose();
@@ -96,7 +93,6 @@ export async function repairFile(file: BlockFile, options: RepairOptions): Promi
       result.lost.push({ offset: end, what: `${bytes - end} bytes that are no ${isLog ? "whole record" : "block"}` });
       state.lose();
     }
-    options.onBytes(bytes - done);
     if (result.blocks === 0) await output.abandon();
     else {
       await output.end();

@@ -63,13 +63,7 @@ export async function verifyFile(found: FoundFile, onBytes: (bytes: number) => v
   const file = await found.open().catch((error) => void result.errors.push({ what: errorText(error) }));
   if (file === undefined) return result;
   takeFile(result, file);
-  let done = 0;
-  for await (const block of blocksOf(file)) {
-    takeBlock(result, block);
-    onBytes(block.place.offset - done);
-    done = block.place.offset;
-  }
-  onBytes(file.bytes - done);
+  for await (const block of blocksOf(file, onBytes)) takeBlock(result, block);
   if (file.index.state === "torn") await takeTornEnd(result, file);
   result.errors.sort((a, b) => (a.offset ?? -1) - (b.offset ?? -1));
   return result;

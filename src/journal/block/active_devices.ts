@@ -7,7 +7,11 @@ export class ActiveDevices {
   /** Index of the frame from which on the next device is active. */
   #nextFrom: number;
 
-  /** @param devices in the order of the table: of two for one address from the same frame on, the later one holds it */
+  /**
+   * Begins before the first frame.
+   *
+   * @param devices in the order of the table: of two for one address from the same frame on, the later one holds it
+   */
   constructor(devices: readonly BlockDevice[]) {
     this.#devices = devices.toSorted((one, other) => one.activeFrom - other.activeFrom);
     this.#nextFrom = this.#devices[0]?.activeFrom ?? Infinity;
