@@ -127,7 +127,7 @@ async function libraryNames(): Promise<string[]> {
       const text = await Deno.readTextFile(`${ROOT}src/${file}.ts`);
       const interfaces = text.matchAll(/^export interface \w*(?:Limits|Options)\b[^{]*\{\n(.*?)^\}/gms);
       return [...interfaces].flatMap(([, body = ""]) =>
-        [...body.matchAll(/^  (\w+)\??: /gm)].map(([, name = ""]) => name)
+        [...body.matchAll(/^ {2}(\w+)\??: /gm)].map(([, name = ""]) => name)
       );
     });
   const inCli = ["log", "clock", "signal", "buses", "decode", "lookEveryMs", "reserve"];
