@@ -137,10 +137,10 @@ export async function runOnce<S extends ProgramSettings>(
     around: ProgramContext;
     /**
      * Answers the exit code. What it throws is one line on standard error and exit code 1, or 2 of a SettingsError; a
-     * reader of its output that has gone is exit code 0.
+     * closed reader of its output is exit code 0.
      */
     run: (settings: S, positionals: readonly string[]) => Promise<number>;
-    /** Exit code at Ctrl-C; default 0. Work that is not done then has another: a script must not go on behind it. */
+    /** Exit code at Ctrl-C; default 0. Unfinished work has another code, so that a script does not continue after it. */
     interrupted?: InterruptedCode<S>;
   },
 ): Promise<number> {

@@ -113,7 +113,7 @@ function readFrameRule(rule: Section): FrameRequestRule {
   const write = readPlace(rule, { key: "subkey-write", bytes: template.length });
   const read = readPlace(rule, { key: "subkey-read", bytes: MAX_MESSAGE_BYTES });
   if (want.length > 1 && !(write && read)) {
-    rule.fail("want", "several values cannot be told apart without subkey-write-len and subkey-read-len");
+    rule.fail("want", "several values cannot be distinguished without subkey-write-len and subkey-read-len");
   }
   const room = Math.min(write?.length ?? Infinity, read?.length ?? Infinity);
   const large = want.find((each) => each >= 256 ** room);
