@@ -7,11 +7,11 @@ import { EXIT, type ProgramContext } from "./program.ts";
 export interface CommandFile {
   /** Its name (`vbg NAME`), words and flags, for help and the reference page. */
   program: HelpSubject<unknown>;
-  /** Runs it with the words behind its name. Answers the exit code. */
+  /** Runs it with the words after its name and returns the exit code. */
   run: (around: ProgramContext) => Promise<number>;
 }
 
-/** One word behind a program's name: a command, or the first word of several. */
+/** The word after a program's name: a command, or the first word of several. */
 export type Command =
   & {
     /** What it does, in some words. */

@@ -1,23 +1,23 @@
 import { configPlaces } from "../settings/config_file.ts";
 import { environmentName, type Option, type Options, settingNames } from "../settings/options.ts";
 
-/** What help must know about a program. */
+/** Properties of a program for its help. */
 export interface HelpSubject<S> {
   /** Name of the program, such as `vbg-boat`. */
   name: string;
   /** One sentence, without a full stop. */
   summary: string;
   options: Options<S>;
-  /** Name of its configuration file; left out: it reads none. */
+  /** Name of its configuration file; left out: none. */
   configName?: string;
-  /** What other words of the command line are, such as `[FILE ...]`. Default: none allowed. */
+  /** Other words of the command line, such as `[FILE ...]`. Default: none allowed. */
   positionals?: string;
 }
 
 /** Width that help texts are wrapped to, characters. */
 const HELP_COLUMNS = 100;
 const INDENT = " ".repeat(8);
-/** Columns of the reference page; the optional ones say how else a setting is given. */
+/** Columns of the reference page. */
 const HEAD = ["Flag", "Default", "Environment", "Configuration key", "Meaning"];
 const OPTIONAL_COLUMNS = ["Environment", "Configuration key"];
 
@@ -44,17 +44,17 @@ function fromFile<S>({ configName }: HelpSubject<S>): string {
   return `its key of the configuration file (${configPlaces(configName).join(", ")}), that over `;
 }
 
-/** What follows the message about a wrong command line. */
+/** Text after the message about a wrong command line. */
 export function formatUsage<S>(subject: HelpSubject<S>): string {
   return `${usageLine(subject)}\nRun "${subject.name} -help" for the flags`;
 }
 
-/** The reference page (Markdown), printed from the same table as `--help`. */
+/** The reference page (Markdown), from the same table as `--help`. */
 export function formatReference<S>(subject: HelpSubject<S>): string {
   return `${referenceIntro(subject)}\n\n${formatFlags(subject, { heading: "##" })}\n`;
 }
 
-/** Tables of all settings (Markdown), one under a heading for each group. Ways to give them that none has are left out. */
+/** Tables of all settings (Markdown), one for each group. Columns that are empty everywhere are omitted. */
 export function formatFlags<S>(subject: HelpSubject<S>, { heading }: { heading: string }): string {
   const groups = groupsOf(subject).map(([group, rows]): [string, string[][]] => [group, rows.map(row)]);
   const isUsed = HEAD.map((title, column) =>

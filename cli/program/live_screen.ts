@@ -33,8 +33,8 @@ const KEYS: Readonly<Record<string, Key>> = {
 
 /** Lines of the terminal: `LINES`, else what it says itself, else 24. */
 export function rowsOf({ LINES }: Environment): number {
-  const told = Number(LINES);
-  if (Number.isInteger(told) && told > 0) return told;
+  const given = Number(LINES);
+  if (Number.isInteger(given) && given > 0) return given;
   try {
     return Deno.consoleSize().rows || DEFAULT_ROWS;
   } catch {
@@ -50,7 +50,7 @@ export function keysOf(text: string): Key[] {
   return presses.flatMap((press) => Object.hasOwn(KEYS, press) ? [KEYS[press] ?? []].flat() : []);
 }
 
-/** A terminal as a picture that is drawn anew. Whatever ends the process leaves it as it was. */
+/** A full-screen view on a terminal. The terminal is restored however the process ends. */
 export class Screen {
   readonly #output: Output;
   /** Whether the input gives each key at once, unseen. */
@@ -93,7 +93,7 @@ export class Screen {
     try {
       if (this.#isRaw) Deno.stdin.setRaw(false);
     } catch {
-      // The terminal has gone, and with it what was to be restored.
+      // The terminal is closed: there is nothing to restore.
     }
     write(NORMAL_SCREEN);
   }

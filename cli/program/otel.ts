@@ -18,7 +18,7 @@ export interface TracedCommand {
 export function tracedCommand(
   { endpoint, sampleRatio, serviceName, permissions, environment }: {
     endpoint: string;
-    /** Part of all traces that are told, 0 to 1. */
+    /** Share of all traces that are exported, 0 to 1. */
     sampleRatio: number;
     serviceName: string;
     /** Deno's flags for them, of this program. */

@@ -10,22 +10,22 @@ import { loadSettings, type SettingsSubject } from "../settings/settings.ts";
 import { flushProcessOutputs, type Output, OutputClosed, printLine, processErrors, processOutput } from "./terminal.ts";
 import { formatReport } from "../settings/validate.ts";
 
-/** A program: its name, words for help, table and rules. */
+/** A program: its name, help, table and checks. */
 export interface Program<S extends AnySettings> extends SettingsSubject<S>, HelpSubject<S> {
   version: string;
 }
 
-/** A program that runs until it is told to stop. */
+/** A program that runs until it is stopped. */
 export interface ServerProgram<S extends RunningSettings> extends Program<S> {
   /** Deno's permission flags that it runs with; see permissions.ts. */
   permissions: readonly string[];
 }
 
 type AnySettings = ProgramSettings & Partial<FileSettings>;
-/** Settings of a program that runs until it is told to stop. */
+/** Settings of a program that runs until it is stopped. */
 type RunningSettings = AnySettings & RunSettings;
 
-/** What a program is started with. */
+/** Arguments, environment and outputs of a program. */
 export interface ProgramContext {
   args: readonly string[];
   environment: Environment;
@@ -33,25 +33,25 @@ export interface ProgramContext {
   print(text: string): void;
   /** Prints a line on standard error. */
   complain(text: string): void;
-  /** Where much is written; default standard output. Get it by {@linkcode outputOf}. */
+  /** Buffered output for large results; default standard output. Get it by {@linkcode outputOf}. */
   output?: Output;
-  /** For what is not the answer; default standard error. Get it by {@linkcode errorsOf}. */
+  /** Buffered output for messages; default standard error. Get it by {@linkcode errorsOf}. */
   errors?: Output;
-  /** What is read; default standard input. */
+  /** Default standard input. */
   input?: ReadableStream<Uint8Array>;
-  /** Ends what runs until it is stopped; default Ctrl-C and SIGTERM. Get it by {@linkcode stoppedBy}. */
+  /** Stops the program; default Ctrl-C and SIGTERM. Get it by {@linkcode stoppedBy}. */
   stopping?: AbortSignal;
 }
 
-/** A program with its settings read, or one that is done already (help, version, wrong settings). */
+/** The settings of a program, or its exit code if it is done (help, version, wrong settings). */
 export type Prepared<S> =
   | { kind: "exit"; code: number }
   | {
     kind: "ready";
     settings: S;
-    /** Words of the command line that are no flags. */
+    /** Words of the command line that are not flags. */
     positionals: readonly string[];
-    /** Reads the settings again and compares with those that run. */
+    /** Reads the settings again and compares them with the current ones. */
     reload(current: S): Promise<Reload<S>>;
   };
 
@@ -62,22 +62,22 @@ export interface Running<S> {
    * contents.
    */
   reload(settings: S): readonly string[] | void | Promise<readonly string[] | void>;
-  /** Resolves with the exit code of a program that has done what it was for; left out: it runs until it is stopped. */
+  /** Resolves with the exit code of a program that ends by itself; left out: it runs until it is stopped. */
   done?: Promise<number>;
-  /** Something that grows as long as the program works; left out: it works while it runs. */
+  /** A number that grows while the program works; left out: not monitored. */
   heartbeats?: () => number;
   /** Ends everything in order. */
   stop(): Promise<void>;
 }
 
-/** What a program has while it starts. */
+/** Dependencies of a starting program. */
 export interface Starting {
   log: Logger;
-  /** Aborted when it is to stop. Whoever takes long ends then, with its reason. */
+  /** Aborted at a stop signal. A long start must then reject with its reason. */
   stopping: AbortSignal;
 }
 
-/** What only shows when a program starts: what a setting names cannot be used. Exit code 2. */
+/** A wrong setting that only the start finds, such as a file that cannot be used. Exit code 2. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
@@ -85,11 +85,11 @@ export class SettingsError extends Error {
 /** Exit codes of all programs. */
 export const EXIT = { ok: 0, failure: 1, settings: 2, interrupted: INTERRUPTED_EXIT_CODE } as const;
 
-/** From SIGTERM to the end of the process, whatever hangs; systemd and people were promised 5 seconds. */
+/** Longest time from SIGTERM to the end of the process; 5 seconds are documented. */
 const STOP_DEADLINE_MS = 4500;
 const STOP_SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGTERM", "SIGINT"];
 
-/** Reads the settings of a program from this process's arguments, environment and files. */
+/** Reads the settings of a program from arguments, environment and files. */
 export async function prepare<S extends AnySettings>(
   program: Program<S>,
   around: ProgramContext = processContext(),
@@ -127,20 +127,20 @@ export async function prepare<S extends AnySettings>(
   return { kind: "ready", settings, positionals, reload };
 }
 
-/** Exit code at Ctrl-C; of a command that is work in one case and endless in another, what tells it. */
+/** Exit code at Ctrl-C, or a function of the settings for commands that may run without end. */
 export type InterruptedCode<S> = number | ((settings: S, positionals: readonly string[]) => number);
 
-/** A program that does something and ends. */
+/** Runs a program that ends by itself. */
 export async function runOnce<S extends ProgramSettings>(
   program: Program<S>,
   { around, run, interrupted = EXIT.ok }: {
     around: ProgramContext;
     /**
      * Answers the exit code. What it throws is one line on standard error and exit code 1, or 2 of a SettingsError; a
-     * reader of its output that has gone is exit code 0.
+     * closed reader of its output is exit code 0.
      */
     run: (settings: S, positionals: readonly string[]) => Promise<number>;
-    /** Exit code at Ctrl-C; default 0. Work that is not done then has another: a script must not go on behind it. */
+    /** Exit code at Ctrl-C; default 0. Unfinished work has another code, so that a script does not continue after it. */
     interrupted?: InterruptedCode<S>;
   },
 ): Promise<number> {
@@ -219,19 +219,19 @@ export async function serve<S extends RunningSettings>(
   }
 }
 
-/** systemd, where it has started us. */
+/** The connection to systemd, if it started the process. */
 async function managerOf<S>(
   { heartbeats }: Running<S>,
   { environment, log }: { environment: Environment; log: Logger },
 ): Promise<SystemdNotifier | undefined> {
   if (environment["NOTIFY_SOCKET"] === undefined) return undefined;
-  // Loaded late: this file is also the commands', which ought to start at once.
+  // Loaded on demand: commands share this file and must start quickly.
   const { growing, readNotifySettings, SystemdNotifier } = await import("@vessel/gateway");
   const settings = readNotifySettings(environment, [Deno.pid, Deno.ppid]);
   return settings && new SystemdNotifier({ settings, probe: heartbeats ? growing(heartbeats) : () => true, log });
 }
 
-/** Aborted at the first stop signal. From then on the process ends in time, even if starting or stopping hangs. */
+/** Aborted at the first stop signal. The process then ends at the deadline even if something hangs. */
 function whenStopped(log: Logger): AbortSignal {
   const stopping = new AbortController();
   const ask = (signal: Deno.Signal) => {
@@ -247,7 +247,7 @@ function whenStopped(log: Logger): AbortSignal {
   return stopping.signal;
 }
 
-/** What reads the settings of a running program again. */
+/** Returns the function that reloads the settings of a running program. */
 function reloaderOf<S extends RunningSettings>(
   { running, prepared, manager, log }: {
     running: Running<S>;
@@ -279,9 +279,9 @@ function reloaderOf<S extends RunningSettings>(
   };
 }
 
-/** Reloads at SIGHUP. One that comes while the program starts ends nothing: it counts when the program has started. */
+/** Reloads at SIGHUP. A signal during the start is handled after the start. */
 function listenForReload(reloader: Promise<() => Promise<void>>, log: Logger): void {
-  // One after the other: two quick signals must not finish in the wrong order.
+  // Reloads run one after the other, in the order of the signals.
   let last = Promise.resolve();
   const onSignal = () => {
     last = last.then(async () => await (await reloader)())

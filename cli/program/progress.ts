@@ -2,7 +2,7 @@ import type { Clock } from "@vessel/gateway";
 import { cut } from "./table.ts";
 import type { Output } from "./terminal.ts";
 
-/** What is gone through, and where it is shown. */
+/** The input whose progress is shown, and the output. */
 export interface ProgressOptions {
   /** Standard error: nothing is shown unless it is a terminal. */
   output: Output;

@@ -3,7 +3,7 @@ import type { FileSettings, ProgramSettings } from "../settings/common_options.t
 import { describeProblem, type Problem, settingNames } from "../settings/options.ts";
 import { type Given, loadSettings, type SettingsSubject } from "../settings/settings.ts";
 
-/** What came of reading the settings again. */
+/** Result of reading the settings again. */
 export type Reload<S> =
   | {
     kind: "accepted";
@@ -11,25 +11,25 @@ export type Reload<S> =
     changed: Partial<S>;
     /** Names of these settings, as on the command line. */
     changedNames: string[];
-    /** Names of the other settings whose value is no longer the running one. */
+    /** Names of changed settings that need a restart. */
     needRestart: string[];
-    /** What is allowed, and may not be meant. */
+    /** Warnings about valid settings. */
     warnings: string[];
   }
   | { kind: "refused"; errors: string[] };
 
 /**
- * Reads the configuration file again; flags and environment keep their precedence. One error refuses the file as a
- * whole. A file that was there at the start (`configPath`) must still be there.
+ * Reads the configuration file again; flags and environment keep their precedence. One error refuses the whole file. The
+ * file of the start (`configPath`) must still exist.
  */
 export async function reloadSettings<S extends ProgramSettings & Partial<FileSettings>>(
   subject: SettingsSubject<S>,
   { current, ...given }: Given & { current: S; configPath: string | undefined },
 ): Promise<Reload<S>> {
   const { settings, problems } = await loadSettings(subject, given);
-  const told = (which: Problem["severity"]) =>
+  const messages = (which: Problem["severity"]) =>
     problems.filter(({ severity }) => severity === which).map(describeProblem);
-  if (settings === undefined) return { kind: "refused", errors: told("error") };
+  if (settings === undefined) return { kind: "refused", errors: messages("error") };
   const changed: Partial<S> = {};
   const changedNames: string[] = [];
   const needRestart: string[] = [];
@@ -43,5 +43,5 @@ export async function reloadSettings<S extends ProgramSettings & Partial<FileSet
     changed[name] = settings[name];
     changedNames.push(option.name);
   }
-  return { kind: "accepted", changed, changedNames, needRestart, warnings: told("warning") };
+  return { kind: "accepted", changed, changedNames, needRestart, warnings: messages("warning") };
 }

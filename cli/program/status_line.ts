@@ -34,7 +34,7 @@ export function processStatusLine(): StatusLine {
     try {
       Deno.stderr.writeSync(encoder.encode(text));
     } catch {
-      // The terminal is gone: what is written to it next reports that.
+      // The terminal is closed; the next write reports it.
     }
   });
   globalThis.addEventListener("unload", () => line.clear());

@@ -5,26 +5,26 @@ export interface Column {
   title: string;
   /** Default `left`. */
   align?: "left" | "right";
-  /** Most characters of a cell, whatever the width. */
+  /** Most characters of a cell. */
   max?: number;
 }
 
-/** How a table is printed. */
+/** Columns and form of a printed table. */
 export interface TableOptions {
   columns: readonly Column[];
   /** Characters of a line. */
   width: number;
-  /** Whether the titles are bold; as the output says. */
+  /** Whether the titles are bold. */
   color: boolean;
 }
 
 const GAP = "  ";
-/** A column is made no narrower than this. */
+/** Least width of a column, characters. */
 const MIN_COLUMN = 4;
 
 /**
- * A table as lines, without an end of line behind the last. It fits the width: the widest columns lose, and what is cut
- * ends with `…`. Control characters in cells are escaped.
+ * Formats a table as lines, without a final line break. To fit the width, the widest columns are cut and end with `…`.
+ * Control characters in cells are escaped.
  */
 export function formatTable(
   rows: readonly (readonly string[])[],
@@ -42,14 +42,14 @@ export function formatTable(
   return [paint({ hasColor: color }, "bold", titles), ...cells.map(line)].join("\n");
 }
 
-/** The text cut to so many characters, with `…` for what is missing. */
+/** The text cut to `width` characters, ending with `…` if cut. */
 export function cut(text: string, width: number): string {
   if (text.length <= width) return text;
   const characters = Array.from(text);
   return characters.length <= width ? text : characters.slice(0, Math.max(0, width - 1)).join("") + "…";
 }
 
-/** The text cut or filled to so many characters. */
+/** The text cut or padded to `width` characters. */
 export function padded(
   text: string,
   { width, align = "left" }: { width: number; align?: "left" | "right" | undefined },
@@ -59,7 +59,7 @@ export function padded(
   return align === "right" ? spaces + short : short + spaces;
 }
 
-/** Takes characters from the widest columns until all fit, or none can give any more. */
+/** Narrows the widest columns until all fit or all have the least width. */
 function fit(widths: number[], room: number): void {
   let excess = widths.reduce((sum, each) => sum + each, 0) - room;
   while (excess > 0) {

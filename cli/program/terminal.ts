@@ -1,11 +1,11 @@
 import type { Environment } from "../settings/options.ts";
 import { processStatusLine, type StatusLine } from "./status_line.ts";
 
-/** Where a command writes what it has to say. */
+/** An output of a command. */
 export interface Output {
-  /** Whether a person reads it. */
+  /** True for a terminal. */
   readonly isTerminal: boolean;
-  /** Characters of a line; 80 where nobody knows. */
+  /** Characters of a line; 80 if unknown. */
   readonly columns: number;
   /** Whether it shows colours: a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`. */
   readonly hasColor: boolean;
@@ -14,39 +14,39 @@ export interface Output {
    * {@linkcode visible}. It goes out soon, or at once when much has come together: then there is a promise to wait for, so that
    * no more than twice as much is kept.
    *
-   * @throws {OutputClosed} whoever read it has gone, also as a rejection
+   * @throws {OutputClosed} the reader has closed the pipe; also as a rejection
    */
   write(text: string): Promise<void> | void;
-  /** Takes text that steers the terminal, and holds nothing that others have said. Otherwise as `write`. */
+  /** Writes terminal control sequences; must not contain untrusted text. Otherwise as `write`. */
   control(text: string): Promise<void> | void;
   /** Draws a line that the next output replaces, such as a progress bar; "" removes it. Only a terminal shows it. */
   status(text: string): void;
-  /** Everything that was written is out. Rejects as `write` throws. */
+  /** Resolves when everything is written. Rejects as `write` throws. */
   flush(): Promise<void>;
 }
 
-/** Whoever read the output has gone, as `head` does: the command is done. */
+/** The reader has closed the pipe, as `head` does: the command is done. */
 export class OutputClosed extends Error {
   override readonly name = "OutputClosed";
 }
 
-/** Bytes go here: standard output, standard error. */
+/** Destination of bytes: standard output or standard error. */
 export interface ByteSink {
   write(bytes: Uint8Array): Promise<number>;
 }
 
-/** What an output knows of itself. */
+/** Properties of an output. */
 export type OutputForm = Pick<Output, "isTerminal" | "hasColor"> & {
-  /** Characters of a line, asked for each time: windows change. */
+  /** Characters of a line, read on each use because windows are resized. */
   columns: () => number;
   /** Default: status lines are not shown. */
   status?: StatusLine;
 };
 
 const DEFAULT_COLUMNS = 80;
-/** So many characters go out at once: what a pipe takes … */
+/** Buffered characters that are written at once: the capacity of a pipe. */
 const FULL_CHARACTERS = 65_536;
-/** … and fewer after so long. */
+/** Longest delay of fewer characters, milliseconds. */
 const DELAY_MS = 15;
 const ESCAPE = "\u001b[";
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
@@ -55,7 +55,7 @@ const encoder = new TextEncoder();
 /** Styles of text. */
 export type Style = keyof typeof CODES;
 
-/** An output that gathers what is written. */
+/** An output that buffers text. */
 export class BufferedOutput implements Output {
   readonly isTerminal: boolean;
   readonly hasColor: boolean;
@@ -87,7 +87,7 @@ export class BufferedOutput implements Output {
     if (this.#failure !== undefined) throw this.#failure;
     this.#text += text;
     if (this.#text.length >= FULL_CHARACTERS) return this.#sendFull();
-    // What fails here is told by the next call.
+    // The next call reports the error.
     this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), DELAY_MS);
   }
 
@@ -101,10 +101,10 @@ export class BufferedOutput implements Output {
     return this.#sendAll();
   }
 
-  /** More text can be made while this goes out: whoever writes waits for what went before it only. */
+  /** Writes the buffer; the caller waits only for the write before it and can prepare more text meanwhile. */
   #sendFull(): Promise<void> {
     const before = this.#writing;
-    // What fails here is told by the next call.
+    // The next call reports the error.
     this.#sendAll().catch(() => {});
     return before;
   }
@@ -130,25 +130,25 @@ export class BufferedOutput implements Output {
   }
 }
 
-/** Standard output and standard error of this process, once they were asked for. */
+/** Standard output and standard error of this process, created on first use. */
 const ofProcess: { output?: Output; errors?: Output } = {};
 
-/** This process's standard output: the same object for all callers, so that whoever flushes it flushes everything. */
+/** This process's standard output: one object, so that a flush writes everything. */
 export function processOutput(environment: Environment): Output {
   return ofProcess.output ??= outputOf(Deno.stdout, environment);
 }
 
-/** This process's standard error, for what is not the answer: tables of devices, progress, notes. One object, too. */
+/** This process's standard error, for tables of devices, progress and notes. */
 export function processErrors(environment: Environment): Output {
   return ofProcess.errors ??= outputOf(Deno.stderr, environment);
 }
 
-/** Writes out what this process's outputs still hold. Never rejects: whoever read them may be gone. */
+/** Flushes this process's outputs. Never rejects, even if a reader has closed its pipe. */
 export async function flushProcessOutputs(): Promise<void> {
   await Promise.allSettled([ofProcess.output?.flush(), ofProcess.errors?.flush()]);
 }
 
-/** The text in a style where the output shows colours; as it is where not. */
+/** The text in a style if the output shows colours, else unchanged. */
 export function paint({ hasColor }: Pick<Output, "hasColor">, style: Style, text: string): string {
   return hasColor ? `${ESCAPE}${CODES[style]}m${text}${ESCAPE}0m` : text;
 }
@@ -159,8 +159,8 @@ const STEERING = /\u001b\[(?:[0-2]|3[1-5])m|\r?\n|\t|[\u0000-\u001f\u007f-\u009f
 const HARMLESS = ["\n", "\r\n", "\t"];
 
 /**
- * A text of ours, with texts of others in it, for a terminal: all that would steer it is escaped as `\u009b`, which in
- * JSON means the same.
+ * Escapes control characters in text for a terminal as `\u009b`, which JSON reads as the same character. Line breaks, tabs
+ * and our colours stay.
  */
 export function visible(text: string): string {
   return text.replace(STEERING, (found) => found.length > 2 || HARMLESS.includes(found) ? found : escaped(found));
@@ -177,7 +177,7 @@ export function printLine(text: string, to: "output" | "errors"): void {
   print(file.isTerminal() ? visible(text) : text);
 }
 
-/** Text of others for a terminal, which would obey its control characters: they are shown as `\u001b`. */
+/** Escapes all control characters in untrusted text for a terminal, as `\u001b`. */
 export function printable(text: string): string {
   // deno-lint-ignore no-control-regex -- those are the ones
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, escaped);
@@ -195,13 +195,13 @@ function outputOf(file: typeof Deno.stdout, environment: Environment): Output {
 }
 
 function columnsOf(isTerminal: boolean, { COLUMNS }: Environment): number {
-  const told = Number(COLUMNS);
-  if (Number.isInteger(told) && told > 0) return told;
+  const given = Number(COLUMNS);
+  if (Number.isInteger(given) && given > 0) return given;
   if (!isTerminal) return DEFAULT_COLUMNS;
   try {
     return Deno.consoleSize().columns || DEFAULT_COLUMNS;
   } catch {
-    // Neither input nor output is a terminal that tells its size.
+    // No terminal reports its size.
     return DEFAULT_COLUMNS;
   }
 }

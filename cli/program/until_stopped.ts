@@ -1,12 +1,12 @@
 /**
- * The items as they come, until the command is stopped: also while a pipe has nothing to read, which cannot be
- * interrupted. Such a read is abandoned, so the process has to end soon.
+ * Yields the items until the command is stopped. A read that blocks on an idle pipe cannot be interrupted; it is
+ * abandoned, so the process must end soon.
  *
  * @throws the signal's reason
  */
 export async function* untilStopped<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void> {
   const stopped = Promise.withResolvers<never>();
-  // Nobody may be waiting when it is rejected.
+  // Avoids an unhandled rejection if nothing waits.
   stopped.promise.catch(() => {});
   const stop = () => stopped.reject(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
@@ -20,7 +20,7 @@ export async function* untilStopped<T>(items: AsyncIterable<T>, signal: AbortSig
     }
   } finally {
     signal.removeEventListener("abort", stop);
-    // An abandoned read would hold up the end.
+    // An abandoned read would block the end.
     if (!signal.aborted) await rest.return?.();
   }
 }

@@ -15,8 +15,8 @@ export const alertOptions = {
     default: [],
     secret: true,
     help:
-      "Address that gets a POST of JSON for each alert: a bus that is silent, bus-off or down, a device that is gone, a " +
-      "part of the server that fails, and the end of each. Several by repeating. Alerts are lines of the log in any case.",
+      "URL that receives a POST of JSON for each alert and for its end: a silent, bus-off or down bus, a missing device, a " +
+      "failing part of the server. Repeat the flag for several. Alerts are always logged as well.",
     group: ALERTS,
     validate: checkUrl,
   }),
@@ -26,53 +26,50 @@ export const alertOptions = {
     placeholder: "KEY",
     default: "",
     secret: true,
-    help: "Key of the header X-Vbg-Signature: sha256= and the HMAC-SHA256 of the body in hex. Better given by " +
-      "VBG_ALERT_WEBHOOK_SECRET: others can see command lines.",
+    help: "Key of the header X-Vbg-Signature: sha256= and the HMAC-SHA256 of the body in hex. Prefer " +
+      "VBG_ALERT_WEBHOOK_SECRET: other users can see command lines.",
     group: ALERTS,
   }),
   alertDedupWindowMs: reloadable(duration({
     name: "alert-dedup-window",
     key: "alert.dedup-window",
     default: 5 * 60_000,
-    help:
-      "After an alert, its subject has no other for so long; then how it is by now is told, if it is not as told last.",
+    help: "Least time from one alert to the next of the same subject; then its state is reported if it has changed.",
     group: ALERTS,
   })),
   alertTimeoutMs: duration({
     name: "alert-timeout",
-    beyond: "The attempt has failed; the alert is sent again later.",
+    beyond: "The attempt fails; the alert is sent again later.",
     key: "alert.timeout",
     default: 10_000,
     minMs: 1,
     maxMs: 3_600_000,
-    help:
-      "Longest wait for the answer to an alert. Without success it is tried again after 1 s, doubling to 5 minutes.",
+    help: "Longest wait for the reply to an alert. A failed delivery is retried after 1 s, doubling to 5 minutes.",
     group: ALERTS,
   }),
   alertMaxAgeMs: duration({
     name: "alert-max-age",
-    beyond: "The alert is given up and counted; the next one says how many were.",
+    beyond: "The alert is discarded and counted; the next one reports how many were.",
     key: "alert.max-age",
     default: DAY_MS,
     minMs: 1,
-    help: "An alert that cannot be delivered for so long is given up. The next one says how many were.",
+    help: "An alert that cannot be delivered for this time is discarded. The next one reports how many were.",
     group: ALERTS,
   }),
   alertQueueSize: integer({
     name: "alert-queue-size",
-    beyond: "The oldest alert of the same subject is given up, else the oldest; the next one says how many were.",
+    beyond: "The oldest alert of the same subject is discarded, else the oldest; the next one reports how many were.",
     key: "alert.queue-size",
     default: 256,
     min: 2,
     max: 4096,
-    help:
-      "Most alerts that wait for one address. Beyond that the oldest of the same subject is given up, else the oldest.",
+    help: "Most alerts that wait for one URL. Beyond it the oldest of the same subject is discarded, else the oldest.",
     group: ALERTS,
   }),
   busSilenceTimeoutMs: reloadable(offAtZero(duration({
     name: "bus-silence-timeout",
     default: 0,
-    help: "A bus without frames for longer gives an alert. Not set or 0: silence is nothing to tell.",
+    help: "A bus without frames for longer raises an alert. Not set or 0: off.",
     group: ALERTS,
   }))),
 };
@@ -80,30 +77,26 @@ export const alertOptions = {
 /** Settings of alerts. */
 export type AlertOptionSettings = SettingsOf<typeof alertOptions>;
 
-/** What settings of alerts must satisfy together. */
+/** Checks of several settings of alerts. */
 export const alertChecks: readonly Check<AlertOptionSettings>[] = [
   {
     settings: ["alertWebhookUrls"],
     severity: "error",
     test: ({ alertWebhookUrls: { length } }) =>
-      length > MAX_RECEIVERS
-        ? `Cannot send alerts to ${length} addresses: expected at most ${MAX_RECEIVERS}`
-        : undefined,
+      length > MAX_RECEIVERS ? `Cannot send alerts to ${length} URLs: expected at most ${MAX_RECEIVERS}` : undefined,
   },
   {
     settings: ["alertWebhookSecret", "alertWebhookUrls"],
     severity: "warning",
     test: ({ alertWebhookSecret, alertWebhookUrls }) =>
-      alertWebhookSecret !== "" && alertWebhookUrls.length === 0
-        ? "Not used: there is no -alert-webhook-url"
-        : undefined,
+      alertWebhookSecret !== "" && alertWebhookUrls.length === 0 ? "Not used without -alert-webhook-url" : undefined,
   },
 ];
 
-/** The address itself is not told: it may be a secret. */
+/** The message does not quote the URL: it may contain a secret. */
 function checkUrl(url: string): string | undefined {
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return undefined;
-  return "Cannot use the address of alerts: expected http://… or https://…";
+  return "Cannot use the alert URL: expected http://… or https://…";
 }
 
 /** The library's options of alerts. */

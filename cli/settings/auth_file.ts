@@ -6,21 +6,21 @@ import { nearest } from "./nearest.ts";
 
 const KEYS = ["name", "sha256", "scopes", "instances"];
 const INSTANCE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-/** Who the one with the API key is in log lines. */
+/** Name of the API key in log lines. */
 const API_KEY_NAME = "api-key";
 
-/** Settings that say who may ask. */
+/** Settings of tokens. */
 export interface TokenSettings {
-  /** Empty: there is none. */
+  /** Empty: none. */
   authFile: string;
-  /** Empty: there is none. */
+  /** Empty: none. */
   apiKey: string;
 }
 
 /**
- * The tokens of the file and the API key, which is good for everything. None at all: everybody may ask for everything.
+ * The tokens of the file, and the API key with all scopes. An empty list: every request is allowed.
  *
- * @throws {RangeError} the file cannot be read or used; the message names file and place, and has nothing secret in it
+ * @throws {RangeError} the file cannot be read or used; the message names file and position and contains no secret
  */
 export function readTokens({ authFile, apiKey }: TokenSettings): AccessToken[] {
   const tokens = authFile === "" ? [] : readAuthFile(authFile);
@@ -29,12 +29,12 @@ export function readTokens({ authFile, apiKey }: TokenSettings): AccessToken[] {
   return [...tokens, { name: API_KEY_NAME, sha256, scopes: SCOPES }];
 }
 
-/** The setting whose file has brought other tokens, for the log; none if they are the same. */
+/** Names of the settings whose tokens differ, for the log. */
 export function changedTokens(before: readonly AccessToken[], now: readonly AccessToken[]): string[] {
   return isDeepStrictEqual(before, now) ? [] : ["auth-file"];
 }
 
-/** Whether a file may be read by others than its owner and group (a service's, where root owns it), or changed by them. */
+/** True if the group may write the file, or others may access it. */
 export function isWideOpen(path: string): boolean {
   return ((Deno.statSync(path).mode ?? 0) & 0o037) !== 0;
 }
@@ -44,8 +44,8 @@ function readAuthFile(path: string): AccessToken[] {
   try {
     return parseTokens(JSON.parse(Deno.readTextFileSync(path)));
   } catch (error) {
-    // What the parser says quotes the file.
-    if (error instanceof SyntaxError) throw inFile("is no JSON");
+    // The parser's message quotes the file.
+    if (error instanceof SyntaxError) throw inFile("is not JSON");
     throw inFile(errorText(error));
   }
 }
@@ -53,16 +53,16 @@ function readAuthFile(path: string): AccessToken[] {
 /**
  * Reads a list of tokens, or `{tokens: [...]}`.
  *
- * @throws {RangeError} naming the place
+ * @throws {RangeError} naming the position
  */
 export function parseTokens(value: unknown): AccessToken[] {
   const list = isSection(value) ? only(value, { known: ["tokens"], place: "the file" }).tokens : value;
   if (!Array.isArray(list)) throw new RangeError("expected a list of tokens, or { tokens: [...] }");
-  if (list.length === 0) throw new RangeError("has no token: leave the setting out to let everybody in");
+  if (list.length === 0) throw new RangeError("has no token: omit the setting to allow every request");
   const tokens = list.map((each: unknown, index) => parseToken(each, `tokens[${index}]`));
   for (const key of ["name", "sha256"] as const) {
     const twice = tokens.findIndex((token, index) => tokens.findIndex((each) => each[key] === token[key]) < index);
-    if (twice >= 0) throw new RangeError(`tokens[${twice}].${key}: is given twice`);
+    if (twice >= 0) throw new RangeError(`tokens[${twice}].${key}: duplicate`);
   }
   return tokens;
 }
@@ -107,7 +107,7 @@ function isSection(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The section, if it has no other keys. */
+/** The section, if all its keys are known. */
 function only(
   section: Record<string, unknown>,
   { known, place }: { known: readonly string[]; place: string },

@@ -5,16 +5,16 @@ import { reasonOf, tlsPairProblem } from "./tls_pair.ts";
 
 const ACCESS = "Access";
 
-/** Options of who may ask, the same for every server. */
+/** Options of access, the same for every server. */
 export const authOptions = {
   authFile: reloadable(text({
     name: "auth-file",
     placeholder: "PATH",
     default: "",
     help:
-      "JSON file with the tokens that may ask: a list of { name, sha256, scopes: [read, send, admin] }; `printf %s " +
-      "TOKEN | sha256sum` makes the digest. With instances: [ID], too, a cloud tells it of those boats alone. Read again " +
-      "at SIGHUP. Without tokens everybody may ask for everything.",
+      "JSON file of access tokens: a list of { name, sha256, scopes: [read, send, admin] }; `printf %s TOKEN | sha256sum` " +
+      "computes the digest. In a cloud, instances: [ID] limits a token to those boats. Read again at SIGHUP. Without " +
+      "tokens every request is allowed.",
     group: ACCESS,
   })),
   apiKey: reloadable(text({
@@ -22,7 +22,7 @@ export const authOptions = {
     placeholder: "KEY",
     default: "",
     secret: true,
-    help: "One token that is good for everything. Better given by VBG_API_KEY: others can see command lines.",
+    help: "One token with all scopes. Prefer VBG_API_KEY: other users can see command lines.",
     group: ACCESS,
   })),
   allowOrigins: reloadable(list({
@@ -31,8 +31,8 @@ export const authOptions = {
     commas: true,
     default: [],
     help:
-      "Other origins whose web pages may send and use sessions, such as https://chart.example.com; *: all. Any page may " +
-      "read everything else.",
+      "Other origins whose web pages may send and use sessions, such as https://chart.example.com; *: all. Pages of any " +
+      "origin may read everything else.",
     group: ACCESS,
     validate: checkOrigin,
   })),
@@ -41,8 +41,8 @@ export const authOptions = {
     placeholder: "PATH",
     default: "",
     help:
-      "PEM file with the server's certificate, and those up to its authority: HTTPS instead of HTTP. With -tls-key. " +
-      "Used anew within 10 seconds when the files change; what cannot be used leaves the old one in use.",
+      "PEM file with the server's certificate chain: HTTPS instead of HTTP. Requires -tls-key. Changed files are reloaded " +
+      "within 10 seconds; if they cannot be used, the old certificate stays in use.",
     group: ACCESS,
   }),
   tlsKey: text({
@@ -57,7 +57,7 @@ export const authOptions = {
 /** Settings of access. */
 export type AuthSettings = SettingsOf<typeof authOptions>;
 
-/** What tokens must be like. */
+/** Checks of the settings of tokens. */
 export const tokenChecks: readonly Check<TokenSettings>[] = [
   {
     settings: ["authFile"],
@@ -69,7 +69,7 @@ export const tokenChecks: readonly Check<TokenSettings>[] = [
     severity: "warning",
     test: ({ authFile }) => {
       if (authFile === "" || reasonOf(() => readTokens({ authFile, apiKey: "" })) !== undefined) return undefined;
-      return isWideOpen(authFile) ? `Everybody may read, or its group change, "${authFile}": chmod 640` : undefined;
+      return isWideOpen(authFile) ? `Others can read "${authFile}", or its group can write it: chmod 640` : undefined;
     },
   },
   {
@@ -80,7 +80,7 @@ export const tokenChecks: readonly Check<TokenSettings>[] = [
   },
 ];
 
-/** What settings of access must satisfy together, and what must be in the files that they name. */
+/** Checks of several settings of access, and of the files that they name. */
 export const authChecks: readonly Check<AuthSettings>[] = [
   ...tokenChecks,
   {

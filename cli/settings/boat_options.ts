@@ -27,7 +27,7 @@ import { sessionOptions } from "./session_options.ts";
 import { doubtSlots } from "./slots.ts";
 import { virtualDeviceChecks, virtualDeviceOptions } from "./virtual_device_options.ts";
 
-/** Name of the file that is looked for without `-config`. */
+/** Name of the configuration file that is read without `-config`. */
 export const BOAT_CONFIG_NAME = "vbg-boat.conf";
 
 const MAX_INTERFACES = 8;
@@ -35,7 +35,7 @@ const MIN_RING_FRAMES = 16;
 const MAX_RING_FRAMES = 2 ** 22;
 /** The largest single event must fit. */
 const MIN_STREAM_BUFFER_BYTES = 16 * 1024;
-/** What Linux allows (IFNAMSIZ less the closing zero). */
+/** Limit of Linux (IFNAMSIZ without the terminating zero). */
 const INTERFACE_NAME = /^[^\s/]{1,15}$/;
 
 const BUS = "Bus";
@@ -60,13 +60,14 @@ const busOptions = {
     name: "can-driver",
     default: "ffi",
     choices: ["ffi", "socketcan"],
-    help: "ffi: through libc, nothing to install. socketcan: through the npm package of that name, installed apart.",
+    help:
+      "ffi: through libc, nothing to install. socketcan: through the npm package of that name, installed separately.",
     group: BUS,
   }),
   loopback: boolean({
     name: "loopback",
     default: false,
-    help: "Buses in memory instead of CAN interfaces: what is sent on one comes back on it.",
+    help: "Buses in memory instead of CAN interfaces: each returns the frames that are sent to it.",
     group: BUS,
   }),
   demo: boolean({
@@ -78,7 +79,7 @@ const busOptions = {
   discovery: boolean({
     name: "discovery",
     default: true,
-    help: "Ask devices who they are. -discovery=false only listens.",
+    help: "Request the identity of devices. -discovery=false only listens.",
     group: BUS,
   }),
   deviceIdleTimeoutMs: reloadable(duration({
@@ -86,13 +87,13 @@ const busOptions = {
     beyond: "The device and its values leave the tables until it is received again.",
     key: "device.idle-timeout",
     default: BOAT_DEFAULTS.deviceIdleTimeoutMs,
-    help: "A device silent for longer is forgotten. 0: never.",
+    help: "A device silent for longer is removed. 0: never.",
     group: BUS,
   })),
   maxAssemblies: integer({
     name: "max-assemblies",
     beyond:
-      "The oldest unfinished message is given up and counted in vbg_assembler_dropped_total with the reason overflow.",
+      "The oldest unfinished message is discarded and counted in vbg_assembler_dropped_total with the reason overflow.",
     default: BOAT_DEFAULTS.maxAssemblies,
     min: 1,
     max: 1_000_000,
@@ -137,7 +138,8 @@ const networkOptions = {
 const memoryOptions = {
   ringFrames: powerOfTwo({
     name: "ring-size",
-    beyond: "The oldest frames leave memory; a client that needs them reads the journal or is told fallen_behind.",
+    beyond:
+      "The oldest frames leave memory; a client that needs them reads the journal or gets the error fallen_behind.",
     default: BOAT_DEFAULTS.ringFrames,
     min: MIN_RING_FRAMES,
     max: MAX_RING_FRAMES,
@@ -157,7 +159,7 @@ const memoryOptions = {
     name: "bus-silence-threshold",
     key: "health.bus-silence-threshold",
     default: 0,
-    help: "/healthz reports a bus without frames for longer. Not set or 0: silence is no fault.",
+    help: "/healthz reports a bus without frames for longer. Not set or 0: off.",
     group: HEALTH,
   }))),
 };
@@ -186,7 +188,7 @@ export const boatOptions = {
 /** Settings of the boat server. */
 export type BoatSettings = SettingsOf<typeof boatOptions>;
 
-/** What settings of the boat server must satisfy together. */
+/** Checks of several settings of the boat server. */
 export const boatChecks: readonly Check<BoatSettings>[] = [
   ...journalChecks,
   ...authChecks,
@@ -243,7 +245,7 @@ export function listenAddress({ listen, port }: Pick<BoatSettings, "listen" | "p
   return listen ?? { hostname: ALL_ADDRESSES, port };
 }
 
-/** The name of a network interface, or a source such as `tcp://192.168.4.1:1457`. */
+/** Accepts the name of a network interface, or a source such as `tcp://192.168.4.1:1457`. */
 function checkInterface(name: string): string | undefined {
   if (isBusSource(name)) {
     try {

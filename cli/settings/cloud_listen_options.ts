@@ -5,15 +5,15 @@ import { address, boolean, oneOf, text } from "./option_types.ts";
 import type { AsyncCheck, Check, SettingsOf } from "./options.ts";
 import { authoritiesProblem, tlsPairProblem } from "./tls_pair.ts";
 
-/** Where a cloud with two ports takes boats … */
+/** Where a cloud with two ports listens for boats. */
 export const GRPC_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 9443 };
-/** … and where it does so without certificates. */
+/** The same without certificates. */
 export const INSECURE_GRPC_LISTEN: ListenAddress = { hostname: "127.0.0.1", port: 9443 };
-/** Where it answers people. */
+/** Where it listens for HTTP clients. */
 export const HTTP_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 8080 };
 /** Where a cloud with one port listens. */
 export const SINGLE_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 443 };
-/** Where an ACME authority asks for proof. */
+/** Where an ACME authority checks http-01 challenges. */
 export const ACME_HTTP_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 80 };
 
 const NETWORK = "Network";
@@ -47,8 +47,8 @@ export const cloudListenOptions = {
     placeholder: "PATH",
     default: "",
     help:
-      "PEM file with the cloud's certificate, and those up to its authority. Used anew within 10 seconds when the file " +
-      "changes, like all files of certificates; what cannot be used leaves the old one in use.",
+      "PEM file with the cloud's certificate chain. A changed file is reloaded within 10 seconds, as are all certificate " +
+      "files; if it cannot be used, the old certificate stays in use.",
     group: NETWORK,
   }),
   tlsKey: text({
@@ -64,7 +64,8 @@ export const cloudListenOptions = {
     key: ["grpc.tls.client-ca", "tls.client-ca"],
     placeholder: "PATH",
     default: "",
-    help: "PEM file with the authorities whose certificates boats must have: `vbg-cloud ca init` makes one.",
+    help:
+      "PEM file with the authorities that must have issued the boats' certificates: `vbg-cloud ca init` creates one.",
     group: BOATS,
   }),
   tlsRevoked: text({
@@ -72,14 +73,14 @@ export const cloudListenOptions = {
     key: ["grpc.tls.revoked", "tls.revoked"],
     placeholder: "PATH",
     default: "",
-    help: "File of certificates that are good no more, as `vbg-cloud ca revoke` writes it. Read anew within a second.",
+    help: "File of revoked certificates, as `vbg-cloud ca revoke` writes it. Reloaded within a second.",
     group: BOATS,
   }),
   insecure: boolean({
     name: "insecure",
     key: "grpc.insecure",
     default: false,
-    help: "Take boats without certificates, by whatever name they say. On this machine alone, for trying things out.",
+    help: "Accept boats without certificates, under any instance id. Only on this machine, for tests.",
     group: BOATS,
   }),
   acmeDomain: text({
@@ -87,7 +88,7 @@ export const cloudListenOptions = {
     key: "acme.domain",
     placeholder: "DOMAIN",
     default: "",
-    help: "Name of this server on the internet: its certificate is got by ACME and renewed in time. One port for all.",
+    help: "Public name of this server: its certificate is obtained and renewed by ACME. Uses one port for all clients.",
     group: ACME,
     validate: (value) =>
       value === "" || /^(?!-)[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value)
@@ -99,7 +100,7 @@ export const cloudListenOptions = {
     key: "acme.email",
     placeholder: "EMAIL",
     default: "",
-    help: "Where the authority writes to. To give it is to agree to the authority's terms.",
+    help: "Contact address for the authority. Giving it accepts the authority's terms of service.",
     group: ACME,
   }),
   acmeChallenge: oneOf({
@@ -108,14 +109,14 @@ export const cloudListenOptions = {
     default: "auto",
     choices: ["auto", "http-01", "tls-alpn-01"],
     help:
-      "How it is proved that the name is ours. http-01: at port 80. tls-alpn-01: at the one port itself, which needs " +
-      "openssl. auto: the first, and the second where that does not work.",
+      "Challenge that proves control of the domain. http-01: at port 80. tls-alpn-01: at the one port itself, needs " +
+      "openssl. auto: http-01, then tls-alpn-01 if it fails.",
     group: ACME,
   }),
   acmeHttpListen: address({
     name: "acme-http-listen",
     key: "acme.http-listen",
-    help: `Address where http-01 is answered, and other requests are sent on to HTTPS. Default ${
+    help: `Address that answers http-01 and redirects other requests to HTTPS. Default ${
       formatAddress(ACME_HTTP_LISTEN)
     }.`,
     group: ACME,
@@ -125,7 +126,7 @@ export const cloudListenOptions = {
     key: "acme.directory",
     placeholder: "URL",
     default: "",
-    help: "Directory of another authority than Let's Encrypt.",
+    help: "ACME directory of an authority other than Let's Encrypt.",
     group: ACME,
     validate: (value) =>
       value === "" || (URL.canParse(value) && new URL(value).protocol === "https:")
@@ -137,7 +138,7 @@ export const cloudListenOptions = {
     key: "acme.ca",
     placeholder: "PATH",
     default: "",
-    help: "PEM file with the certificate by which that directory is known, where it is a private one.",
+    help: "PEM file with the certificate that the directory of a private authority is verified by.",
     group: ACME,
   }),
 };
@@ -145,7 +146,7 @@ export const cloudListenOptions = {
 /** Settings of where a cloud listens, and of whom it trusts. */
 export type CloudListenSettings = SettingsOf<typeof cloudListenOptions>;
 
-/** What settings of where a cloud listens must satisfy together. */
+/** Checks of several of these settings. */
 export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
   {
     settings: ["listen", "acmeDomain", "grpcListen", "httpListen"],
@@ -164,9 +165,11 @@ export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
     settings: ["tlsCert", "acmeDomain", "insecure"],
     severity: "error",
     test: ({ tlsCert, acmeDomain, insecure }) => {
-      if (acmeDomain !== "") return tlsCert === "" ? undefined : "Cannot use -tls-cert with ACME, which gets its own";
+      if (acmeDomain !== "") {
+        return tlsCert === "" ? undefined : "Cannot use -tls-cert with ACME, which obtains its own certificate";
+      }
       if (tlsCert !== "" || insecure) return undefined;
-      return "Cannot take boats without -tls-cert and -tls-key: `vbg-cloud ca init` and `vbg-cloud ca issue` make them";
+      return "Cannot accept boats without -tls-cert and -tls-key: `vbg-cloud ca init` and `vbg-cloud ca issue` create them";
     },
   },
   {
@@ -174,7 +177,7 @@ export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
     severity: "error",
     test: ({ tlsClientCa, insecure }) =>
       tlsClientCa === "" && !insecure
-        ? "Cannot know boats without -tls-client-ca: `vbg-cloud ca init` makes an authority"
+        ? "Cannot verify boats without -tls-client-ca: `vbg-cloud ca init` creates an authority"
         : undefined,
   },
   {
@@ -199,7 +202,7 @@ export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
     severity: "error",
     test: ({ acmeEmail, acmeDomain }) =>
       acmeDomain !== "" && !/^[^\s@]+@[^\s@]+$/.test(acmeEmail)
-        ? "Cannot use ACME without -acme-email: the authority's terms are agreed to by it"
+        ? "Cannot use ACME without -acme-email: it accepts the authority's terms of service"
         : undefined,
   },
   ...(["tlsClientCa", "acmeCa"] as const).map((name): Check<CloudListenSettings> => ({
@@ -209,7 +212,7 @@ export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
   })),
 ];
 
-/** What must be in the files by which boats are known: read as the server reads them. */
+/** Checks of the trust files, read as the server reads them. */
 export const cloudTrustChecks: readonly AsyncCheck<CloudListenSettings>[] = [
   {
     settings: ["tlsClientCa"],
@@ -221,13 +224,13 @@ export const cloudTrustChecks: readonly AsyncCheck<CloudListenSettings>[] = [
     test: async ({ tlsRevoked: path, tlsClientCa }) => {
       if (path === "") return undefined;
       const authorities = tlsClientCa === "" ? "" : await readClientAuthorities(tlsClientCa).catch(() => undefined);
-      // Bad authorities are told for themselves.
+      // The check above reports bad authorities.
       return authorities === undefined ? undefined : await failureOf(readRevoked(path, authorities));
     },
   },
 ];
 
-/** Why work fails, or nothing. */
+/** The error of a promise, or undefined. */
 async function failureOf(work: Promise<unknown>): Promise<string | undefined> {
   return await work.then(() => undefined, errorText);
 }

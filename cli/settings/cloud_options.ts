@@ -8,14 +8,14 @@ import { duration, integer, powerOfTwo, reloadable, size, text } from "./option_
 import type { AsyncCheck, Check, SettingsOf } from "./options.ts";
 import { sessionOptions } from "./session_options.ts";
 
-/** Name of the file that is looked for without `-config`. */
+/** Name of the configuration file that is read without `-config`. */
 export const CLOUD_CONFIG_NAME = "vbg-cloud.conf";
 
 const BOATS = "Boats";
 const MEMORY = "Memory";
 const NETWORK = "Network";
 
-/** Where the boats' data is. */
+/** The data directory of the boats. */
 export const dataDirOption = text({
   name: "data-dir",
   placeholder: "DIR",
@@ -23,7 +23,8 @@ export const dataDirOption = text({
     compute: (environment) => keptFolder(environment, "vbg-cloud"),
     text: "$STATE_DIRECTORY, else ~/.local/state/vbg-cloud",
   },
-  help: "Folder of what boats have sent, one in it for each boat. Made when missing; one process at a time may use it.",
+  help:
+    "Directory of the boats' data, with a directory for each boat. Created if missing; used by one process at a time.",
   group: BOATS,
   validate: (dir) => dir === "" ? "Cannot use an empty path as the data directory" : undefined,
 });
@@ -36,7 +37,7 @@ const boatOptions = {
     default: 10_000,
     min: 1,
     max: 1_000_000,
-    help: "Most boats that there may be.",
+    help: "Most boats.",
     group: BOATS,
   })),
   rateLimit: reloadable(integer({
@@ -45,7 +46,7 @@ const boatOptions = {
     key: "replication.rate-limit",
     default: 2000,
     max: 1_000_000,
-    help: "Live frames a second that one boat may send on average; one that sends more is cut off. 0: no limit.",
+    help: "Live frames a second that one boat may send on average; more ends its live stream. 0: no limit.",
     group: BOATS,
   })),
   rateBurst: reloadable(integer({
@@ -64,16 +65,17 @@ const boatOptions = {
     key: "replication.max-live-lag",
     default: 10_000,
     help:
-      "Frames that a boat's live stream may be behind; then it is ended, and the rest comes as blocks. 0: no limit.",
+      "Most frames that a boat's live stream may be behind; beyond it the stream ends, and backfill sends the rest. 0: no limit.",
     group: BOATS,
   })),
   copyRefuseMs: reloadable(duration({
     name: "copy-refuse-time",
-    beyond: "The machine is told to begin a new epoch, and its frames are stored under that.",
+    beyond: "The machine must begin a new epoch, and its frames are stored under that.",
     key: "replication.copy-refuse-time",
     default: CLOUD_DEFAULTS.copyRefuseMs,
-    help: "A machine with the identity of a boat and other frames, such as a copied disk, is refused while the boat " +
-      "streams and for so long after the boat was last heard of.",
+    help:
+      "A machine with the identity of a boat but other frames, such as a copied disk, is refused while the boat streams " +
+      "and for this time after its last message.",
     group: BOATS,
   })),
   scrubBytesPerSecond: reloadable(size({
@@ -83,7 +85,7 @@ const boatOptions = {
     minBytes: 0,
     maxBytes: 2 ** 40,
     help:
-      "Bytes a second of the boats' files that are read again and checked; each file at most once an hour. What is damaged is asked for again. 0: off.",
+      "Bytes a second of the boats' files that are read and checked, each file at most once an hour. Damaged blocks are requested again. 0: off.",
     group: BOATS,
   })),
 };
@@ -95,7 +97,7 @@ const memoryOptions = {
     key: "broker.idle-timeout",
     default: 5 * 60_000,
     minMs: 1000,
-    help: "A boat that neither sends nor is asked about for so long leaves the memory.",
+    help: "A boat that neither sends nor is read for this time leaves memory.",
     group: MEMORY,
   })),
   maxIdleBrokers: reloadable(integer({
@@ -105,7 +107,7 @@ const memoryOptions = {
     default: CLOUD_DEFAULTS.maxIdleBrokers,
     max: 1_000_000,
     help:
-      "Most boats in memory that neither send nor are asked about; those that were longest ago leave it before their time.",
+      "Most boats in memory that neither send nor are read; beyond it those unused for the longest time leave memory early.",
     group: MEMORY,
   })),
   ringFrames: powerOfTwo({
@@ -131,7 +133,7 @@ const memoryOptions = {
     beyond: "The device and its values leave the tables until it is received again.",
     key: "device.idle-timeout",
     default: BOAT_DEFAULTS.deviceIdleTimeoutMs,
-    help: "A device is forgotten when it says nothing for longer while its boat goes on sending. 0: never.",
+    help: "A device silent for longer while its boat keeps sending is removed. 0: never.",
     group: MEMORY,
   })),
 };
@@ -180,18 +182,18 @@ export const cloudOptions = {
     default: CLOUD_DEFAULTS.maxBacklogBytes,
     minBytes: 64 * 1024,
     maxBytes: 2 ** 30,
-    help: "Memory for live frames of one boat that wait while the disk is full or slow. Then the boat is sent away.",
+    help: "Memory for live frames of one boat that wait while the disk is full or slow.",
     group: "Journal",
   }),
   archiveStartTimeoutMs: duration({
     name: "archive-start-timeout",
-    beyond: "Boats are served, and the rest is archived meanwhile.",
+    beyond: "Boats are served while archiving continues.",
     key: "journal.archive.start-timeout",
     default: CLOUD_DEFAULTS.archiveStartTimeoutMs,
     // systemd ends a start after 120 s.
     maxMs: 100_000,
     help:
-      "Before boats are served, every journal file that was not archived is, with both triggers; for at most so long.",
+      "Longest time that a start archives the remaining journal files, with both triggers, before boats are served.",
     group: "Journal",
   }),
   ...runOptions(),
@@ -202,12 +204,12 @@ export const cloudOptions = {
 /** Settings of the cloud server. */
 export type CloudSettings = SettingsOf<typeof cloudOptions>;
 
-/** What settings of the cloud server must satisfy together. */
+/** Checks of several settings of the cloud server. */
 export const cloudChecks: readonly Check<CloudSettings>[] = [
   ...cloudListenChecks,
   ...journalFileChecks,
   ...tokenChecks,
 ];
 
-/** Those whose answer takes time. */
+/** Asynchronous checks of the cloud server. */
 export const cloudAsyncChecks: readonly AsyncCheck<CloudSettings>[] = cloudTrustChecks;

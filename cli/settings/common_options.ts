@@ -22,7 +22,7 @@ export function fileOptions(configName: string) {
       key: [],
       environment: false,
       default: false,
-      help: "Check every setting, print what was found and exit: 0 when all is well, 1 when not.",
+      help: "Check every setting, print a report and exit: 0 if all are valid, else 1.",
       group,
     }),
   };
@@ -62,8 +62,8 @@ export function serverOptions() {
         compute: (environment) => keptFolder(environment, "vbg"),
         text: "$STATE_DIRECTORY, else $XDG_STATE_HOME/vbg, else ~/.local/state/vbg",
       },
-      help: "Folder of what must survive a restart. Made when missing; one process at a time may use it. " +
-        "A demo has a temporary one by default.",
+      help: "Directory of the state that survives a restart. Created if missing; used by one process at a time. " +
+        "A demo uses a temporary one by default.",
       group: OPERATION,
       validate: (dir) => dir === "" ? "Cannot use an empty path as the state directory" : undefined,
     }),
@@ -79,14 +79,14 @@ export function runOptions() {
       name: "log-level",
       default: "info",
       choices: LOG_LEVELS,
-      help: "Least severity of the log lines on standard error.",
+      help: "Lowest severity that is logged on standard error.",
       group,
     })),
     logFormat: oneOf({
       name: "log-format",
       default: { compute: () => Deno.stderr.isTerminal() ? "text" : "json", text: "text on a terminal, else json" },
       choices: ["json", "text"],
-      help: "json: one object a line. text: for people.",
+      help: "json: one object per line. text: for reading on a terminal.",
       group,
     }),
     otelEndpoint: optional(text({
@@ -103,7 +103,7 @@ export function runOptions() {
       key: "otel.sample-ratio",
       default: 1,
       max: 1,
-      help: "Part of all traces that the collector gets: 1 all, 0.1 one in ten, 0 none.",
+      help: "Share of all traces that the collector gets: 1 all, 0.1 one in ten, 0 none.",
       group,
     }),
   };
@@ -118,12 +118,12 @@ export type FileSettings = SettingsOf<ReturnType<typeof fileOptions>>;
 /** Settings of programs that run until they are stopped. */
 export type RunSettings = SettingsOf<ReturnType<typeof runOptions>>;
 
-/** Folder of what a service keeps: where systemd says, else where the user keeps such things, else below `/var/lib`. */
+/** State directory of a service: the one that systemd gives, else the user's, else one below `/var/lib`. */
 export function keptFolder({ STATE_DIRECTORY, XDG_STATE_HOME, HOME }: Environment, name: string): string {
   // systemd lists several directories with colons between them.
   const [managed] = STATE_DIRECTORY?.split(":") ?? [];
   if (managed) return managed;
-  // The XDG specification has relative paths ignored.
+  // The XDG specification requires that relative paths are ignored.
   if (XDG_STATE_HOME?.startsWith("/")) return `${XDG_STATE_HOME}/${name}`;
   return HOME ? `${HOME}/.local/state/${name}` : `/var/lib/${name}`;
 }

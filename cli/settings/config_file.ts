@@ -1,23 +1,23 @@
 import { flattenConfig, HoconError, readHocon } from "./hocon.ts";
 import type { Options, Problem } from "./options.ts";
 
-/** What the configuration file gives: its values by key, and what is wrong with it. */
+/** Values of the configuration file by key, and its problems. */
 export interface ConfigFile {
-  /** Where the file is; nothing when there is none. */
+  /** Undefined without a file. */
   path: string | undefined;
   values: ReadonlyMap<string, unknown>;
   problems: readonly Problem[];
 }
 
-/** Where a file without `-config` is looked for after the working directory. */
+/** Searched after the working directory, without `-config`. */
 const SYSTEM_FOLDER = "/etc/vbg";
 
-/** The places where a program looks for its file when `-config` does not name one. */
+/** Paths that are searched without `-config`, in order. */
 export function configPlaces(fileName: string): string[] {
   return [`./${fileName}`, `${SYSTEM_FOLDER}/${fileName}`];
 }
 
-/** Finds, reads and flattens the configuration file. Never throws for what is in the file: that is a problem. */
+/** Finds, reads and flattens the configuration file. Errors in the file become problems and are not thrown. */
 export async function loadConfigFile<S>(
   table: Options<S>,
   { path, places }: { path: string | undefined; places: readonly string[] },
@@ -61,7 +61,7 @@ async function firstExisting(places: readonly string[]): Promise<string | undefi
       await Deno.stat(place);
       return place;
     } catch (error) {
-      // One that is there and may not be read is found: it must not be passed over in silence.
+      // A file that exists but cannot be read counts as found; skipping it would hide the error.
       if (!(error instanceof Deno.errors.NotFound)) return place;
     }
   }

@@ -22,7 +22,7 @@ const sharedOptions = {
     min: 1,
     max: MAX_CONNECTIONS,
     help: "Most of these from one address (from one network of 64 bits with IPv6). Half of them may be gRPC " +
-      "connections without a valid certificate. Connections with a request behind them are not limited per address.",
+      "connections without a valid certificate. Connections that have sent a request are not limited per address.",
     group: NETWORK,
   }),
   handshakeTimeoutMs: duration({
@@ -40,7 +40,7 @@ const sharedOptions = {
     default: CONNECTION_DEFAULTS.connectionIdleTimeoutMs,
     minMs: 1000,
     maxMs: 86_400_000,
-    help: "Longest time that a connection may stay open without a request under way. A stream is one.",
+    help: "Longest time that a connection may stay open without a request in progress. A stream counts as one.",
     group: NETWORK,
   }),
   trustedProxies: list({
@@ -48,14 +48,15 @@ const sharedOptions = {
     commas: true,
     placeholder: "ADDRESS",
     default: [],
-    help: "Addresses and networks, such as 10.0.0.0/8, for which -max-handshakes-per-address does not hold: proxies, " +
-      "behind which all clients have one address.",
+    help:
+      "Addresses and networks, such as 10.0.0.0/8, that -max-handshakes-per-address does not apply to: proxies, whose " +
+      "clients all have one address.",
     group: NETWORK,
     validate: networksProblem,
   }),
 };
 
-/** Options of connections, for a server that by itself keeps `most` at most. */
+/** Options of connections. `most`: upper bound of the default. */
 export function connectionOptions({ most }: { most: number }) {
   const maxConnections = offAtZero(integer({
     name: "max-connections",

@@ -1,16 +1,16 @@
-/** What may be wrong with a filter, though a newer server may know better: names that nobody here has heard of. */
+/** Warnings about names in a filter that this version does not know; a newer server may know them. */
 import type { Client, Filter } from "@vessel/gateway/client";
 import { manufacturerCode, manufacturerNames } from "@vessel/gateway/pgn";
 import { hint } from "./nearest.ts";
 
-/** Says which of several manufacturers nobody is called; nothing when all are known. */
+/** A warning about the first unknown manufacturer, or undefined. */
 export function doubtManufacturers(given: readonly string[]): string | undefined {
   const strange = given.find((text) => manufacturerCode(text) === undefined);
   if (strange === undefined) return undefined;
   return `No known manufacturer is called "${strange}"${manufacturerHint(strange)}`;
 }
 
-/** `: did you mean Garmin?`, where a known manufacturer is called so. */
+/** `: did you mean Garmin?`, if a known manufacturer has a similar name. */
 export function manufacturerHint(strange: string): string {
   const names = new Map(manufacturerNames().map((name) => [name.toLowerCase(), name]));
   const words = hint(strange.toLowerCase(), { known: names.keys() });
@@ -18,7 +18,7 @@ export function manufacturerHint(strange: string): string {
   return meant === "" ? "" : `: did you mean ${names.get(meant)}?`;
 }
 
-/** Says which bus of a filter the server does not know; nothing where its devices do not name their bus: there is one. */
+/** A warning about a bus that the server does not know, or undefined; always undefined with a single bus. */
 export async function doubtBuses(
   { bus: wanted = [] }: Filter,
   { client, signal }: { client: Client; signal: AbortSignal },
@@ -27,7 +27,7 @@ export async function doubtBuses(
   const known = new Set((await client.devices({ signal })).flatMap(({ bus }) => bus ?? []));
   const isStrange = (bus: string) => known.size > 0 && !known.has(bus);
   if (!wanted.some(isStrange)) return undefined;
-  // A bus without devices is a part of the server's health; of a boat in a cloud nobody tells that.
+  // A bus without devices is listed in the health of a boat server. A cloud does not list the buses of a boat.
   const { components = {} } = await client.health({ signal }).catch(() => ({ components: {} }));
   const strange = wanted.find((bus) => isStrange(bus) && !Object.hasOwn(components, bus));
   return strange === undefined ? undefined : `no device was heard on a bus "${strange}"${hint(strange, { known })}`;

@@ -6,25 +6,25 @@ import { type Options, settingNames } from "./options.ts";
 /** The part of @pushcorn/hocon-parser that we use; it ships no types. */
 type HoconParser = (options: { text?: string; url?: string; builder: "config"; strict: boolean }) => Promise<unknown>;
 
-/** A place in a text, both counted from 1. */
-interface Place {
+/** A position in a text, both counted from 1. */
+interface Position {
   line: number;
   column: number;
 }
 
-/** What the configuration file says, by key. */
+/** Values of a configuration file by key. */
 export interface FlatConfig {
   values: Map<string, unknown>;
-  /** Keys that no option has, with the one that each is most like. */
+  /** Unknown keys, each with the nearest known one. */
   unknown: { key: string; nearest: string | undefined }[];
 }
 
-/** The configuration file is no HOCON. The message names the file, line and column. */
+/** The configuration file is not valid HOCON. The message names the file, line and column. */
 export class HoconError extends Error {
   override name = "HoconError";
 }
 
-/** Openers and closers, as pairs. */
+/** Closing bracket by opening bracket. */
 const CLOSER_OF: Readonly<Record<string, string>> = { "{": "}", "[": "]" };
 /** One lexical element: comment, triple-quoted text, quoted text, `+=`, number with exponent, bracket, word, or one character. */
 const LEXEME =
@@ -36,7 +36,7 @@ const APPENDED_WORDS = /^[ \t]*[^\s"{}[\]:=,#$]+[ \t]+[^\s"{}[\]:=,#]+/;
 /** Reads a HOCON file into plain objects. @throws {HoconError} */
 export async function readHocon(path: string): Promise<unknown> {
   checkTraps(await Deno.readTextFile(path), path);
-  // Named builder: by itself the parser takes a file that is not called *.conf for plain text.
+  // Without the named builder the parser reads a file that is not called *.conf as plain text.
   return await parse({ url: pathToFileURL(path).href, builder: "config", strict: true }, path);
 }
 
@@ -47,14 +47,14 @@ export async function parseHocon(text: string): Promise<unknown> {
   return await parse({ text: plain, builder: "config", strict: true }, "text");
 }
 
-/** Brings a parsed file to one value per key of the table; what no option knows comes with the nearest key. */
+/** Flattens a parsed file to one value per key of the table. */
 export function flattenConfig<S>(tree: unknown, table: Options<S>): FlatConfig {
   const known = new Set(settingNames(table).flatMap((name) => table[name].keys));
   const flat: FlatConfig = { values: new Map(), unknown: [] };
   const walk = (value: unknown, path: readonly string[]): void => {
     const key = path.join(".");
     if (known.has(key) && (!isSection(value) || !hasKeysBelow(known, key))) {
-      // HOCON's null takes a value of an included file away again.
+      // HOCON's null removes a value of an included file.
       if (value !== null) flat.values.set(key, value);
     } else if (isSection(value)) {
       for (const [name, child] of Object.entries(value)) walk(child, [...path, name]);
@@ -76,7 +76,7 @@ function isSection(value: unknown): value is Record<string, unknown> {
 }
 
 async function parse(options: Parameters<HoconParser>[0], name: string): Promise<unknown> {
-  // Loaded late: the library looks at the environment when it is loaded.
+  // Loaded on demand: the library reads the environment when it is loaded.
   const { default: parser }: { default: HoconParser } = await import("@pushcorn/hocon-parser");
   let tree: unknown;
   try {
@@ -85,12 +85,12 @@ async function parse(options: Parameters<HoconParser>[0], name: string): Promise
     throw new HoconError(explain(errorText(error), name), { cause: error });
   }
   if (isSection(tree)) return tree;
-  // A file of comments alone.
+  // A file with comments only.
   if (tree === undefined) return {};
   throw new HoconError(`Cannot read config file "${name}": expected keys and values, found a list or a single value`);
 }
 
-/** The library's message without its inner names, and the place in our own form. */
+/** The library's message without its internal names, and the position in our own form. */
 function explain(message: string, name: string): string {
   const place = /line: (\d+), col: (\d+)/.exec(message);
   const included = /file: (file:\/\/[^\s)}]+)/.exec(message)?.[1];
@@ -109,18 +109,18 @@ function explain(message: string, name: string): string {
 }
 
 /**
- * Refuses what the library would read wrongly without a word: a closer too many, several unquoted words after `+=` (the
- * space is lost), a number with an exponent (`1e5` as a name becomes 100000) or with too many digits. Also a bracket
- * never closed, whose place the library does not know.
+ * Refuses what the library misreads silently: an extra closing bracket, several unquoted words after `+=` (the space is
+ * lost), a number with an exponent (`1e5` as a name becomes 100000) or with too many digits. Also refuses an unclosed
+ * bracket, whose position the library does not report.
  */
 function checkTraps(text: string, name: string): void {
   const open: { bracket: string; offset: number }[] = [];
   const fail = (what: string, offset: number): never => {
-    const { line, column } = placeOf(text, offset);
+    const { line, column } = positionOf(text, offset);
     throw new HoconError(`Cannot read config file "${name}": ${what} at line ${line}, column ${column}`);
   };
   for (const { 0: lexeme, index } of text.matchAll(LEXEME)) {
-    // A quote that is never closed: the library says so.
+    // The library reports an unclosed quote.
     if (lexeme === '"') return;
     if (lexeme === "{" || lexeme === "[") open.push({ bracket: lexeme, offset: index });
     else if (lexeme === "}" || lexeme === "]") {
@@ -135,12 +135,12 @@ function checkTraps(text: string, name: string): void {
   if (last !== undefined) fail(`"${last.bracket}" is never closed`, last.offset);
 }
 
-/** Whether these are digits of a whole number that cannot be kept exactly, such as those of a NAME. */
+/** True for a whole number that a double cannot hold exactly, such as a NAME. */
 function isRounded(lexeme: string): boolean {
   return /^-?[1-9]\d*$/.test(lexeme) && !Number.isSafeInteger(Number(lexeme));
 }
 
-function placeOf(text: string, offset: number): Place {
+function positionOf(text: string, offset: number): Position {
   const before = text.slice(0, offset);
   return { line: before.split("\n").length, column: offset - before.lastIndexOf("\n") };
 }

@@ -4,10 +4,10 @@ import type { Check, SettingsOf } from "./options.ts";
 
 const JOURNAL = "Journal";
 const MIN_SYNC_INTERVAL_MS = 50;
-/** A block that is written, and one that waits behind it. */
+/** One block being written and one that waits. */
 const MIN_BACKLOG_BLOCKS = 2;
 
-/** Options of the journal, the same for every server that keeps one. */
+/** Options of the journal, the same for boat and cloud. */
 export const journalOptions = {
   journalDir: text({
     name: "journal-dir",
@@ -41,21 +41,21 @@ export const journalOptions = {
     key: "journal.compression",
     default: "zstd",
     choices: ["none", "zstd", "zstd-dict"],
-    help: "How blocks are compressed. zstd-dict can be read, and is not written.",
+    help: "Compression of blocks. zstd-dict can be read but not written.",
     group: JOURNAL,
   }),
   journalRotateDurationMs: duration({
     name: "journal-rotate-duration",
     key: ["journal.rotate.duration", "journal.rotate-duration"],
     default: 3_600_000,
-    help: "A new file begins after so long. 0: never.",
+    help: "Longest time span of one file. 0: no limit.",
     group: JOURNAL,
   }),
   journalRotateBytes: size({
     name: "journal-rotate-size",
     key: ["journal.rotate.size", "journal.rotate-size"],
     default: 0,
-    help: "A new file begins when one is larger. 0: never.",
+    help: "Size after which a new file starts. 0: no limit.",
     group: JOURNAL,
   }),
   journalSyncIntervalMs: duration({
@@ -63,7 +63,7 @@ export const journalOptions = {
     key: "journal.sync-interval",
     default: 1000,
     minMs: MIN_SYNC_INTERVAL_MS,
-    help: "Longest time that a frame is in memory alone: what a power cut may cost.",
+    help: "Longest time that a frame is only in memory: a power cut loses at most this.",
     group: JOURNAL,
   }),
   journalBacklogBytes: size({
@@ -73,7 +73,7 @@ export const journalOptions = {
     default: 32 * 1024 * 1024,
     minBytes: 1024 * 1024,
     maxBytes: 2 ** 30,
-    help: "Memory for frames that wait while the disk is full or slow. Beyond it they are not recorded, which is told.",
+    help: "Memory for frames that wait while the disk is full or slow.",
     group: JOURNAL,
   }),
   journalPackAfterMs: duration({
@@ -81,8 +81,8 @@ export const journalOptions = {
     key: "journal.pack-after",
     default: 30_000,
     help:
-      "Blocks that took so long to fill are packed small, some seconds of CPU time an hour; others at once. A day: " +
-      "all at once.",
+      "Blocks that took at least this time to fill are compressed harder, which costs some seconds of CPU time an hour. " +
+      "A day: none.",
     group: JOURNAL,
   }),
   retentionMaxAgeMs: duration({
@@ -90,14 +90,14 @@ export const journalOptions = {
     beyond: "The file is deleted.",
     key: "journal.retention.max-age",
     default: 0,
-    help: "Files that began longer ago are deleted. 0: whatever their age, they stay.",
+    help: "Files that started longer ago are deleted. 0: no limit.",
     group: JOURNAL,
   }),
   retentionMinKeepMs: duration({
     name: "journal-retention-min-keep",
     key: "journal.retention.min-keep",
     default: 0,
-    help: "No file that began less long ago is deleted for its age. Room goes before.",
+    help: "Files that started more recently are not deleted for their age; the size limit still applies.",
     group: JOURNAL,
   }),
   retentionMaxBytes: size({
@@ -105,7 +105,7 @@ export const journalOptions = {
     beyond: "The oldest files are deleted, or recording pauses: see -journal-retention-overflow-policy.",
     key: "journal.retention.max-size",
     default: 0,
-    help: "Bytes that all files may have together; the oldest are deleted. 0: as many as there are.",
+    help: "Most bytes of all files together; beyond it the oldest are deleted. 0: no limit.",
     group: JOURNAL,
   }),
   retentionSoftPercent: integer({
@@ -114,7 +114,7 @@ export const journalOptions = {
     default: 80,
     min: 1,
     max: 99,
-    help: "At this part of the size files are archived, before there is no room.",
+    help: "Share of the size limit, in percent, at which files are archived.",
     group: JOURNAL,
   }),
   retentionOverflow: oneOf({
@@ -122,7 +122,7 @@ export const journalOptions = {
     key: "journal.retention.overflow-policy",
     default: "delete-unarchived",
     choices: ["delete-unarchived", "pause-recording"],
-    help: "When there is no room and files could not be archived: delete the oldest all the same, or record nothing.",
+    help: "At the size limit, if files could not be archived: delete the oldest anyway, or pause recording.",
     group: JOURNAL,
   }),
   archiveCommand: text({
@@ -137,7 +137,7 @@ export const journalOptions = {
     key: "journal.archive.trigger",
     default: "disabled",
     choices: ["disabled", "on-rotate", "before-expire"],
-    help: "When files are archived: as soon as they are ended, or before they would be deleted.",
+    help: "When files are archived: when they are complete, or before they are deleted.",
     group: JOURNAL,
   }),
   maxHistory: reloadable(integer({
@@ -147,7 +147,7 @@ export const journalOptions = {
     default: 1_000_000,
     min: 1,
     max: 1_000_000_000,
-    help: "Most frames that one answer of /history may have.",
+    help: "Most frames of one reply to /history.",
     group: JOURNAL,
   })),
 };
@@ -162,7 +162,7 @@ export function writtenCompression(
   return journalCompression === "none" ? "none" : "zstd";
 }
 
-/** Which files are kept; a setting of 0 is no limit. */
+/** The library's retention settings; 0 means no limit. */
 export function retentionOf(
   settings: Pick<
     JournalSettings,
@@ -185,10 +185,10 @@ export function retentionOf(
   };
 }
 
-/** Most buses whose frames a journal can tell apart. */
+/** Most buses that a journal distinguishes. */
 const MAX_JOURNAL_BUSES = 4;
 
-/** What settings of journal files must satisfy together, whoever writes them. */
+/** Checks of settings of journal files, for boat and cloud. */
 export const journalFileChecks: readonly Check<
   Pick<
     JournalSettings,
@@ -199,9 +199,7 @@ export const journalFileChecks: readonly Check<
     settings: ["journalCompression"],
     severity: "error",
     test: ({ journalCompression }) =>
-      journalCompression === "zstd-dict"
-        ? "Cannot write zstd-dict: such journals can only be read; use zstd"
-        : undefined,
+      journalCompression === "zstd-dict" ? "Cannot write zstd-dict, which can only be read; use zstd" : undefined,
   },
   {
     settings: ["archiveCommand", "archiveTrigger"],
@@ -221,7 +219,7 @@ export const journalFileChecks: readonly Check<
   },
 ];
 
-/** What settings of a boat's journal must satisfy together. */
+/** Checks of settings of a boat's journal. */
 export const journalChecks: readonly Check<JournalSettings & { interfaces: readonly string[] }>[] = [
   ...journalFileChecks,
   {

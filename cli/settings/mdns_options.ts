@@ -4,30 +4,28 @@ import type { Check, SettingsOf } from "./options.ts";
 
 const FINDING = "Finding";
 
-/** Options of being found on the local network. */
+/** Options of mDNS. */
 export const mdnsOptions = {
   mdns: boolean({
     name: "mdns",
     default: true,
-    help:
-      "Announce the server by mDNS as _vbg._tcp, so that clients find it by its name. Not done when it listens on " +
-      "its own machine alone, nor for the demo.",
+    help: "Announce the server by mDNS as _vbg._tcp, so that clients find it by name. A server that listens only on " +
+      "its own machine, and the demo, are not announced.",
     group: FINDING,
   }),
   mdnsName: text({
     name: "mdns-name",
     placeholder: "NAME",
     default: "",
-    help:
-      'Name that the server is found by: 1 to 63 bytes without dots. Taken ones get a number: "NAME (2)". Default: ' +
-      "the machine's name.",
+    help: 'Announced name: 1 to 63 bytes without dots. A name in use gets a number: "NAME (2)". Default: ' +
+      "the host name.",
     group: FINDING,
     validate: (name) => name === "" ? undefined : checkInstanceName(name),
   }),
   mdnsLplex: boolean({
     name: "mdns-lplex",
     default: false,
-    help: "Announce it as _lplex._tcp as well, under the same name: clients of lplex find it.",
+    help: "Also announce it as _lplex._tcp under the same name, for clients of lplex.",
     group: FINDING,
   }),
 };
@@ -35,7 +33,7 @@ export const mdnsOptions = {
 /** Settings of mDNS. */
 export type MdnsSettings = SettingsOf<typeof mdnsOptions>;
 
-/** Rules for the name. */
+/** Checks of several settings of mDNS. */
 export const mdnsChecks: readonly Check<MdnsSettings>[] = [
   {
     settings: ["mdnsName", "mdns"],

@@ -8,7 +8,7 @@ const SCHEMES = ["mqtt:", "tcp:", "mqtts:", "ssl:", "ws:", "wss:"];
 const TLS_SCHEMES = ["mqtts:", "ssl:", "wss:"];
 const MAX_BUFFER_FRAMES = 65_536;
 const MAX_PGN = 0x3ffff;
-/** What every broker takes (MQTT 3.1.1, section 3.1.3.1) and more; longer ones are for the broker to refuse. */
+/** More than every broker must accept (MQTT 3.1.1, section 3.1.3.1). */
 const MAX_CLIENT_ID_LENGTH = 128;
 
 const reachOptions = {
@@ -19,7 +19,8 @@ const reachOptions = {
     default: "",
     help:
       "Publish every frame to this MQTT broker, such as mqtt://host or mqtts://host:8883; also tcp, ssl, ws and wss. " +
-      "Empty: off. Tried again for ever; what it does not take is dropped, counted, and told on PREFIX/dropped.",
+      "Empty: off. Reconnects without limit; frames that it does not accept are dropped, counted, and reported on " +
+      "PREFIX/dropped.",
     group: MQTT,
     validate: checkBroker,
   }),
@@ -37,7 +38,7 @@ const reachOptions = {
     key: "mqtt.client-id",
     placeholder: "ID",
     default: "vbg-boat",
-    help: "Who we are. Two clients with the same id at one broker keep cutting each other off.",
+    help: "MQTT client id. Two clients with the same id at one broker disconnect each other.",
     group: MQTT,
     validate: (id) =>
       id !== "" && id.length <= MAX_CLIENT_ID_LENGTH && !hasControls(id)
@@ -49,7 +50,7 @@ const reachOptions = {
     key: "mqtt.username",
     placeholder: "NAME",
     default: "",
-    help: "Name at the broker.",
+    help: "User name at the broker.",
     group: MQTT,
   }),
   mqttPassword: text({
@@ -58,7 +59,7 @@ const reachOptions = {
     placeholder: "PASSWORD",
     default: "",
     secret: true,
-    help: "Password at the broker. Better given by -mqtt-password-file: others can see command lines.",
+    help: "Password at the broker. Prefer -mqtt-password-file: other users can see command lines.",
     group: MQTT,
   }),
   mqttPasswordFile: text({
@@ -74,7 +75,7 @@ const reachOptions = {
     key: "mqtt.ca-file",
     placeholder: "PATH",
     default: "",
-    help: "PEM file with the authorities that the broker's certificate may come from. Default: those of the system.",
+    help: "PEM file with the authorities that the broker's certificate is verified by. Default: those of the system.",
     group: MQTT,
   }),
   mqttCert: text({
@@ -82,7 +83,7 @@ const reachOptions = {
     key: "mqtt.cert",
     placeholder: "PATH",
     default: "",
-    help: "PEM file with our certificate, for brokers that ask for one. With -mqtt-key.",
+    help: "PEM file with the client certificate, for brokers that require one. Requires -mqtt-key.",
     group: MQTT,
   }),
   mqttKey: text({
@@ -103,7 +104,7 @@ export const mqttOptions = {
     key: "mqtt.qos",
     default: 0,
     max: 2,
-    help: "0: at most once; 1: at least once, twice only when a connection broke; 2: exactly once.",
+    help: "0: at most once; 1: at least once, duplicates only after a lost connection; 2: exactly once.",
     group: MQTT,
   }),
   mqttBufferFrames: powerOfTwo({
@@ -129,7 +130,7 @@ export const mqttOptions = {
     name: "mqtt-pgn-topics",
     key: "mqtt.pgn-topics",
     default: false,
-    help: "Publish each frame to PREFIX/pgn/PGN/SOURCE, too.",
+    help: "Also publish each frame to PREFIX/pgn/PGN/SOURCE.",
     group: MQTT,
   }),
   mqttDecode: boolean({
@@ -145,7 +146,7 @@ export const mqttOptions = {
     placeholder: "PGN",
     commas: true,
     default: [],
-    help: "Publish these PGNs alone.",
+    help: "Publish only these PGNs.",
     group: MQTT,
     validate: (pgn) =>
       /^\d+$/.test(pgn) && Number(pgn) <= MAX_PGN
@@ -158,7 +159,7 @@ export const mqttOptions = {
     default: false,
     help:
       "Publish position, speed, course, heading, depth, wind, water temperature, batteries and tanks to PREFIX/values, " +
-      "once a second at most, and describe them to Home Assistant.",
+      "at most once a second, and announce them to Home Assistant.",
     group: MQTT,
   }),
 };
@@ -171,13 +172,12 @@ const NAMES: readonly (keyof MqttOptionSettings)[] = [
   ...(["mqttPgnTopics", "mqttDecode", "mqttFilter", "mqttHomeAssistant"] as const),
 ];
 
-/** Rules that look at several settings, and at the files that they name. */
+/** Checks of several settings of MQTT, and of the files that they name. */
 export const mqttChecks: readonly Check<MqttOptionSettings>[] = [
   ...NAMES.map((name): Check<MqttOptionSettings> => ({
     settings: [name, "mqttBroker"],
     severity: "warning",
-    test: ({ mqttBroker }, isGiven) =>
-      mqttBroker === "" && isGiven(name) ? "Not used: without -mqtt-broker nothing is published" : undefined,
+    test: ({ mqttBroker }, isGiven) => mqttBroker === "" && isGiven(name) ? "Not used without -mqtt-broker" : undefined,
   })),
   {
     settings: ["mqttPasswordFile", "mqttPassword"],
@@ -220,12 +220,12 @@ export const mqttChecks: readonly Check<MqttOptionSettings>[] = [
     severity: "warning",
     test: ({ mqttBroker, mqttPassword, mqttPasswordFile }) =>
       mqttBroker !== "" && (mqttPassword !== "" || mqttPasswordFile !== "") && !isSafe(new URL(mqttBroker))
-        ? `Whoever listens on the way to "${mqttBroker}" reads the password: use mqtts`
+        ? `The password is sent unencrypted to "${mqttBroker}": use mqtts`
         : undefined,
   },
 ];
 
-/** What is to be published; nothing when it is off. Files were looked at by the checks. */
+/** The library's settings of MQTT; undefined if it is off. The checks have read the files before. */
 export function mqttOf(settings: MqttOptionSettings): MqttSettings | undefined {
   const { mqttBroker: url, mqttUsername, mqttPasswordFile, mqttCaFile, mqttCert, mqttKey } = settings;
   if (url === "") return undefined;
@@ -250,7 +250,7 @@ export function mqttOf(settings: MqttOptionSettings): MqttSettings | undefined {
   });
 }
 
-/** The refusal does not quote the URL where a password may be in it. */
+/** The message does not quote a URL that may contain a password. */
 function checkBroker(url: string): string | undefined {
   if (url === "") return undefined;
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
@@ -270,7 +270,7 @@ function isBare({ pathname, search }: URL): boolean {
   return (pathname === "" || pathname === "/") && search === "";
 }
 
-/** Nobody else hears what goes to the machine itself. */
+/** True for TLS, and for a broker on this machine. */
 function isSafe({ protocol, hostname }: URL): boolean {
   return TLS_SCHEMES.includes(protocol) || /^(?:localhost|127\..*|\[::1\])$/.test(hostname);
 }

@@ -1,4 +1,4 @@
-/** The one of `known` that takes the fewest typing mistakes to become `word`; nothing when `known` is empty. */
+/** The word of `known` with the fewest typing errors from `word`; undefined if `known` is empty. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestMistakes = Infinity;
@@ -10,8 +10,7 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
 }
 
 /**
- * ": did you mean X?" with the nearest of `known` and what stands in front of each; nothing where none is near, as a
- * word at random only misleads.
+ * ": did you mean X?" with the nearest of `known` after `prefix`; empty if none is near, since a random word misleads.
  */
 export function hint(word: string, { known, prefix = "" }: { known: Iterable<string>; prefix?: string }): string {
   const candidates = [...known];
@@ -20,7 +19,7 @@ export function hint(word: string, { known, prefix = "" }: { known: Iterable<str
   return best === undefined ? "" : `: did you mean ${prefix}${best}?`;
 }
 
-/** Mistakes in half of the letters at most. */
+/** True for errors in at most half of the letters. */
 function isNear(word: string, candidate: string): boolean {
   return 2 * mistakes(word, candidate) <= Math.max(word.length, candidate.length);
 }

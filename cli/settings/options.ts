@@ -3,7 +3,7 @@ import { hint } from "./nearest.ts";
 /** Variables of the environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One row of a program's table: one setting, and every way to give it. Made by the functions of option_types.ts. */
+/** One row of a program's table: a setting and every way to give it. Created by the functions of option_types.ts. */
 export interface Option<T> {
   readonly kind:
     | "address"
@@ -29,17 +29,17 @@ export interface Option<T> {
   readonly group: string;
   readonly secret: boolean;
   readonly reloadable: boolean;
-  /** What happens beyond a limit; undefined for options that limit nothing. */
+  /** What happens beyond a limit; undefined for options that are not limits. */
   readonly beyond: string | undefined;
-  /** The default as `--help` shows it; empty when there is none. */
+  /** The default as `--help` shows it; empty without one. */
   readonly defaultText: string;
   default(environment: Environment): T;
   /** Value of a flag given once or several times. Like all readers: throws RangeError. */
   fromFlags(values: readonly string[]): T;
   fromEnvironment(value: string): T;
-  /** Value of what the file's parser delivered. */
+  /** Reads a value as the parser of the file returns it. */
   fromConfig(value: unknown): T;
-  /** Text that the readers read back as the same value; nothing when the setting is not set. */
+  /** Text that the readers accept for the same value; undefined if the setting is not set. */
   format(value: T): string | undefined;
 }
 
@@ -59,26 +59,26 @@ export type ReloadableOf<Table> = SettingsOf<
   { [K in keyof Table as Table[K] extends ReloadableOption<unknown> ? K : never]: Table[K] }
 >;
 
-/** Where a value comes from, for people: `flag -port`, `environment VBG_PORT`, `config key "port"`, or the default. */
+/** The source of a value: `flag -port`, `environment VBG_PORT`, `config key "port"`, or the default. */
 export type Source = { from: "flag" | "environment" | "config"; name: string } | { from: "default" };
 
-/** What was found for one setting. */
+/** Result of reading one setting. */
 export type Outcome<T> =
   | { ok: true; value: T; source: Source }
   | { ok: false; message: string; source: Source };
 
-/** A rule that looks at several settings at once. */
+/** A check of one or more settings. */
 export interface Check<S> {
-  /** The settings it looks at, the one to blame first. It is skipped when one of them could not be read. */
+  /** The settings that it reads; the first gets the problem. The check is skipped if one of them could not be read. */
   settings: readonly [keyof S & string, ...(keyof S & string)[]];
   severity: "error" | "warning";
-  /** Answers what is wrong, or nothing. `isGiven` tells a given setting from a default. */
+  /** Returns the problem, or undefined. `isGiven` distinguishes a given setting from a default. */
   test(settings: S, isGiven: (name: keyof S & string) => boolean): string | undefined;
 }
 
-/** A rule whose answer takes time, such as one that makes of files what the program will make of them. */
+/** An asynchronous check, such as one that reads files as the program will. */
 export interface AsyncCheck<S> extends Pick<Check<S>, "settings"> {
-  /** Answers what is wrong, an error, or nothing. */
+  /** Returns an error, or undefined. */
   test(settings: S): Promise<string | undefined>;
 }
 
@@ -87,7 +87,7 @@ export interface Problem {
   severity: "error" | "warning";
   /** Name of the option, or the key that no option has. */
   name: string;
-  /** Where it was given; nothing when the configuration file itself is wrong. */
+  /** Where it was given; left out if the configuration file itself is wrong. */
   source?: Source;
   message: string;
 }
@@ -96,17 +96,17 @@ export interface Problem {
 export interface CommandLine {
   /** By name of the flag as given: every value, in order. */
   flags: ReadonlyMap<string, readonly string[]>;
-  /** What is no flag. */
+  /** Words that are not flags. */
   positionals: readonly string[];
-  /** Why the rest of the command line could not be understood. */
+  /** Why the rest of the command line could not be parsed. */
   error?: string;
 }
 
-/** What settings are read from, strongest first. */
+/** Sources of settings, in order of precedence. */
 export interface Inputs {
   flags?: ReadonlyMap<string, readonly string[]>;
   environment?: Environment;
-  /** Values of the configuration file by key, as `flattenConfig` makes them. */
+  /** Values of the configuration file by key, as `flattenConfig` returns them. */
   config?: ReadonlyMap<string, unknown>;
 }
 
@@ -114,7 +114,7 @@ export interface Inputs {
 export interface Resolution<S> {
   outcomes: { [K in keyof S]: Outcome<S[K]> };
   problems: readonly Problem[];
-  /** The settings, when no problem is an error. */
+  /** Undefined if a problem is an error. */
   settings: S | undefined;
 }
 
@@ -142,7 +142,7 @@ export function environmentName(flag: string): string {
   return `VBG_${flag.replaceAll("-", "_").toUpperCase()}`;
 }
 
-/** Splits a command line into flags of the table and other words. Stops at the first thing it cannot understand. */
+/** Splits a command line into flags of the table and other words. Stops at the first error. */
 export function parseCommandLine<S>(args: readonly string[], table: Options<S>): CommandLine {
   const known = flagsByName(table);
   const flags = new Map<string, string[]>();
@@ -170,7 +170,7 @@ export function parseCommandLine<S>(args: readonly string[], table: Options<S>):
   return { flags, positionals };
 }
 
-/** Reads every setting from the strongest place that gives it: flag, environment, file, default. */
+/** Reads every setting from the source of highest precedence: flag, environment, file, default. */
 export function resolveSettings<S>(
   table: Options<S>,
   { checks = [], ...inputs }: Inputs & { checks?: readonly Check<S>[] },
@@ -198,7 +198,7 @@ export function resolveSettings<S>(
   return { outcomes: complete, problems, settings: failed ? undefined : values as S };
 }
 
-/** The same after rules that take time; one is skipped when there is an error already in the setting that it blames. */
+/** Runs asynchronous checks; skips those whose first setting has an error already. */
 export async function resolveAsync<S>(
   table: Options<S>,
   { resolution, checks }: { resolution: Resolution<S>; checks: readonly AsyncCheck<S>[] },
@@ -237,13 +237,13 @@ export function describeSource(source: Source): string {
   }
 }
 
-/** One line for people about a problem: where it was given and what is wrong. */
+/** A problem as one line: the source and the message. */
 export function describeProblem({ name, source, message }: Problem): string {
   if (source === undefined) return message;
   return `${source.from === "default" ? `flag -${name}` : describeSource(source)}: ${message}`;
 }
 
-/** A setting's value as text, a secret hidden; nothing when it is not set. */
+/** A setting's value as text, a secret hidden; undefined if it is not set. */
 export function formatValue<T>(option: Option<T>, value: T): string | undefined {
   const formatted = option.format(value);
   return option.secret && formatted !== undefined ? SECRET_TEXT : formatted;
@@ -261,7 +261,7 @@ function unknownFlag(name: string, known: Iterable<string>): string {
   return `Unknown flag -${name}${hint(name, { known, prefix: "-" })}`;
 }
 
-/** Reads one setting from the strongest place that gives it. */
+/** Reads one setting from the source of highest precedence. */
 export function readOption<T>(option: Option<T>, { flags, environment = {}, config }: Inputs): Outcome<T> {
   const names = [option.name, ...option.aliases];
   const flag = option.onCommandLine ? names.findLast((name) => flags?.has(name)) : undefined;

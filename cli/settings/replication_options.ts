@@ -14,14 +14,14 @@ import { type Check, definedOnly, type ReloadableOf, type SettingsOf } from "./o
 import { authoritiesProblem, reasonOf, tlsPairProblem } from "./tls_pair.ts";
 
 const REPLICATION = "Replication";
-/** Buses that a replicated frame tells apart. */
+/** Most buses that a replicated frame distinguishes. */
 const MAX_REPLICATED_BUSES = 4;
 const MAX_FRAMES = 2 ** 31 - 1;
 const CERT = "replication-tls-cert";
 const KEY = "replication-tls-key";
 const DEFAULTS = BOAT_DEFAULTS.replicationLimits;
 
-/** Where replication goes, and as who. */
+/** The target of replication, and the identity of the boat. */
 const targetOptions = {
   replicationTarget: text({
     name: "replication-target",
@@ -29,8 +29,8 @@ const targetOptions = {
     placeholder: "HOST:PORT",
     default: "",
     help:
-      "Cloud that every frame goes to, such as cloud.example.com:9443. Empty: nothing is replicated. Without a journal " +
-      "only what happens while there is a connection.",
+      "Cloud that receives every frame, such as cloud.example.com:9443. Empty: nothing is replicated. Without a journal, " +
+      "frames of times without a connection are not replicated.",
     group: REPLICATION,
     validate: (value) => value === "" ? undefined : targetProblem(value),
   }),
@@ -39,8 +39,7 @@ const targetOptions = {
     key: "replication.instance-id",
     placeholder: "ID",
     default: "",
-    help:
-      "Which boat this is: in the cloud, where it is the common name of its certificate, and for the archive command. " +
+    help: "Instance id of this boat in the cloud (the common name of its certificate) and for the archive command. " +
       "1 to 64 letters, digits, '.', '_', '-', the first a letter or digit.",
     group: REPLICATION,
     validate: (value) =>
@@ -54,7 +53,7 @@ const targetOptions = {
     key: "replication.tls.cert",
     placeholder: "FILE",
     default: "",
-    help: "Certificate of the boat, PEM, as vbg-cloud ca issue makes it. Files that change are used within 10 s.",
+    help: "Certificate of the boat, PEM, as vbg-cloud ca issue creates it. Changed files are reloaded within 10 s.",
     group: REPLICATION,
   }),
   replicationTlsKey: text({
@@ -70,14 +69,14 @@ const targetOptions = {
     key: "replication.tls.ca",
     placeholder: "FILE",
     default: "",
-    help: "Authorities that the cloud's certificate may come from, PEM. Empty: those that everybody knows.",
+    help: "Authorities that the cloud's certificate is verified by, PEM. Empty: the public ones.",
     group: REPLICATION,
   }),
   replicationInsecure: boolean({
     name: "replication-insecure",
     key: "replication.insecure",
     default: false,
-    help: "Without certificates and encryption. Only to a cloud on this machine.",
+    help: "Replicate without certificates and encryption. Only to a cloud on this machine.",
     group: REPLICATION,
   }),
 };
@@ -92,8 +91,8 @@ export const replicationOptions = {
     default: DEFAULTS.maxLiveLagFrames,
     max: MAX_FRAMES,
     help:
-      "Live frames that are further behind than so many are left to the journal: the boat connects again and goes on " +
-      "with the newest. 0: never.",
+      "Most frames that live replication may be behind; beyond it the boat reconnects, continues with the newest, and " +
+      "sends the rest from the journal. 0: no limit.",
     group: REPLICATION,
   })),
   replicationLagCheckInterval: reloadable(integer({
@@ -102,14 +101,14 @@ export const replicationOptions = {
     default: DEFAULTS.lagCheckFrames,
     min: 1,
     max: MAX_FRAMES,
-    help: "Frames sent from one look at that lag to the next.",
+    help: "Frames sent from one check of that lag to the next.",
     group: REPLICATION,
   })),
   replicationMinLagReconnectMs: reloadable(duration({
     name: "replication-min-lag-reconnect-interval",
     key: "replication.min-lag-reconnect-interval",
     default: DEFAULTS.minLagReconnectMs,
-    help: "Least time from one such reconnect to the next.",
+    help: "Least time between two reconnects for lag.",
     group: REPLICATION,
   })),
   replicationMaxReconnectMs: reloadable(duration({
@@ -117,7 +116,7 @@ export const replicationOptions = {
     key: "replication.max-reconnect-delay",
     default: DEFAULTS.maxReconnectMs,
     minMs: FIRST_RECONNECT_MS,
-    help: "Longest wait for the next try when the cloud is away. Waits begin at 1 s and double.",
+    help: "Longest wait between attempts to connect. Waits start at 1 s and double.",
     group: REPLICATION,
   })),
 };
@@ -125,7 +124,7 @@ export const replicationOptions = {
 /** Settings of replication. */
 export type ReplicationSettings = SettingsOf<typeof replicationOptions>;
 
-/** What settings of replication must satisfy together. */
+/** Checks of several settings of replication. */
 export const replicationChecks: readonly Check<
   ReplicationSettings & { interfaces: readonly string[]; archiveCommand: string }
 >[] = [
@@ -134,7 +133,7 @@ export const replicationChecks: readonly Check<
     severity: "error",
     test: ({ replicationTarget: target, replicationInstanceId: id, archiveCommand }) => {
       if (target !== "" && id === "") return "Cannot replicate without -replication-instance-id";
-      // A boat without a cloud needs the id to tell its archived files from those of other boats.
+      // Without a cloud, the id distinguishes the archived files of this boat from those of others.
       return target === "" && id !== "" && archiveCommand === ""
         ? "Cannot replicate without -replication-target"
         : undefined;
@@ -176,19 +175,19 @@ export const replicationChecks: readonly Check<
     settings: ["replicationInsecure", "replicationTlsCert"],
     severity: "warning",
     test: ({ replicationInsecure, replicationTlsCert: cert }) =>
-      replicationInsecure && cert !== "" ? `Not used: there is a -${CERT}` : undefined,
+      replicationInsecure && cert !== "" ? `Not used with -${CERT}` : undefined,
   },
   {
     settings: ["interfaces", "replicationTarget"],
     severity: "error",
     test: ({ interfaces, replicationTarget: target }) =>
       target !== "" && interfaces.length > MAX_REPLICATED_BUSES
-        ? `Cannot replicate ${interfaces.length} interfaces: a replicated frame tells ${MAX_REPLICATED_BUSES} apart`
+        ? `Cannot replicate ${interfaces.length} interfaces: a replicated frame distinguishes ${MAX_REPLICATED_BUSES}`
         : undefined,
   },
 ];
 
-/** What the boat server is to be started with; nothing without a target. */
+/** The library's options of replication; undefined without a target. */
 export function replicationOf(settings: ReplicationSettings): ReplicationOptions | undefined {
   const { replicationTarget: target, replicationInstanceId: instanceId, replicationInsecure: insecure } = settings;
   const { replicationTlsCert: certPath, replicationTlsKey: keyPath, replicationTlsCa: caPath } = settings;
@@ -218,7 +217,7 @@ function targetProblem(target: string): string | undefined {
     : `Cannot replicate to "${target}": expected host:port such as cloud.example.com:9443`;
 }
 
-/** Nothing, too, for a file that cannot be read: the check of the pair tells that. */
+/** Undefined also for a file that cannot be read, which the check of the pair reports. */
 function commonNameOf(cert: string): string | undefined {
   let subject = "";
   void reasonOf(() => subject = new X509Certificate(Deno.readTextFileSync(cert)).subject);

@@ -48,15 +48,15 @@ const MATCH_KEYS = [
   "bus",
 ];
 
-/** Options of what the server asks by itself. */
+/** Options of the requests that the server sends by itself. */
 export const requestOptions = {
   requests: structured<readonly RequestRule[]>({
     name: "requests",
     default: [],
-    help: "What the server asks of devices by itself: a list of { name, match { " + MATCH_KEYS.join(", ") +
-      " }, want, to-device or dst (everybody when neither is given), min-interval, max-age, on-online, invalidate-on }. " +
-      "want has PGNs, asked for when they are missing or older than max-age. With via = frame it has numbers that are " +
-      "written into a message of one's own: " + FRAME_ONLY_KEYS.join(", ") + ".",
+    help: "Requests that the server sends to devices by itself: a list of { name, match { " + MATCH_KEYS.join(", ") +
+      " }, want, to-device or dst (default: all devices), min-interval, max-age, on-online, invalidate-on }. " +
+      "want lists PGNs, requested if they are missing or older than max-age. With via = frame it lists numbers that are " +
+      "written into a custom message: " + FRAME_ONLY_KEYS.join(", ") + ".",
     group: REQUESTS,
     parse: readRequestRules,
     format: (rules) => rules.length === 0 ? undefined : rules.map(({ name }) => name).join(","),
@@ -64,8 +64,7 @@ export const requestOptions = {
   requestsGlobalMinIntervalMs: duration({
     name: "requests-global-min-interval",
     default: DEFAULT_REQUESTS_MIN_INTERVAL_MS,
-    help:
-      "Shortest time between two requests of the server's own (requests in the file), whatever they ask. 0: no limit.",
+    help: "Shortest time between any two of these requests. 0: no limit.",
     group: REQUESTS,
   }),
 };
@@ -73,7 +72,7 @@ export const requestOptions = {
 /** Settings of the requests that the server sends by itself. */
 export type RequestSettings = SettingsOf<typeof requestOptions>;
 
-/** Rules that look at several settings. */
+/** Checks of several settings of requests. */
 export const requestChecks: readonly Check<RequestSettings & { interfaces: readonly string[] }>[] = [
   {
     settings: ["requests", "interfaces"],
@@ -87,7 +86,7 @@ export const requestChecks: readonly Check<RequestSettings & { interfaces: reado
   },
 ];
 
-/** Reads `requests`. @throws {RangeError} naming the place */
+/** Reads `requests`. @throws {RangeError} naming the position */
 export function readRequestRules(value: unknown): RequestRule[] {
   const rules = listOf(value).map((each, i) => readRule(each, `requests[${i}]`));
   const twice = rules.find(({ name }, i) => rules.findIndex((each) => each.name === name) !== i);
@@ -114,7 +113,7 @@ function readFrameRule(rule: Section): FrameRequestRule {
   const write = readPlace(rule, { key: "subkey-write", bytes: template.length });
   const read = readPlace(rule, { key: "subkey-read", bytes: MAX_MESSAGE_BYTES });
   if (want.length > 1 && !(write && read)) {
-    rule.fail("want", "several values cannot be told apart without subkey-write-len and subkey-read-len");
+    rule.fail("want", "several values cannot be distinguished without subkey-write-len and subkey-read-len");
   }
   const room = Math.min(write?.length ?? Infinity, read?.length ?? Infinity);
   const large = want.find((each) => each >= 256 ** room);
@@ -125,7 +124,7 @@ function readFrameRule(rule: Section): FrameRequestRule {
   return { via: "frame", pgn, prio, template, want, write, read, ...readWords(rule, { wanted: [pgn] }) };
 }
 
-/** What both kinds of rules say. `wanted` are the PGNs of the answers. */
+/** Fields of both kinds of rules. `wanted`: the PGNs of the replies. */
 function readWords(rule: Section, { wanted }: { wanted: readonly number[] }): RequestRuleWords {
   const invalidateOn = rule.pgns("invalidate-on") ?? [];
   const endless = invalidateOn.find((pgn) => wanted.includes(pgn));
@@ -182,7 +181,7 @@ function readMatch(match: Section): DeviceMatch {
   return Object.fromEntries(Object.entries(given).filter(([, list]) => list !== undefined));
 }
 
-/** Codes that fit the names and the codes. */
+/** Codes that match both the names and the codes. */
 function readManufacturers(match: Section): number[] | undefined {
   const named = match.texts("manufacturer")?.map((text) =>
     manufacturerCode(text) ??
@@ -198,7 +197,7 @@ function readManufacturers(match: Section): number[] | undefined {
   return both;
 }
 
-/** A section of the file. Its readers answer nothing for a key that is not there, and name the place of a mistake. */
+/** A section of the file. Its readers return undefined for a missing key and name the position of an error. */
 class Section {
   readonly #path: string;
   readonly #values: ReadonlyMap<string, unknown>;
@@ -231,7 +230,7 @@ class Section {
     return new Section(this.#values.get(key), { path: `${this.#path}.${key}`, known });
   }
 
-  /** Texts, at least one and each once; a single one is as good as a list. */
+  /** Texts without duplicates, at least one; accepts a single value for a list of one. */
   texts(key: string, { most = Infinity }: { most?: number } = {}): string[] | undefined {
     if (!this.has(key)) return undefined;
     const texts = listOf(this.#values.get(key)).map((each) => {
@@ -288,7 +287,7 @@ class Section {
   hex(key: string): Uint8Array | undefined {
     const text = this.text(key);
     if (text === undefined) return undefined;
-    // Of an unquoted number the zeros in front are lost already.
+    // An unquoted number has lost its leading zeros.
     if (typeof this.#values.get(key) === "number") this.fail(key, `${text} must be written in quotes`);
     if (!/^(?:[0-9a-f]{2})+$/i.test(text)) this.fail(key, `cannot read "${text}": expected pairs of hex digits`);
     if (text.length > 2 * MAX_MESSAGE_BYTES) this.fail(key, `expected at most ${MAX_MESSAGE_BYTES} bytes`);
@@ -296,7 +295,7 @@ class Section {
   }
 }
 
-/** One value is as good as a list of one. */
+/** Accepts a single value for a list of one. */
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [value];
 }

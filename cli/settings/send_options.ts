@@ -20,7 +20,7 @@ export const sendOptions = {
   readOnly: reloadable(boolean({
     name: "read-only",
     default: false,
-    help: "Let no client send, whatever else is set.",
+    help: "Let no client send, regardless of other settings.",
     group: SENDING,
   })),
   sendRules: reloadable(structured<readonly SendRule[]>({
@@ -47,7 +47,7 @@ export const sendOptions = {
     key: "send.rate-limit",
     default: 0,
     max: 100_000,
-    help: "Most messages a second that clients send, all together; asking is sending. 0: no limit.",
+    help: "Most messages a second of all clients together, queries included. 0: no limit.",
     group: SENDING,
   })),
   sendRateBurst: reloadable(integer({
@@ -57,7 +57,7 @@ export const sendOptions = {
     default: 10,
     min: 1,
     max: 100_000,
-    help: "Most messages at once, and so in one list, where there is a rate limit.",
+    help: "Most messages at once, and in one list, if there is a rate limit.",
     group: SENDING,
   })),
   queryMaxTimeoutMs: reloadable(duration({
@@ -65,7 +65,7 @@ export const sendOptions = {
     beyond: "400 naming the field.",
     default: 60_000,
     minMs: 1,
-    help: "Longest time that a query may ask to wait.",
+    help: "Longest timeout that a query may request.",
     group: SENDING,
   })),
   maxQueries: reloadable(integer({
@@ -89,11 +89,11 @@ export const sendOptions = {
   sendFramesPerSecond: integer({
     name: "send-frame-rate",
     beyond:
-      "Messages wait in the queue; one that waits for more than 10 s is given up and counted in vbg_transmit_failed_total.",
+      "Messages wait in the queue; one that waits for more than 10 s is discarded and counted in vbg_transmit_failed_total.",
     default: 400,
     min: 1,
     max: 10_000,
-    help: "Most CAN frames a second that are sent to one bus. A full bus has some 1800.",
+    help: "Most CAN frames a second that are sent to one bus. A full bus carries about 1800.",
     group: SENDING,
   }),
 };
@@ -101,7 +101,7 @@ export const sendOptions = {
 /** Settings of what clients may send. */
 export type SendOptionSettings = SettingsOf<typeof sendOptions>;
 
-/** Rules that look at several settings. */
+/** Checks of several settings of sending. */
 export const sendChecks: readonly Check<SendOptionSettings>[] = [
   {
     settings: ["sendEnabled", "sendRules"],
@@ -117,7 +117,7 @@ export const sendChecks: readonly Check<SendOptionSettings>[] = [
   },
 ];
 
-/** Reads `send.rules`. @throws {RangeError} naming the place */
+/** Reads `send.rules`. @throws {RangeError} naming the position */
 function readRules(value: unknown): SendRule[] {
   if (typeof value === "string") return parseSendRules(value);
   return (Array.isArray(value) ? value : [value]).map((each: unknown, i) => {
@@ -130,7 +130,7 @@ function readRules(value: unknown): SendRule[] {
   });
 }
 
-/** A rule that is an object, as text. */
+/** The text form of a rule that is an object. */
 function ruleText(value: unknown): string {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new RangeError(`expected a text or a section with ${RULE_KEYS.join(", ")}`);
@@ -150,7 +150,7 @@ function isTrue(value: unknown): boolean {
   throw new RangeError(`deny: expected true or false, got "${value}"`);
 }
 
-/** One value is as good as a list of one; an empty list would allow nothing or everything, and is refused. */
+/** Accepts a single value for a list of one. Refuses an empty list, which could mean nothing or everything. */
 function listText(key: string, value: unknown): string {
   if (value === undefined) return "";
   const parts = (Array.isArray(value) ? value : [value]).map((each) => String(each).replace(/\s+/g, ""));

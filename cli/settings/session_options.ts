@@ -8,7 +8,7 @@ const SESSIONS = "Sessions";
 const NETWORK = "Network";
 const MIN_BODY_BYTES = 1024;
 
-/** Options of sessions, the same for every server that keeps them. */
+/** Options of sessions and of requests, the same for every server. */
 export const sessionOptions = {
   maxSessions: reloadable(integer({
     name: "max-sessions",
@@ -37,7 +37,7 @@ export const sessionOptions = {
     beyond: "A longer buffer_timeout is cut to it; the reply says which one applies.",
     default: BOAT_DEFAULTS.maxBufferDurationMs,
     minMs: 1000,
-    help: "Longest time that a session is kept while its client is away, whatever the client asks for.",
+    help: "Longest time that a session is kept while its client is away; limits what the client requests.",
     group: SESSIONS,
   })),
   maxBodyBytes: size({
@@ -46,7 +46,7 @@ export const sessionOptions = {
     default: BOAT_DEFAULTS.maxBodyBytes,
     minBytes: MIN_BODY_BYTES,
     maxBytes: 2 ** 24,
-    help: "Longest body of a request; a longer one is answered with 413.",
+    help: "Longest body of a request; a longer one gets 413.",
     group: NETWORK,
   }),
   bodyTimeoutMs: duration({
@@ -55,7 +55,7 @@ export const sessionOptions = {
     default: BOAT_DEFAULTS.bodyTimeoutMs,
     minMs: 10,
     maxMs: 3_600_000,
-    help: "Longest time that the body of a request may take; a slower one is answered with 408.",
+    help: "Longest time that the body of a request may take; a slower one gets 408.",
     group: NETWORK,
   }),
   streamMemoryBytes: size({
@@ -64,12 +64,12 @@ export const sessionOptions = {
       "cannot be dropped uses it up, a further stream gets 503 with Retry-After.",
     default: { compute: defaultStreamMemory, text: "a sixteenth of the memory, 32MiB to 1GiB" },
     minBytes: 2 ** 20,
-    help: "Memory for what waits for the clients of all streams together.",
+    help: "Memory for data that waits for the clients of all streams together.",
     group: NETWORK,
   }),
   maxHistoryRequests: reloadable(integer({
     name: "max-history-requests",
-    beyond: "A request waits for its turn; when 32 wait, 503 with Retry-After.",
+    beyond: "A request waits; if 32 wait already, 503 with Retry-After.",
     default: BOAT_DEFAULTS.maxHistoryRequests,
     min: 1,
     max: 1000,
@@ -81,7 +81,7 @@ export const sessionOptions = {
     key: "clients.slots",
     default: [],
     help:
-      "Sessions that are there from the start and never go: a list of { id, buffer-timeout, filter { pgn, exclude-pgn, " +
+      "Sessions that exist from the start and are never removed: a list of { id, buffer-timeout, filter { pgn, exclude-pgn, " +
       "manufacturer, instance, name, exclude-name, bus } }.",
     group: SESSIONS,
     parse: (value) => readSlots(value, { path: "clients.slots", joint: "-" }),

@@ -12,34 +12,34 @@ import {
   resolveSettings,
 } from "./options.ts";
 
-/** What settings are made by: a program's table and rules. */
+/** The table and checks of a program. */
 export interface SettingsSubject<S extends ProgramSettings & Partial<FileSettings>> {
   options: Options<S>;
   checks: readonly Check<S>[];
-  /** Those whose answer takes time. */
+  /** Checks that are asynchronous. */
   asyncChecks?: readonly AsyncCheck<S>[];
-  /** Name of the configuration file that is looked for without `-config`; left out: none is read. */
+  /** Name of the configuration file that is read without `-config`; left out: none is read. */
   configName?: string;
 }
 
-/** Where settings are read from besides the file. */
+/** Sources of settings besides the file. */
 export interface Given {
-  /** Flags by name, as `parseCommandLine` answers them. */
+  /** Flags by name, as `parseCommandLine` returns them. */
   flags: ReadonlyMap<string, readonly string[]>;
   environment: Environment;
 }
 
-/** Settings as read, with everything that is wrong with them. */
+/** Settings as read, with their problems. */
 export interface Loaded<S> {
   file: ConfigFile;
   resolution: Resolution<S>;
   /** Of the file and of the settings. */
   problems: readonly Problem[];
-  /** The settings, when no problem is an error. */
+  /** Undefined if a problem is an error. */
   settings: S | undefined;
 }
 
-/** Reads the configuration file and every setting. `configPath` is a file that must be there, whatever `-config` says. */
+/** Reads the configuration file and every setting. `configPath`: a required file, regardless of `-config`. */
 export async function loadSettings<S extends ProgramSettings & Partial<FileSettings>>(
   { options, checks, asyncChecks = [], configName }: SettingsSubject<S>,
   { flags, environment, configPath }: Given & { configPath?: string | undefined },

@@ -4,8 +4,8 @@ import { parseDuration } from "@vessel/gateway/base";
 import { doubtManufacturers } from "./filter_names.ts";
 import { nearest } from "./nearest.ts";
 
-/** Where a value stands, and how words of keys are joined there: `buffer-timeout` or `buffer_timeout`. */
-interface Place {
+/** The position of a value, and how words of keys are joined there: `buffer-timeout` or `buffer_timeout`. */
+interface Position {
   path: string;
   joint: "-" | "_";
 }
@@ -15,15 +15,15 @@ const MAX_DEVICE_INSTANCE = 252;
 const SLOT_KEYS = ["id", "buffer-timeout", "filter"];
 const FILTER_KEYS = ["pgn", "exclude-pgn", "manufacturer", "instance", "name", "exclude-name", "bus"];
 
-/** Reads the slots of settings. @throws {RangeError} naming the place */
-export function readSlots(value: unknown, { path, joint }: Place): Slot[] {
+/** Reads the slots of settings. @throws {RangeError} naming the position */
+export function readSlots(value: unknown, { path, joint }: Position): Slot[] {
   const slots = listOf(value).map((each, index) => readSlot(each, { path: `${path}[${index}]`, joint }));
   const twice = slots.find(({ id }, index) => slots.findIndex((each) => each.id === id) !== index);
   if (twice) throw new RangeError(`${path}: the id "${twice.id}" is given twice`);
   return slots;
 }
 
-/** Says which manufacturer of a slot's filter nobody is called; nothing when all are known. */
+/** A warning about the first unknown manufacturer in a slot's filter, or undefined. */
 export function doubtSlots(slots: readonly Slot[]): string | undefined {
   for (const { id, filter } of slots) {
     const doubt = doubtManufacturers(filter.manufacturer ?? []);
@@ -32,9 +32,9 @@ export function doubtSlots(slots: readonly Slot[]): string | undefined {
   return undefined;
 }
 
-function readSlot(value: unknown, place: Place): Slot {
-  const { id, "buffer-timeout": timeout, filter } = section(value, { place, known: SLOT_KEYS });
-  const [idPath, timeoutPath] = [at(place, "id"), at(place, "buffer-timeout")];
+function readSlot(value: unknown, position: Position): Slot {
+  const { id, "buffer-timeout": timeout, filter } = section(value, { position, known: SLOT_KEYS });
+  const [idPath, timeoutPath] = [at(position, "id"), at(position, "buffer-timeout")];
   if (id === undefined) throw new RangeError(`${idPath}: missing`);
   if (!CLIENT_ID.test(String(id))) {
     throw new RangeError(`${idPath}: cannot use "${id}": expected 1 to 64 letters, digits, hyphens or underscores`);
@@ -43,7 +43,7 @@ function readSlot(value: unknown, place: Place): Slot {
   return {
     id: String(id),
     timeoutMs: readTimeout(String(timeout), timeoutPath),
-    filter: filter === undefined ? {} : readFilter(filter, { ...place, path: at(place, "filter") }),
+    filter: filter === undefined ? {} : readFilter(filter, { ...position, path: at(position, "filter") }),
   };
 }
 
@@ -58,15 +58,15 @@ function readTimeout(text: string, path: string): number {
   throw new RangeError(`${path}: must be longer than nothing`);
 }
 
-function readFilter(value: unknown, place: Place): Filter {
-  const given = section(value, { place, known: FILTER_KEYS });
+function readFilter(value: unknown, position: Position): Filter {
+  const given = section(value, { position, known: FILTER_KEYS });
   const numbers = (key: string, max: number) =>
-    listAt(given[key], (each) => readNumber(each, { max, path: at(place, key) }));
-  const texts = (key: string) => listAt(given[key], (each) => readText(each, at(place, key)));
+    listAt(given[key], (each) => readNumber(each, { max, path: at(position, key) }));
+  const texts = (key: string) => listAt(given[key], (each) => readText(each, at(position, key)));
   const names = (key: string) =>
     texts(key)?.map((text) => {
       if (readName(text) !== undefined) return text;
-      throw new RangeError(`${at(place, key)}: cannot read the NAME "${text}": expected 1 to 16 hex digits`);
+      throw new RangeError(`${at(position, key)}: cannot read the NAME "${text}": expected 1 to 16 hex digits`);
     });
   const filter = {
     pgn: numbers("pgn", MAX_UINT32),
@@ -81,7 +81,7 @@ function readFilter(value: unknown, place: Place): Filter {
     return boundFilter(Object.fromEntries(Object.entries(filter).filter(([, list]) => list !== undefined)));
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
-    throw new RangeError(`${at(place, error.field.replaceAll("_", "-"))}: ${error.message}`);
+    throw new RangeError(`${at(position, error.field.replaceAll("_", "-"))}: ${error.message}`);
   }
 }
 
@@ -96,10 +96,10 @@ function readText(value: unknown, path: string): string {
   throw new RangeError(`${path}: expected a text`);
 }
 
-/** A section by its keys, joined by hyphens. */
+/** The section, with the words of its keys joined by hyphens. */
 function section(
   value: unknown,
-  { place: { path, joint }, known }: { place: Place; known: readonly string[] },
+  { position: { path, joint }, known }: { position: Position; known: readonly string[] },
 ): Record<string, unknown> {
   const allowed = known.map((key) => key.replaceAll("-", joint));
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -112,11 +112,11 @@ function section(
   throw new RangeError(`${path}: unknown key "${unknown}": did you mean "${nearest(unknown, allowed)}"?`);
 }
 
-function at({ path, joint }: Place, key: string): string {
+function at({ path, joint }: Position, key: string): string {
   return `${path}.${key.replaceAll("-", joint)}`;
 }
 
-/** One value is as good as a list of one. */
+/** Accepts a single value for a list of one. */
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [value];
 }

@@ -1,21 +1,21 @@
 import { keptFolder } from "./common_options.ts";
 import { type DirectoryLock, errorText, lockDirectory } from "@vessel/gateway/base";
 
-/** Folder inside the state directory that keeps the demo's state apart from a real boat's. */
+/** Directory of the demo's state inside the state directory, separate from a real boat's. */
 export const DEMO_STATE = "demo";
 
-/** Whether a state directory is the one without any settings, which is no place for the state of a demo. */
+/** True for the default state directory, which a demo must not use. */
 export function isDefaultStateDir(path: string): boolean {
   return path === keptFolder(Deno.env.toObject(), "vbg");
 }
 
-/** A new temporary folder of a demo. */
+/** Creates a temporary directory for a demo. */
 export async function temporaryDemoFolder(): Promise<string> {
   return await Deno.makeTempDir({ prefix: "vbg-demo-" });
 }
 
 /**
- * Takes the state directory for this process until it is disposed of, and makes it when it is missing.
+ * Creates the state directory if missing, and locks it for this process until disposed.
  *
  * @throws {Error} another process holds it, or it cannot be made or written
  */

@@ -1,12 +1,12 @@
-/** The default is this part of the machine's memory … */
+/** Divisor of the machine's memory for the default. */
 const PART = 16;
-/** … within these bounds. */
+/** Lower bound of the default. */
 export const MIN_STREAM_MEMORY_BYTES = 32 * 2 ** 20;
 const MAX_DEFAULT_BYTES = 2 ** 30;
-/** Memory that a control group may use: version 2, version 1. Absent outside of one. */
+/** Memory limits of control groups: version 2, version 1. Absent outside of a control group. */
 const CGROUP_LIMITS = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
 
-/** The default of `-stream-memory`, bytes: a sixteenth of what the machine, or its control group, has. */
+/** The default of `-stream-memory`, bytes: a sixteenth of the memory of the machine or its control group. */
 export function defaultStreamMemory(): number {
   return streamMemoryOf([machineBytes(), ...CGROUP_LIMITS.map(readLimit)]);
 }
@@ -33,7 +33,7 @@ function readLimit(path: string): number | undefined {
     const text = Deno.readTextFileSync(path).trim();
     return /^\d+$/.test(text) ? Number(text) : undefined;
   } catch {
-    // No such control group, or it must not be read.
+    // No such control group, or no permission to read it.
     return undefined;
   }
 }

@@ -2,11 +2,11 @@ import { X509Certificate } from "node:crypto";
 import { checkTlsPair } from "@vessel/gateway";
 import { errorText } from "@vessel/gateway/base";
 
-/** Where parts of a PEM file begin. */
+/** Start of each part of a PEM file. */
 const PART = /(?=-----BEGIN )/;
 const CERTIFICATE = /^-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/;
 
-/** Why something cannot be done, or nothing. */
+/** The error text of `work`, or undefined if it succeeds. */
 export function reasonOf(work: () => unknown): string | undefined {
   try {
     work();
@@ -17,9 +17,9 @@ export function reasonOf(work: () => unknown): string | undefined {
 }
 
 /**
- * What is wrong with a certificate and its key, or nothing.
+ * The problem of a certificate and its key, or undefined.
  *
- * @param flags what their files are given by
+ * @param flags names of their flags
  */
 export function tlsPairProblem(
   { cert, key }: { cert: string; key: string },
@@ -32,7 +32,7 @@ export function tlsPairProblem(
   return reason && `Cannot use the certificate "${cert}" with the key "${key}": ${reason}`;
 }
 
-/** What is wrong with a file of certificates of authorities, or nothing. */
+/** The problem of a file of authorities, or undefined. */
 export function authoritiesProblem(path: string): string | undefined {
   const reason = reasonOf(() => {
     const certificates = Deno.readTextFileSync(path).split(PART).filter((part) => CERTIFICATE.test(part));

@@ -9,7 +9,7 @@ import {
   settingNames,
 } from "./options.ts";
 
-/** What `-validate-config` prints, and the exit code that goes with it. */
+/** Output of `-validate-config`, and its exit code. */
 export interface Report {
   text: string;
   exitCode: 0 | 1;
@@ -19,7 +19,7 @@ export interface Report {
 const NAME_COLUMNS = 35;
 const UNSET_TEXT = "(not set)";
 
-/** The report of `-validate-config`: every setting with its value and where that comes from, and every problem. */
+/** The report of `-validate-config`: every setting with its value and source, and every problem. */
 export function formatReport<S>(
   options: Options<S>,
   { resolution, file }: { resolution: Resolution<S>; file: Pick<ConfigFile, "path" | "problems"> },

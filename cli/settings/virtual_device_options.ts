@@ -16,7 +16,7 @@ const MAX_UNIQUE_NUMBER = 0x1fffff;
 const MAX_MANUFACTURER = 0x7ff;
 const MAX_INSTANCE = 252;
 const MAX_MODEL_BYTES = 32;
-/** Manufacturer code that nobody has. */
+/** Manufacturer code that is not assigned. */
 const NO_MANUFACTURER = 2046;
 
 /** Options of the virtual device. */
@@ -25,9 +25,8 @@ export const virtualDeviceOptions = {
     name: "virtual-device",
     key: ["virtual-device.enabled", "virtual-device"],
     default: false,
-    help:
-      "Be a device on every bus: claim an address (252 downwards), from which everything is sent, and answer requests. " +
-      "Where it has none yet, sending is refused with 503.",
+    help: "Act as a device on every bus: claim an address (252 downwards), send from it, and answer requests. " +
+      "Without an address on a bus, sending there gets 503.",
     group: DEVICE,
   }),
   virtualDeviceName: optional(text({
@@ -45,7 +44,8 @@ export const virtualDeviceOptions = {
     key: "virtual-device.unique-number",
     default: 0,
     max: MAX_UNIQUE_NUMBER,
-    help: "Number that no other gateway on the bus has. Without it: made of the machine's name.",
+    help:
+      "Unique number of the NAME, different from other gateways on the bus. Without it: derived from the host name.",
     group: DEVICE,
   })),
   virtualDeviceManufacturer: integer({
@@ -53,7 +53,7 @@ export const virtualDeviceOptions = {
     key: "virtual-device.manufacturer",
     default: NO_MANUFACTURER,
     max: MAX_MANUFACTURER,
-    help: "Manufacturer code; 2046 is nobody's.",
+    help: "Manufacturer code; 2046 is not assigned.",
     group: DEVICE,
   }),
   virtualDeviceInstance: integer({
@@ -68,18 +68,18 @@ export const virtualDeviceOptions = {
     name: "virtual-device-model-id",
     key: "virtual-device.model-id",
     default: "Vessel Bus Gateway",
-    help: "Model that it tells of itself, up to 32 bytes.",
+    help: "Model id of its product information, up to 32 bytes.",
     group: DEVICE,
     validate: (model) =>
       new TextEncoder().encode(model).length > MAX_MODEL_BYTES
-        ? `Cannot tell the model "${model}": it is longer than 32 bytes`
+        ? `Cannot use the model id "${model}": it is longer than 32 bytes`
         : undefined,
   }),
   virtualDeviceClaimHeartbeatMs: duration({
     name: "virtual-device-claim-heartbeat",
     key: "virtual-device.claim-heartbeat",
     default: VIRTUAL_DEVICE_DEFAULTS.claimHeartbeatMs,
-    help: "How often it repeats its claim. 0: never.",
+    help: "Interval of repeating its address claim. 0: never.",
     group: DEVICE,
     validate: checkHeartbeat,
   }),
@@ -87,7 +87,7 @@ export const virtualDeviceOptions = {
     name: "virtual-device-product-info-heartbeat",
     key: "virtual-device.product-info-heartbeat",
     default: VIRTUAL_DEVICE_DEFAULTS.productInfoHeartbeatMs,
-    help: "How often it repeats its product information. 0: never.",
+    help: "Interval of repeating its product information. 0: never.",
     group: DEVICE,
     validate: checkHeartbeat,
   }),
@@ -97,7 +97,7 @@ export const virtualDeviceOptions = {
     key: "virtual-device.answer-rate",
     default: VIRTUAL_DEVICE_DEFAULTS.answerFramesPerSecond,
     max: 10_000,
-    help: "Most CAN frames a second that its answers take on one bus, whoever asks how often. 0: no limit.",
+    help: "Most CAN frames a second of its answers on one bus, for all requesters together. 0: no limit.",
     group: DEVICE,
   }),
   virtualDeviceMaxInbound: integer({
@@ -107,7 +107,7 @@ export const virtualDeviceOptions = {
     default: VIRTUAL_DEVICE_DEFAULTS.maxInboundSessions,
     min: 1,
     max: 253,
-    help: "Most nodes of one bus that may send it a long message at once.",
+    help: "Most nodes of one bus that may send it a multi-packet message at the same time.",
     group: DEVICE,
   }),
 };
@@ -115,17 +115,17 @@ export const virtualDeviceOptions = {
 /** Settings of the virtual device. */
 export type VirtualDeviceOptionSettings = SettingsOf<typeof virtualDeviceOptions>;
 
-/** What a NAME of its own says, too. */
+/** Settings that a given NAME contains. */
 const NAME_PARTS = ["virtualDeviceUniqueNumber", "virtualDeviceManufacturer", "virtualDeviceInstance"] as const;
 
-/** Rules that look at several settings. */
+/** Checks of several settings of the virtual device. */
 export const virtualDeviceChecks: readonly Check<VirtualDeviceOptionSettings>[] = [
   ...NAME_PARTS.map((name): Check<VirtualDeviceOptionSettings> => ({
     settings: [name, "virtualDeviceName"],
     severity: "warning",
     test: ({ virtualDevice, virtualDeviceName }, isGiven) =>
       virtualDevice && virtualDeviceName !== undefined && isGiven(name)
-        ? "Not used: -virtual-device-name says it all"
+        ? "Not used: -virtual-device-name overrides it"
         : undefined,
   })),
   ...(["virtualDeviceName", "virtualDeviceModelId", ...NAME_PARTS] as const).map((
@@ -138,7 +138,7 @@ export const virtualDeviceChecks: readonly Check<VirtualDeviceOptionSettings>[] 
   })),
 ];
 
-/** What the server is on the bus; nothing unless it shall be something. */
+/** The library's settings of the virtual device; undefined without one. */
 export function virtualDeviceOf(settings: VirtualDeviceOptionSettings): VirtualDeviceSettings | undefined {
   if (!settings.virtualDevice) return undefined;
   const machine = Deno.hostname();

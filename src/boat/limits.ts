@@ -49,7 +49,7 @@ export interface ServerLimits {
 export interface BoatLimits extends ServerLimits {
   /** Let clients send; default false. */
   sendEnabled: boolean;
-  /** Let no client send, whatever else is set; default false. */
+  /** Let no client send, regardless of other settings; default false. */
   readOnly: boolean;
   /** What clients may send, see `decide`; none (the default): anything. */
   sendRules: readonly SendRule[];

@@ -88,7 +88,7 @@ export class BoatTransmit {
       this.device?.heard(bus, frame);
     } catch (error) {
       if (this.#faults++ === 0) {
-        this.#log.error("a frame is not heard by a fault of the server", { error: String(error) });
+        this.#log.error("frame not processed by the transmit path", { error: String(error) });
       }
     }
   }

@@ -136,7 +136,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const stall = new StallDetector(log);
   const openReplica = replicasOf(settings, { clock, log });
   // Instances and keepers need each other.
-  let keepers: Keepers | undefined;
+  let keepers: Keepers | undefined = undefined;
   const onFileEnded = (id: string) => keepers?.wake(id);
   const instances = await Instances.open({
     dataDirectory,

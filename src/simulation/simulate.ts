@@ -2,7 +2,6 @@ import {
   ALL_ADDRESSES,
   type Clock,
   type ListenAddress,
-  type Logger,
   pause,
   silentLogger,
   StallDetector,

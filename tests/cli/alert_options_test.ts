@@ -48,13 +48,13 @@ Deno.test("what cannot be an address is refused without being told", () => {
   }
   const nine = Array.from({ length: 9 }, (_, i) => ["-alert-webhook-url", `http://127.0.0.1/${i}`]).flat();
   assert.deepEqual(problems(...nine), [
-    "error alert-webhook-url: Cannot send alerts to 9 addresses: expected at most 8",
+    "error alert-webhook-url: Cannot send alerts to 9 URLs: expected at most 8",
   ]);
 });
 
 Deno.test("a secret without an address, and a queue too short for one alert on its way, are told", () => {
   assert.deepEqual(problems("-alert-webhook-secret", "x"), [
-    "warning alert-webhook-secret: Not used: there is no -alert-webhook-url",
+    "warning alert-webhook-secret: Not used without -alert-webhook-url",
   ]);
   assert.deepEqual(problems("-alert-queue-size", "1"), [
     'error alert-queue-size: Cannot read the number "1": expected a whole number from 2 to 4096',

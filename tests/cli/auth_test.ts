@@ -57,13 +57,13 @@ const BAD: [what: string, value: unknown, message: string][] = [
   ["no list", 5, "expected a list of tokens, or { tokens: [...] }"],
   ["nothing", null, "expected a list of tokens, or { tokens: [...] }"],
   ["another key", { tokns: [] }, 'the file: unknown key "tokns": did you mean "tokens"?'],
-  ["an empty list", [], "has no token: leave the setting out to let everybody in"],
-  ["an empty list in a section", { tokens: [] }, "has no token: leave the setting out to let everybody in"],
+  ["an empty list", [], "has no token: omit the setting to allow every request"],
+  ["an empty list in a section", { tokens: [] }, "has no token: omit the setting to allow every request"],
   ["no object", [TOKEN, "x"], "tokens[1]: expected an object with name, sha256, scopes, instances"],
   ["no name", [{ ...TOKEN, name: undefined }], "tokens[0].name: expected a text"],
   ["an empty name", [{ ...TOKEN, name: " " }], "tokens[0].name: expected a text"],
-  ["a name twice", [TOKEN, { ...TOKEN, sha256: "0".repeat(64) }], "tokens[1].name: is given twice"],
-  ["a token twice", [TOKEN, { ...TOKEN, name: "b" }], "tokens[1].sha256: is given twice"],
+  ["a name twice", [TOKEN, { ...TOKEN, sha256: "0".repeat(64) }], "tokens[1].name: duplicate"],
+  ["a token twice", [TOKEN, { ...TOKEN, name: "b" }], "tokens[1].sha256: duplicate"],
   [
     "a short digest",
     [{ ...TOKEN, sha256: "00" }],
@@ -105,9 +105,9 @@ Deno.test("a file of tokens is checked before anything starts, and never quoted"
     assert.deepEqual(readTokens({ authFile: path, apiKey: "" }), [TOKEN]);
     assert.equal(readTokens({ authFile: path, apiKey: "x" }).length, 2);
     await write("{open-sesame");
-    assert.deepEqual(problems("-auth-file", path), [`error auth-file: ${path}: is no JSON`]);
+    assert.deepEqual(problems("-auth-file", path), [`error auth-file: ${path}: is not JSON`]);
     await write("[]");
-    assert.match(problems("-auth-file", path)[0] ?? "", /^error auth-file: \S+: has no token: leave the setting out/);
+    assert.match(problems("-auth-file", path)[0] ?? "", /^error auth-file: \S+: has no token: omit the setting/);
     assert.match(problems("-auth-file", `${folder}/none`)[0] ?? "", /^error auth-file: \S+none: No such file/);
     assert.match(problems("-auth-file", folder)[0] ?? "", /^error auth-file: .*: Is a directory/);
   });
@@ -120,7 +120,7 @@ Deno.test("a file of tokens that others may read or change is warned of", FILES,
     for (const mode of [0o604, 0o620, 0o644, 0o660]) {
       await Deno.chmod(path, mode);
       assert.deepEqual(problems("-auth-file", path), [
-        `warning auth-file: Everybody may read, or its group change, "${path}": chmod 640`,
+        `warning auth-file: Others can read "${path}", or its group can write it: chmod 640`,
       ]);
     }
   });

@@ -31,8 +31,8 @@ async function errorsOf(flag: string, ...args: string[]): Promise<string[]> {
 Deno.test("without certificates a cloud says how to make them, and without an authority the same", () => {
   const { errors } = read();
   assert.equal(errors.length, 2);
-  assert.match(errors[0] ?? "", /^Cannot take boats without -tls-cert and -tls-key: `vbg-cloud ca init`/);
-  assert.match(errors[1] ?? "", /^Cannot know boats without -tls-client-ca/);
+  assert.match(errors[0] ?? "", /^Cannot accept boats without -tls-cert and -tls-key: `vbg-cloud ca init`/);
+  assert.match(errors[1] ?? "", /^Cannot verify boats without -tls-client-ca/);
 });
 
 Deno.test("boats without certificates are taken from this machine alone, at a port that only it reaches", () => {

@@ -20,7 +20,7 @@ const messages = (...args: string[]) =>
 
 Deno.test("without a broker nothing is published, and what would be set for it is told as not used", () => {
   assert.deepEqual(read(), { ...read(), configuration: undefined, problems: [] });
-  assert.deepEqual(messages("-mqtt-decode"), ["warning: Not used: without -mqtt-broker nothing is published"]);
+  assert.deepEqual(messages("-mqtt-decode"), ["warning: Not used without -mqtt-broker"]);
 });
 
 Deno.test("a broker alone has the defaults of the specification", () => {
@@ -83,7 +83,7 @@ Deno.test("the password is the first line of its file, and never printed", FILES
 
 Deno.test("a password that goes over the network in the clear is warned of, but not on the machine itself", () => {
   const user = ["-mqtt-username", "anna", "-mqtt-password", "b"];
-  assert.match(messages(...user, "-mqtt-broker", "mqtt://a").join(), /^warning: Whoever listens/);
+  assert.match(messages(...user, "-mqtt-broker", "mqtt://a").join(), /^warning: The password is sent unencrypted/);
   for (const url of ["mqtts://a", "mqtt://127.0.0.1", "ws://localhost:80"]) {
     assert.deepEqual(messages(...user, "-mqtt-broker", url), [], url);
   }

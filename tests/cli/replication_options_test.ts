@@ -83,7 +83,7 @@ Deno.test("without certificates only this machine is a target, and only when it 
 Deno.test("more buses than a frame can tell apart are refused", () => {
   const interfaces = ["can0", "can1", "can2", "can3", "can4"];
   assert.deepEqual(problemsOf([...HERE, "-replication-insecure"], { interfaces }), [
-    "error: Cannot replicate 5 interfaces: a replicated frame tells 4 apart",
+    "error: Cannot replicate 5 interfaces: a replicated frame distinguishes 4",
   ]);
 });
 

@@ -165,7 +165,7 @@ const BAD: [what: string, value: unknown, message: RegExp][] = [
   ["a long template", { ...FRAME, "frame-template": "00".repeat(1786) }, /expected at most 1785 bytes$/],
   ["a bad priority", { ...FRAME, "frame-priority": 8 }, /\.frame-priority: cannot read "8".* from 0 to 7$/],
   ["a receiver for a broadcast", { ...FRAME, "frame-pgn": 130817, dst: 3 }, /\.dst: PGN 130817 always goes to everyb/],
-  ["sub-keys without places", { ...FRAME, want: [1, 2] }, /\.want: several values cannot be told apart/],
+  ["sub-keys without places", { ...FRAME, want: [1, 2] }, /\.want: several values cannot be distinguished/],
   ["a large sub-key", { ...FRAME, ...PLACES, want: [1, 65536] }, /\.want: 65536 needs more than 2 bytes$/],
   ["a wide sub-key", { ...FRAME, "subkey-write-len": 5 }, /\.subkey-write-len: cannot read "5".* from 0 to 4$/],
   [

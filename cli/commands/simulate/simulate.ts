@@ -128,7 +128,7 @@ async function open(
 
 async function isJournal(path: string): Promise<boolean> {
   try {
-    // What is read of a pipe is gone from it.
+    // Reading from a pipe would consume its bytes.
     if (!(await Deno.stat(path)).isFile) return false;
     using file = await Deno.open(path);
     const bytes = new Uint8Array(JOURNAL_MAGIC.length);
