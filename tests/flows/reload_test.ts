@@ -259,7 +259,7 @@ const BOAT_BASE = `${COMMON_BASE}
 send { enabled = true, rate-limit = 100000 }
 alert.dedup-window = 1h`;
 
-Deno.test("SIGHUP applies every reloadable setting of a boat and of its cloud", PROGRAM, async () => {
+Deno.test("SIGHUP applies the reloadable settings of a boat and of its cloud, one after the other", PROGRAM, async () => {
   await using cloud = await start("cloud", {
     base: COMMON_BASE,
     file: "vbg-cloud.conf",
