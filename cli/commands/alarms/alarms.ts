@@ -1,5 +1,5 @@
 /**
- * `vbg alarms`: what was wrong, and for how long, by recordings.
+ * `vbg alarms`: lists the alarms in recordings and how long each lasted.
  *
  * @module
  */
@@ -32,13 +32,13 @@ interface AlarmsSettings extends ProgramSettings, OutputChoice {
 
 const DEFAULT_GAP_MS = 120_000;
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg alarms`. */
 export const program: Program<AlarmsSettings> = {
   name: "vbg alarms",
   version: VERSION,
   summary:
-    "lists what was wrong on a boat, by journal files (.lpj) and directories with their write-ahead logs: RV-C diagnostics " +
-    "(PGN 130762), errors of Victron's chargers (61184) and alerts (126983), put together to episodes",
+    "lists the alarms of a boat from journal files (.lpj) and directories with their write-ahead logs: RV-C diagnostics" +
+    "(PGN 130762), errors of Victron chargers (61184) and alerts (126983), merged into alarm intervals",
   options: {
     gapMs: duration({
       name: "gap",
@@ -46,7 +46,7 @@ export const program: Program<AlarmsSettings> = {
       environment: false,
       default: DEFAULT_GAP_MS,
       minMs: 1,
-      help: "An alarm that was silent for longer begins a new episode.",
+      help: "Longest silence within one alarm interval. A later message starts a new interval.",
       group: "AlarmIntervals",
     }),
     ...outputOptions(),
@@ -69,7 +69,7 @@ const COLUMNS: readonly Column[] = [
   { title: "DETAIL" },
 ];
 
-/** Runs the command. Answers the exit code: 1 where something cannot be read. */
+/** Runs `vbg alarms`. Returns the exit code: 1 if something cannot be read. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
@@ -114,7 +114,7 @@ async function alarms(
   return failures === 0 ? EXIT.ok : EXIT.failure;
 }
 
-/** The files that can be read, by the time of their first block. */
+/** The readable files, sorted by the time of their first block. */
 async function inOrder(found: readonly FoundFile[], fail: (what: string) => void): Promise<BlockFile[]> {
   const files: BlockFile[] = [];
   for (const { path, open } of found) {
@@ -125,7 +125,7 @@ async function inOrder(found: readonly FoundFile[], fail: (what: string) => void
   return files.sort((a, b) => timeOf(a) - timeOf(b));
 }
 
-/** Reads the messages that speak of alarms. What is in several blocks counts once. */
+/** Reads the messages that report alarms. A message that is in several blocks counts once. */
 class AlarmReader {
   readonly #episodes: AlarmIntervals;
   readonly #seen = new Map<number, Ranges>();
@@ -135,7 +135,7 @@ class AlarmReader {
     this.#episodes = episodes;
   }
 
-  /** Answers what cannot be read. */
+  /** Returns what cannot be read. */
   read(found: ExaminedBlock, { index: { header: { epochWord } } }: BlockFile): string | undefined {
     if (found.kind === "damaged") return found.why;
     const { block } = found.stored;
