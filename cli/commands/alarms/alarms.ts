@@ -37,7 +37,7 @@ export const program: Program<AlarmsSettings> = {
   name: "vbg alarms",
   version: VERSION,
   summary:
-    "lists the alarms of a boat from journal files (.lpj) and directories with their write-ahead logs: RV-C diagnostics" +
+    "lists the alarms of a boat from journal files (.lpj) and directories with their write-ahead logs: RV-C diagnostics " +
     "(PGN 130762), errors of Victron chargers (61184) and alerts (126983), merged into alarm intervals",
   options: {
     gapMs: duration({
@@ -47,7 +47,7 @@ export const program: Program<AlarmsSettings> = {
       default: DEFAULT_GAP_MS,
       minMs: 1,
       help: "Longest silence within one alarm interval. A later message starts a new interval.",
-      group: "AlarmIntervals",
+      group: "Alarm intervals",
     }),
     ...outputOptions(),
     ...programOptions(),
