@@ -24,12 +24,12 @@ import { type Running, serve, type ServerProgram } from "./program/program.ts";
 import { DEMO_STATE, isDefaultStateDir, temporaryDemoFolder } from "./settings/state_dir.ts";
 import { urlOf } from "./program/url_of.ts";
 
-/** Settings of the demo: the boat's, and where its cloud is. */
+/** Settings of the demo: the boat's, and the port of its cloud. */
 interface DemoSettings extends BoatSettings {
   cloudPort: number;
 }
 
-/** What the demo has of its own, whatever is set. */
+/** Settings that the demo overrides. */
 const BROUGHT = [
   "interfaces",
   "loopback",
@@ -70,7 +70,7 @@ const demoProgram: ServerProgram<DemoSettings> = {
   configName: BOAT_CONFIG_NAME,
 };
 
-/** What the boat is called in the cloud. */
+/** Instance id of the boat. */
 const BOAT = "demo";
 const HERE = "127.0.0.1";
 /** Longer than anybody looks at a demo, days. */
@@ -78,7 +78,7 @@ const DAYS = 365;
 /** Longest wait for the connection between boat and cloud. */
 const CONNECT_MS = 10_000;
 const POLL_MS = 100;
-/** The demo fills nobody's disk. */
+/** Limits the disk usage of the demo. */
 const MAX_JOURNAL_BYTES = 256 * 1024 * 1024;
 
 async function run(settings: DemoSettings, log: Logger): Promise<Running<DemoSettings>> {

@@ -86,8 +86,8 @@ async function alarms(
   const found = await findFiles(names);
   const total = bytesOf(found);
   const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
-  const episodes = new AlarmIntervals(settings);
-  const reader = new AlarmReader(episodes);
+  const intervals = new AlarmIntervals(settings);
+  const reader = new AlarmReader(intervals);
   let failures = 0;
   const fail = (what: string) => {
     failures++;
@@ -109,7 +109,7 @@ async function alarms(
   } finally {
     progress.done();
   }
-  await output.write(wantsJson(settings, output) ? formatJson(episodes.all) : formatText(episodes.all, output));
+  await output.write(wantsJson(settings, output) ? formatJson(intervals.all) : formatText(intervals.all, output));
   await output.flush();
   return failures === 0 ? EXIT.ok : EXIT.failure;
 }
@@ -127,12 +127,12 @@ async function inOrder(found: readonly FoundFile[], fail: (what: string) => void
 
 /** Reads the messages that report alarms. A message that is in several blocks counts once. */
 class AlarmReader {
-  readonly #episodes: AlarmIntervals;
+  readonly #intervals: AlarmIntervals;
   readonly #seen = new Map<number, Ranges>();
   readonly #frame = newStoredFrame();
 
-  constructor(episodes: AlarmIntervals) {
-    this.#episodes = episodes;
+  constructor(intervals: AlarmIntervals) {
+    this.#intervals = intervals;
   }
 
   /** Returns what cannot be read. */
@@ -146,7 +146,7 @@ class AlarmReader {
       if (!ALARM_PGNS.has(frame.pgn) || (block.baseSeq !== undefined && seen.has(frame.seq))) continue;
       const word = alarmWord(frame.pgn, frame.data.subarray(frame.offset, frame.offset + frame.length));
       const bus = block.notes.buses?.[frame.bus] ?? `bus ${frame.bus}`;
-      if (word) this.#episodes.add(word, { bus, src: frame.id & 0xff, timeUs: frame.timeUs });
+      if (word) this.#intervals.add(word, { bus, src: frame.id & 0xff, timeUs: frame.timeUs });
     }
     if (block.baseSeq !== undefined) seen.add(block.baseSeq, block.baseSeq + frames);
     return damage;
@@ -159,8 +159,8 @@ class AlarmReader {
   }
 }
 
-function formatText(episodes: readonly AlarmInterval[], { columns, hasColor }: Output): string {
-  const rows = episodes.map(({ firstUs, lastUs, clearedUs, bus, src, severity, source, code, count, detail }) => [
+function formatText(intervals: readonly AlarmInterval[], { columns, hasColor }: Output): string {
+  const rows = intervals.map(({ firstUs, lastUs, clearedUs, bus, src, severity, source, code, count, detail }) => [
     formatTimeUs(firstUs),
     lastingText(lastUs - firstUs),
     ...[bus, `${src}`, severity, source, code, `${count}`],
@@ -172,8 +172,8 @@ function formatText(episodes: readonly AlarmInterval[], { columns, hasColor }: O
   return `${table}\n${count(rows.length, "episode")}\n`;
 }
 
-function formatJson(episodes: readonly AlarmInterval[]): string {
-  return JSON.stringify(episodes.map(({ firstUs, lastUs, clearedUs, ...rest }) => ({
+function formatJson(intervals: readonly AlarmInterval[]): string {
+  return JSON.stringify(intervals.map(({ firstUs, lastUs, clearedUs, ...rest }) => ({
     first: formatTimeUs(firstUs),
     last: formatTimeUs(lastUs),
     cleared: clearedUs === undefined ? null : formatTimeUs(clearedUs),
