@@ -24,7 +24,7 @@ import { type Running, serve, type ServerProgram } from "./program/program.ts";
 import { DEMO_STATE, isDefaultStateDir, temporaryDemoFolder } from "./settings/state_dir.ts";
 import { urlOf } from "./program/url_of.ts";
 
-/** The boat's options, and the port of the cloud. */
+/** Options of the demo: the boat's, and the port of its cloud. */
 const demoOptions = {
   ...boatOptions,
   listen: {
@@ -78,7 +78,7 @@ const DAYS = 365;
 /** Longest wait for the connection between boat and cloud. */
 const CONNECT_MS = 10_000;
 const POLL_MS = 100;
-/** Keeps the demo from filling the disk. */
+/** Limits the disk usage of the demo. */
 const MAX_JOURNAL_BYTES = 256 * 1024 * 1024;
 
 async function run(settings: DemoSettings, log: Logger): Promise<Running<DemoSettings>> {

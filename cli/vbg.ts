@@ -25,7 +25,7 @@ export const vbg: CommandSet = {
       load: async () => (await import("./commands/completion/completion.ts")).completionCommand(vbg),
     },
     convert: {
-      summary: "makes a journal of recordings of other programs",
+      summary: "converts recordings of other programs into a journal",
       load: () => import("./commands/convert/convert.ts"),
     },
     dashboard: { summary: "the same as top", load: () => import("./commands/top/top.ts") },
@@ -54,11 +54,11 @@ export const vbg: CommandSet = {
       load: () => import("./commands/loadtest/loadtest.ts"),
     },
     pgns: {
-      summary: "lists the messages that can be decoded, or tells all about one",
+      summary: "lists the messages that can be decoded, or shows all about one",
       load: () => import("./commands/read/pgns.ts"),
     },
     repair: {
-      summary: "writes what can be read of a damaged journal anew",
+      summary: "writes the readable part of a damaged journal into new files",
       load: () => import("./commands/repair/repair.ts"),
     },
     request: { summary: "asks the devices of a boat for a message", load: () => import("./commands/send/request.ts") },
@@ -90,7 +90,7 @@ export const vbg: CommandSet = {
       load: () => import("./commands/read/values.ts"),
     },
     verify: {
-      summary: "reads every frame of a journal, and tells what is damaged",
+      summary: "reads every frame of a journal and reports damage",
       load: () => import("./commands/verify/verify.ts"),
     },
   },

@@ -1,7 +1,7 @@
 /**
- * Runs a program to its end. Answers what it wrote on standard output.
+ * Runs a program to its end. Returns its standard output.
  *
- * @throws {Error} it failed; says so in its own words
+ * @throws {Error} it failed; the message has its standard error
  */
 export async function runProgram(program: string, args: string[], options: Deno.CommandOptions = {}): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(program, { ...options, args }).output();

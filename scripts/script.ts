@@ -1,4 +1,4 @@
-/** What scripts with flags do with their command lines. */
+/** Command lines of scripts. */
 
 /** The words of this script's command line: flags may have one dash, as those of the programs. */
 export function scriptWords(): string[] {

@@ -47,7 +47,7 @@ export class BoatAddresses {
   #looking: Promise<ServerPlace> | undefined;
   #streams = 0;
 
-  /** @param find looks for the boat; what it throws is a request that fails */
+  /** @param find searches for the boat; its errors become failed requests */
   constructor(
     find: () => Promise<ServerPlace>,
     { first, fetch: given }: { first: ServerPlace; fetch?: Fetch | undefined },
@@ -58,7 +58,7 @@ export class BoatAddresses {
     this.#fetch = given ?? ((...request) => fetch(...request));
   }
 
-  /** Where requests go. */
+  /** The server that gets the requests. */
   get current(): ServerPlace {
     return this.#place;
   }
@@ -79,7 +79,7 @@ export class BoatAddresses {
     }
   };
 
-  /** One search at a time, whoever asks. */
+  /** One search at a time, shared by all requests. */
   async #pollServer(): Promise<void> {
     this.#looking ??= this.#find().finally(() => this.#looking = undefined);
     this.#place = await this.#looking;

@@ -5,16 +5,16 @@ import { fieldTexts, type UnitSystem } from "@vessel/gateway/units";
 import { lengthOf } from "../program/table.ts";
 import { printable } from "../program/terminal.ts";
 
-/** What people read where a payload has no value that can be told. */
+/** Text for a payload without values. */
 export const NOTHING = "–";
 const BROADCAST = 255;
-/** Where it lies in a time. */
+/** Offsets of the time of day in an RFC 3339 time. */
 const TIME_OF_DAY = [11, 19] as const;
 
-/** What of a message is written. */
+/** The parts of a message that are printed. */
 type Payload = Pick<ClientFrame, "pgn" | "data" | "decoded">;
 
-/** What messages of a PGN are called; undefined when nobody has described them. */
+/** Title of a PGN; undefined without a definition. */
 export function nameOf(pgn: number): string | undefined {
   return describePayload(pgn, new Uint8Array(0));
 }
@@ -28,7 +28,7 @@ export function payloadTexts({ pgn, data, decoded }: Payload, system: UnitSystem
   return decodedTexts({ pgn, data: readHex(data) ?? new Uint8Array(0), decoded }, system);
 }
 
-/** The same of a payload in bytes. */
+/** Like {@linkcode payloadTexts}, for a payload in bytes. */
 export function decodedTexts(
   { pgn, data, decoded }: { pgn: number; data: Uint8Array; decoded: DecodedFields },
   system: UnitSystem,
@@ -38,7 +38,7 @@ export function decodedTexts(
   return texts.length === 0 ? [NOTHING] : texts;
 }
 
-/** What a payload says in one line: its fields, or hex. */
+/** A payload in one line: its fields, or hex. */
 export function payloadText(payload: Payload, system: UnitSystem): string {
   return payloadTexts(payload, system).join(", ");
 }
@@ -64,8 +64,8 @@ export function bytesText(bytes: number): string {
 }
 
 /**
- * A list as lines with commas, the first of at most `first` characters, the others of `width`. Items stay whole where one
- * fits a line; the first line is empty where the first item needs more room.
+ * Wraps a comma-separated list: the first line has at most `first` characters, the others `width`. Splits no item that
+ * fits a line; the first line is empty if the first item does not fit.
  */
 export function listLines(items: readonly string[], { first, width }: { first: number; width: number }): string[] {
   const lines: string[] = [];

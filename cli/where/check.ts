@@ -1,12 +1,12 @@
-/** What can be known to be wrong with an expression before any frame: wrong kinds, and fields that a PGN does not have. */
+/** Static checks of an expression: values of the wrong kind, and fields that a PGN does not have. */
 import { describePgn, type FieldDescription, type ItemDescription } from "@vessel/gateway/pgn";
 import { nearest } from "../settings/nearest.ts";
-import { needlessUnit, wrongUnit } from "./units.ts";
-import { type Span, WhereError } from "./error.ts";
+import { needlessUnit, wrongUnit } from "./fields.ts";
+import { type Span, WhereError } from "./tokens.ts";
 import type { Expression, Operator, Subject, Value } from "./parse.ts";
 import { DEVICE_FIELDS, HEADER_FIELDS, type ScalarKind } from "./subjects.ts";
 
-/** PGNs that a frame can have where a part of the expression matters; undefined: all. */
+/** PGNs of the frames for which a part of the expression is evaluated; undefined: all. */
 type Pins = ReadonlySet<number> | undefined;
 
 /** One comparison with one value. */
@@ -16,15 +16,15 @@ interface Comparison {
   value: Value;
 }
 
-/** So many names are listed beside the nearest one. */
+/** Most names listed besides the nearest one. */
 const LISTED_NAMES = 12;
-/** What only the payload can tell. */
+/** Item types known only from the payload. */
 const OPEN_TYPES: ReadonlySet<string> = new Set(["variable", "value", "parameters"]);
 const NUMBER_TYPES: ReadonlySet<string> = new Set(["number", "pgn", "index", "length", "float"]);
-/** Values are labels, or numbers where the table has none. */
+/** Item types whose values are labels, or numbers without a label. */
 const LABEL_TYPES: ReadonlySet<string> = new Set(["enum", "indirect", "key"]);
 
-/** Finds what cannot be meant. @throws {WhereError} */
+/** Checks an expression. @throws {WhereError} for a comparison that can never be meaningful */
 export function checkExpression(expression: Expression, source: string): void {
   const fail = (what: string, span: Span) => new WhereError(what, { source, span });
   check(expression, { pins: undefined, fail });
@@ -52,7 +52,7 @@ function check(expression: Expression, { pins, fail }: Context): void {
   }
 }
 
-/** PGNs that frames must have to match. */
+/** PGNs that a matching frame can have. */
 function pinsOf(expression: Expression): Pins {
   switch (expression.kind) {
     case "compare":
@@ -87,7 +87,7 @@ function checkComparison(comparison: Comparison, { pins, fail }: Context): void 
   if (wrong !== undefined) throw fail(wrong, value.span);
 }
 
-/** What is wrong with comparing a number or a text with this, or nothing. */
+/** The error of comparing a number or a text with this value; undefined if it fits. */
 function wrongKind(
   field: { name: string; kind: ScalarKind; unit?: string | undefined },
   { operator, value: { literal } }: { operator: Operator; value: Value },
@@ -102,7 +102,7 @@ function wrongKind(
   return typeof literal === "string" ? `${name} is a number${inUnit}: expected a number` : undefined;
 }
 
-/** Names as the layouts of the PGNs have them; nothing when one of the PGNs is unknown. */
+/** Items of the layouts of the PGNs; undefined if one of the PGNs is unknown. */
 function itemsOf(pins: ReadonlySet<number>): ItemDescription[] | undefined {
   const described = [...pins].map(describePgn);
   if (described.some((each) => each === undefined)) return undefined;
@@ -136,7 +136,7 @@ function checkUnit({ subject, value: { unit } }: Comparison, { pins, fail }: Con
   if (wrong !== undefined) throw fail(wrong, unit.span);
 }
 
-/** The items of this name, of which there must be one. */
+/** The items with this name, at least one. */
 function named(
   items: readonly ItemDescription[],
   { name, owner, span }: { name: string; owner: string; span: Span },
@@ -150,7 +150,7 @@ function named(
   throw fail(`${owner} has no "${name}": did you mean "${nearest(name, known)}"? There are ${listed}`, span);
 }
 
-/** What can be named inside an item; nothing when only the payload tells. */
+/** Names inside an item; undefined if known only from the payload. */
 function partsOf(items: readonly ItemDescription[]): ItemDescription[] | undefined {
   if (items.some(({ type }) => OPEN_TYPES.has(type))) return undefined;
   return items.flatMap((item): ItemDescription[] => {
@@ -159,7 +159,7 @@ function partsOf(items: readonly ItemDescription[]): ItemDescription[] | undefin
   });
 }
 
-/** What is wrong with comparing this field, or nothing. */
+/** The error of a comparison with this field; undefined if it fits. */
 function wrongValue(item: ItemDescription, { operator, value }: Comparison): string | undefined {
   const { name, type } = item;
   const { literal } = value;

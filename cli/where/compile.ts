@@ -1,30 +1,29 @@
 import { type Device, formatName, type Frame, readName } from "@vessel/gateway/frame";
 import type { Decoded } from "@vessel/gateway/pgn";
-import { labelMatcher } from "./labels.ts";
 import { type Matcher, matcherOf, partOf } from "./match.ts";
 import type { Expression, Literal, Operator, Subject, Value } from "./parse.ts";
 import { DEVICE_FIELDS } from "./subjects.ts";
-import { amountMatcher } from "./units.ts";
+import { amountMatcher, labelMatcher } from "./fields.ts";
 
-/** A frame as an expression sees it. `decoded` may be a getter: it is read only when the answer depends on it. */
+/** Frame fields that expressions use. `decoded` may be a getter: it is read only if the result depends on it. */
 export interface WhereFrame extends Pick<Frame, "pgn" | "src" | "dst" | "prio" | "seq" | "bus"> {
-  /** Null or nothing when the PGN has no definition. */
+  /** Null or undefined if the PGN has no definition. */
   readonly decoded?: Decoded | null | undefined;
 }
 
-/** The device at an address, as far as it is known; `bus` as in the frame. */
+/** The device at an address, if known; `bus` as in the frame. */
 export type DeviceAt = (bus: string | undefined, src: number) => Partial<Device> | undefined;
 
 /** Whether a frame matches. */
 export type Test = (frame: WhereFrame, deviceAt: DeviceAt) => boolean;
 
-/** A test and how dear it is: 0 looks at the header alone, 1 at devices, too, 2 at the decoded payload. */
+/** A test and its cost: 0 reads only the header, 1 also devices, 2 also the decoded payload. */
 interface Part {
   test: Test;
   cost: 0 | 1 | 2;
 }
 
-/** No frame has it: what is compared is no field of a payload. */
+/** PGN for comparisons outside the payload: no frame has it. */
 const NO_PGN = -1;
 
 /** Compiles an expression into one function. */
@@ -57,7 +56,7 @@ function partOfExpression(expression: Expression): Part {
   }
 }
 
-/** The cheap terms come first: what the header rules out is not decoded. */
+/** Cheap terms first: a frame that the header rules out is not decoded. */
 function combined(terms: readonly Expression[], join: (one: Test, other: Test) => Test): Part {
   const parts = terms.map(partOfExpression).sort((one, other) => one.cost - other.cost);
   return parts.reduceRight((other, one) => ({ test: join(one.test, other.test), cost: other.cost }));
@@ -70,10 +69,10 @@ function literalFor(subject: Subject, literal: Literal): Literal {
   return name === undefined ? literal : formatName(name);
 }
 
-/** Makes what compares the fields of a PGN. */
+/** Makes the matcher for a field of a PGN. */
 type MakeMatcher = (pgn: number) => Matcher;
 
-/** Units and labels of a field are those that it has in the PGN. */
+/** Units and labels of a field depend on the PGN. */
 function comparing(subject: Subject, { operator, value }: { operator: Operator; value: Value }): MakeMatcher {
   const literal = literalFor(subject, value.literal);
   const match = matcherOf(operator, literal);

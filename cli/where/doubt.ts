@@ -1,10 +1,10 @@
-/** What may be wrong with an expression, though a newer server may know better: fields and manufacturers unknown here. */
+/** Warnings about an expression: fields and manufacturers that this version does not know; a newer server may. */
 import { describePgn, listPgns } from "@vessel/gateway/pgn";
 import { doubtManufacturers } from "../settings/filter_names.ts";
 import { hint } from "../settings/nearest.ts";
 import { type Expression, parseExpression, type Subject } from "./parse.ts";
 
-/** Says which field no known PGN has, or which manufacturer nobody is called; nothing when all are known. */
+/** Names a field that no known PGN has, or an unknown manufacturer; undefined if all are known. */
 export function doubtWhere(source: string): string | undefined {
   return doubtFields(source) ?? doubtManufacturers([...manufacturersOf(parseExpression(source))]);
 }
@@ -15,14 +15,14 @@ function doubtFields(source: string): string | undefined {
   const known = new Set<string>();
   for (const name of knownFields()) {
     known.add(name);
-    // Most are found early: describing all PGNs takes a tenth of a second.
+    // Stops at the first match: describing all PGNs takes 0.1 s.
     if (strange.delete(name) && strange.size === 0) return undefined;
   }
   const [first = ""] = strange;
   return `No known PGN has a field "${first}"${hint(first, { known })}`;
 }
 
-/** Everything that an expression compares. */
+/** All subjects that an expression compares. */
 export function* subjectsOf(expression: Expression): Generator<Subject> {
   if ("subject" in expression) yield expression.subject;
   if ("term" in expression) yield* subjectsOf(expression.term);
@@ -33,7 +33,7 @@ function* fieldsOf(source: string): Generator<string> {
   for (const subject of subjectsOf(parseExpression(source))) if (subject.kind === "field") yield subject.path[0];
 }
 
-/** Manufacturers that devices are compared with. */
+/** Manufacturers named in an expression. */
 function* manufacturersOf(expression: Expression): Generator<string> {
   if ("term" in expression) yield* manufacturersOf(expression.term);
   if ("terms" in expression) { for (const term of expression.terms) yield* manufacturersOf(term); }

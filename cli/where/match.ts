@@ -1,13 +1,13 @@
 /** How one decoded value is compared with a literal. */
 import type { Literal, Operator } from "./parse.ts";
 
-/** Tells of a value that is no list whether it matches. Missing fields come as null. */
+/** Whether a value that is no list matches. A missing field is null. */
 export type Matcher = (value: unknown) => boolean;
 
 /** Matches nothing. */
 export const never: Matcher = () => false;
 
-/** A text that reads as a number: PGNs have some, such as MMSI and NAME. */
+/** A text with a number, such as MMSI and NAME. */
 const NUMERIC = /^(?:-?\d+(?:\.\d+)?|0x[\da-f]+)$/i;
 
 const NUMBERS: Readonly<Record<Operator, (value: number, literal: number) => boolean>> = {
@@ -61,7 +61,7 @@ function textMatcher(operator: Operator, literal: string): Matcher {
   };
 }
 
-/** A part of an object; null when it has none such, and of what is no object. */
+/** A member of an object; null if the value is no object or lacks it. */
 export function partOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return null;
   return Reflect.get(value, name) ?? null;

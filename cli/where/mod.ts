@@ -5,34 +5,34 @@ import { parseExpression } from "./parse.ts";
 
 export type { DeviceAt, WhereFrame } from "./compile.ts";
 export { doubtWhere } from "./doubt.ts";
-export { WhereError } from "./error.ts";
+export { WhereError } from "./tokens.ts";
 export { MAX_WHERE_DEPTH, MAX_WHERE_LENGTH } from "./parse.ts";
 
-/** A `--where` expression as one predicate. */
+/** A `-where` expression as one predicate. */
 export interface Where {
-  /** Whether a frame matches. `deviceAt` is asked only when the answer depends on a device. */
+  /** Whether a frame matches. Calls `deviceAt` only if the result depends on a device. */
   test(frame: WhereFrame, deviceAt?: DeviceAt): boolean;
-  /** Frames need `decoded`. */
+  /** The expression needs `decoded`. */
   usesDecoded: boolean;
-  /** Frames need the device table. */
+  /** The expression needs the device table. */
   usesDevices: boolean;
 }
 
 /**
- * Reads a `--where` expression.
+ * Reads a `-where` expression.
  *
  * ```
- * expression  or, ||   and, &&   not, !   ( )                          each binds more than the one before
+ * expression  or, ||   and, &&   not, !   ( )                          lowest precedence first
  * comparison  FIELD == != < <= > >= VALUE   FIELD contains VALUE   FIELD in [VALUE, …]   FIELD not in [VALUE, …]
  * FIELD       pgn src dst prio seq bus                                 of the frame
- *             src.manufacturer dst.model_id … name instance class     of its sender, or of whom it goes to
+ *             src.manufacturer dst.model_id … name instance class     of its sender or its addressed device
  *             wind_speed   register.name   satellites.prn             of the decoded payload, as in its JSON;
- *             decoded.pgn                                             where a field is called as one above
+ *             decoded.pgn                                             if a field has one of the names above
  * VALUE       12 -1.5 2e3 0x1F   15 kn   20 °C   "text" 'text'   true false null
  * ```
  *
  * - A field that is missing, or in a payload that cannot be decoded, is null. `== null` and `!= null` ask for that;
- *   every other comparison with null is false, `!=` included. `not` turns the answer round: `not depth > 3` holds where
+ *   every other comparison with null is false, `!=` included. `not` inverts the result: `not depth > 3` is true if
  *   there is no depth.
  * - A number with a unit (`15 kn`, `90 deg`, `20 C`, `0.5 nm`) is compared in that unit; `==` then means equal within
  *   the field's step. A number without one is in the unit of the JSON. Texts and labels compare in any case, those of

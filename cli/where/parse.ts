@@ -1,34 +1,33 @@
 import { DEVICE_FIELDS, type DeviceField, HEADER_FIELDS, type HeaderField } from "./subjects.ts";
 import { nearest } from "../settings/nearest.ts";
-import { type Span, WhereError } from "./error.ts";
-import { type Token, tokensOf } from "./tokens.ts";
+import { type Span, type Token, tokensOf, WhereError } from "./tokens.ts";
 
-/** What a field is compared with. */
+/** A value that fields are compared with. */
 export type Literal = number | string | boolean | null;
 
-/** A literal and where it stands. */
+/** A literal and its position. */
 export interface Value {
   literal: Literal;
-  /** Of a number; without one it is in the unit of the field. */
+  /** Unit of a number; undefined: the unit of the field. */
   unit?: { text: string; span: Span };
   span: Span;
 }
 
-/** What is looked at in a frame. */
+/** The part of a frame that is compared. */
 export type Subject =
   & { span: Span }
   & (
     | { kind: "header"; name: HeaderField }
-    /** Of the device that sent the frame, or that it goes to. */
+    /** A field of the sending or the addressed device. */
     | { kind: "device"; side: "src" | "dst"; name: DeviceField }
-    /** Of the decoded payload: names from outside to inside. */
+    /** A field of the decoded payload: outermost name first. */
     | { kind: "field"; path: readonly [string, ...string[]] }
   );
 
-/** How a field is compared with one value. */
+/** Comparison operators. */
 export type Operator = "==" | "!=" | "<" | "<=" | ">" | ">=" | "contains";
 
-/** An expression as it was read. */
+/** Syntax tree of an expression. */
 export type Expression =
   | { kind: "or" | "and"; terms: readonly Expression[] }
   | { kind: "not"; term: Expression }
@@ -37,15 +36,15 @@ export type Expression =
 
 /** Longest expression, in UTF-16 units. */
 export const MAX_WHERE_LENGTH = 10_000;
-/** Most parentheses and negations inside each other. */
+/** Deepest nesting of parentheses and negations. */
 export const MAX_WHERE_DEPTH = 100;
 
 const COMPARISON = "== != < <= > >= in contains";
 const OPERATORS: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">="]);
-/** How strongly a word binds what stands on both sides of it. */
+/** Precedence of the binary operators. */
 const POWERS = { or: 1, and: 2 } as const;
 
-/** Reads an expression. @throws {WhereError} */
+/** Parses an expression. @throws {WhereError} */
 export function parseExpression(source: string): Expression {
   if (source.length > MAX_WHERE_LENGTH) {
     throw new WhereError(`it is longer than ${MAX_WHERE_LENGTH} characters`, {
@@ -81,7 +80,7 @@ class Parser {
     return token;
   }
 
-  /** Goes on behind the next token when it is this sign or word. */
+  /** Consumes the next token if it is this sign or word. */
   #takes(text: string): boolean {
     const token = this.#peek();
     const found = (token.kind === "sign" && token.sign === text) || (token.kind === "word" && token.word === text);
@@ -194,7 +193,7 @@ class Parser {
     return this.#fail(`expected a number, a text, true, false or null, found ${this.#found()}${quote}`);
   }
 
-  /** Whether what stands before this token is a field: an "and" was forgotten. */
+  /** Whether the token before this one is a field, so that an "and" is missing. */
   #isCompared(index: number): boolean {
     const token = this.#tokens[index];
     if (token?.kind === "sign") return OPERATORS.has(token.sign);

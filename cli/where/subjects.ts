@@ -1,4 +1,4 @@
-/** What an expression can name beside decoded fields, and what kind of value each has. */
+/** Names in expressions other than decoded fields, and the kinds of their values. */
 import type { Device, Frame } from "@vessel/gateway/frame";
 
 /** A number or a text. */
@@ -19,17 +19,17 @@ export const HEADER_FIELDS: ReadonlyMap<string, ScalarKind> = new Map<HeaderFiel
 
 type Identity = Omit<Device, "src" | "bus" | "first_seen" | "last_seen" | "packet_count" | "byte_count">;
 
-/** Fields of a device that can be named behind `src.` and `dst.`. */
+/** Fields of a device that can follow `src.` and `dst.`. */
 export type DeviceField = keyof Identity | "instance" | "class" | "function";
 
-/** Where a field of a device is in the device table, and its kind. */
-export interface DevicePlace {
+/** Key of a field in the device table, and its kind. */
+export interface DeviceKey {
   key: keyof Identity;
   kind: ScalarKind;
 }
 
-/** Fields of a device, by the names that they have in expressions: those of the device table, and shorter ones. */
-export const DEVICE_FIELDS: ReadonlyMap<string, DevicePlace> = new Map<DeviceField, DevicePlace>([
+/** Fields of a device by their names in expressions: those of the device table, and aliases. */
+export const DEVICE_FIELDS: ReadonlyMap<string, DeviceKey> = new Map<DeviceField, DeviceKey>([
   ["manufacturer", { key: "manufacturer", kind: "text" }],
   ["manufacturer_code", { key: "manufacturer_code", kind: "number" }],
   ["model_id", { key: "model_id", kind: "text" }],

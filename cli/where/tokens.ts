@@ -1,12 +1,40 @@
-import { type Span, WhereError } from "./error.ts";
+/** Part of an expression: start offset and exclusive end offset, in UTF-16 units. */
+export interface Span {
+  start: number;
+  end: number;
+}
 
-/** A piece of an expression. */
+/** Characters of a long expression that are shown on each side of the mistake. */
+const SHOWN_CHARACTERS = 60;
+
+/**
+ * A `-where` expression is wrong. The message has three lines: the mistake and what was expected, the expression,
+ * and a caret under the mistake.
+ */
+export class WhereError extends RangeError {
+  override name = "WhereError";
+  /** Column where the mistake begins, in characters, from 1. */
+  readonly column: number;
+
+  constructor(what: string, { source, span }: { source: string; span: Span }) {
+    const before = Array.from(source.slice(0, span.start));
+    const marked = Array.from(source.slice(span.start, span.end)).slice(0, SHOWN_CHARACTERS);
+    const after = Array.from(source.slice(span.end)).slice(0, SHOWN_CHARACTERS);
+    const shown = before.slice(-SHOWN_CHARACTERS);
+    const line = [...shown, ...marked, ...after].join("").replace(/\p{Cc}/gu, " ");
+    const caret = " ".repeat(shown.length) + "^".repeat(Math.max(1, marked.length));
+    super(`Cannot read the expression at column ${before.length + 1}: ${what}\n  ${line}\n  ${caret}`);
+    this.column = before.length + 1;
+  }
+}
+
+/** A token of an expression. */
 export type Token =
   & Span
   & (
     | { kind: "path"; names: readonly [string, ...string[]] }
     | { kind: "number"; value: number }
-    /** What may be a unit: it stands behind a number. */
+    /** A possible unit: it follows a number. */
     | { kind: "unit"; unit: string }
     | { kind: "text"; value: string }
     | { kind: "word"; word: Word }
@@ -14,27 +42,27 @@ export type Token =
     | { kind: "end" }
   );
 
-/** Words of the language, in lower case; they are read in any. */
+/** Keywords, in lower case; case does not matter. */
 export type Word = "and" | "or" | "not" | "in" | "contains" | "true" | "false" | "null";
-/** Signs of the language. */
+/** Operators and punctuation. */
 export type Sign = "==" | "!=" | "<" | "<=" | ">" | ">=" | "&&" | "||" | "!" | "(" | ")" | "[" | "]" | ",";
 
 const WORDS: readonly Word[] = ["and", "or", "not", "in", "contains", "true", "false", "null"];
-/** Longer ones before those that they begin with. */
+/** Longer signs before their prefixes. */
 const SIGNS: readonly Sign[] = ["==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "(", ")", "[", "]", ","];
-/** What people write out of habit. */
+/** Operators of other languages, with ours for the hint. */
 const HABITS = new Map([["=", "=="], ["&", "&& or the word and"], ["|", "|| or the word or"]]);
 
 const SPACE = /\s*/y;
-/** Behind a dot a name may begin with a digit: some definitions have such. */
+/** After a dot a name may begin with a digit, as some field names do. */
 const PATH = /[A-Za-z_]\w*(?:\.\w+)*/y;
 const NUMBER = /-?(?:0[xX][0-9a-fA-F]+|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)/y;
-/** What cannot follow the digits of a number. */
+/** Characters that must not follow a number. */
 const TRAIL = /(?:[\d._]|[xX](?![A-Za-z]))[\w.]*/y;
 const UNIT = /[A-Za-z°µ%‰][\w°µ%³/]*(?![\w.])/y;
 const TEXT = /(["'])((?:\\[^]|(?!\1)[^\\])*)\1/y;
 
-/** Splits an expression into pieces; the last is the end. @throws {WhereError} */
+/** Splits an expression into tokens; the last has the kind `end`. @throws {WhereError} */
 export function* tokensOf(source: string): Generator<Token, void> {
   let at = matchAt(SPACE, source, 0)?.[0].length ?? 0;
   let isAfterNumber = false;

@@ -5,7 +5,7 @@ import { fieldSpec, isReserved, snakeCase } from "./fields.ts";
 /** A layout as the generated file has it: what all layouts of the PGN share stands beside the list of them. */
 export type Layout = Omit<DefinitionSpec, "pgn" | "description"> & { description?: string };
 
-/** What a PGN's row says for all its layouts. */
+/** Properties of a PGN shared by all its layouts. */
 export interface Shared {
   description: string;
   /** Null unless all layouts have the same. */
@@ -60,7 +60,7 @@ function repeatingSets(pgn: CanboatPgn): RepeatingSet[] {
   return sets;
 }
 
-/** The fields with the repeating sets taken together; a field that stands behind a set stays behind it. */
+/** The fields with the repeating sets taken together; a field after a set stays after it. */
 function grouped(fields: FieldSpec[], sets: RepeatingSet[], nameOf: (order: number) => string): ItemSpec[] {
   const items: ItemSpec[] = [];
   let next = 0;

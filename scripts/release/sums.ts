@@ -6,7 +6,7 @@ export async function sha256(bytes: BufferSource): Promise<string> {
 /** Name of the file of sums. */
 export const SUMS = "SHA256SUMS";
 
-/** Writes the sums of all files below a directory, as `sha256sum -c` reads them. Answers the files' paths from there. */
+/** Writes the sums of all files below a directory, as `sha256sum -c` reads them. Returns the files' relative paths. */
 export async function writeSums(out: string): Promise<string[]> {
   const names = (await filesBelow(out, "")).filter((name) => name !== SUMS).sort();
   const lines: string[] = [];

@@ -179,7 +179,7 @@ Deno.test("archive-s3 refuses every file with code 2 when its settings are wrong
       ["-bucket", "boats", "-endpoint", "http://user:pass-word@nas"],
       /flag -endpoint: Cannot read the URL: expected https/,
     ],
-    [["-bucket", "boats", "-prefix", "a//b"], /flag -prefix: Cannot be the first part of keys: "a\/\/b"/],
+    [["-bucket", "boats", "-prefix", "a//b"], /flag -prefix: Cannot use the key prefix "a\/\/b"/],
     [["-bucket", "boats"], /Cannot find credentials: neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY nor/],
   ];
   for (const [args, why] of cases) {

@@ -256,7 +256,7 @@ Deno.test(
       assert.deepEqual(await runCommand(["audit", "-boat", boat, "-cloud", data]), {
         code: 2,
         out: "",
-        err: `vbg audit: Cannot tell which boat of "${data}" is meant: give -cloud ${data}/ID, of aurora, borealis\n`,
+        err: `vbg audit: Cannot choose a boat of "${data}": give -cloud ${data}/ID with one of aurora, borealis\n`,
       });
     }),
 );
@@ -273,7 +273,7 @@ Deno.test(
         const [args, expected] of [
           [["-boat", boat, "-cloud", empty], /Cannot compare with ".*empty": it is neither a boat's directory nor/],
           [["-boat", boat, "-cloud", `${folder}/none`], /Cannot read ".*none": No such file or directory/],
-          [["-boat", empty, "-cloud", boat], /Cannot compare ".*empty": it is no journal directory of a boat/],
+          [["-boat", empty, "-cloud", boat], /Cannot compare ".*empty": it is not the journal directory of a boat/],
         ] as const
       ) {
         const { code, err } = await runCommand(["audit", ...args]);

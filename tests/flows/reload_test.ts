@@ -259,37 +259,53 @@ const BOAT_BASE = `${COMMON_BASE}
 send { enabled = true, rate-limit = 100000 }
 alert.dedup-window = 1h`;
 
-Deno.test("SIGHUP applies the reloadable settings of a boat and of its cloud, one after the other", PROGRAM, async () => {
-  await using cloud = await start("cloud", {
-    base: COMMON_BASE,
-    file: "vbg-cloud.conf",
-    flags: (folder) => [
-      ...["-data-dir", `${folder}/data`, "-insecure"],
-      ...["-grpc-listen", "127.0.0.1:0", "-http-listen", "127.0.0.1:0"],
-    ],
-  });
-  const cloudUrl = await cloud.url();
-  const target = await eventually("the port for boats", () => /"boats may come".*"port":(\d+)/.exec(cloud.log)?.[1]);
-  await using boat = await start("boat", {
-    base: BOAT_BASE,
-    file: "vbg-boat.conf",
-    flags: (folder) => [
-      ...["-interface", "can0,can1", "-loopback", "-virtual-device", "-listen", "127.0.0.1:0", "-mdns=false"],
-      ...["-state-dir", `${folder}/state`, "-journal-dir", `${folder}/journal`],
-      ...["-replication-target", `127.0.0.1:${target}`, "-replication-instance-id", "aurora", "-replication-insecure"],
-    ],
-  });
-  const url = await boat.url();
-  const send = () => status(`${url}/send`, { method: "POST", body: JSON.stringify(HEADING) });
-  const boatServer = { program: boat, url, boat: url, base: BOAT_BASE, send };
-  const cloudServer = { program: cloud, url: cloudUrl, boat: `${cloudUrl}/instances/aurora`, base: COMMON_BASE, send };
-  await eventually(
-    "the boat in the cloud",
-    async () => await status(`${cloudServer.boat}/history?from=2020-01-01T00:00:00Z&limit=2`) === 200,
-  );
-  await changeEach(cloudServer, COMMON, "vbg-cloud.conf");
-  await changeEach(boatServer, BOAT, "vbg-boat.conf");
-});
+Deno.test(
+  "SIGHUP applies the reloadable settings of a boat and of its cloud, one after the other",
+  PROGRAM,
+  async () => {
+    await using cloud = await start("cloud", {
+      base: COMMON_BASE,
+      file: "vbg-cloud.conf",
+      flags: (folder) => [
+        ...["-data-dir", `${folder}/data`, "-insecure"],
+        ...["-grpc-listen", "127.0.0.1:0", "-http-listen", "127.0.0.1:0"],
+      ],
+    });
+    const cloudUrl = await cloud.url();
+    const target = await eventually("the port for boats", () => /"boats may come".*"port":(\d+)/.exec(cloud.log)?.[1]);
+    await using boat = await start("boat", {
+      base: BOAT_BASE,
+      file: "vbg-boat.conf",
+      flags: (folder) => [
+        ...["-interface", "can0,can1", "-loopback", "-virtual-device", "-listen", "127.0.0.1:0", "-mdns=false"],
+        ...["-state-dir", `${folder}/state`, "-journal-dir", `${folder}/journal`],
+        ...[
+          "-replication-target",
+          `127.0.0.1:${target}`,
+          "-replication-instance-id",
+          "aurora",
+          "-replication-insecure",
+        ],
+      ],
+    });
+    const url = await boat.url();
+    const send = () => status(`${url}/send`, { method: "POST", body: JSON.stringify(HEADING) });
+    const boatServer = { program: boat, url, boat: url, base: BOAT_BASE, send };
+    const cloudServer = {
+      program: cloud,
+      url: cloudUrl,
+      boat: `${cloudUrl}/instances/aurora`,
+      base: COMMON_BASE,
+      send,
+    };
+    await eventually(
+      "the boat in the cloud",
+      async () => await status(`${cloudServer.boat}/history?from=2020-01-01T00:00:00Z&limit=2`) === 200,
+    );
+    await changeEach(cloudServer, COMMON, "vbg-cloud.conf");
+    await changeEach(boatServer, BOAT, "vbg-boat.conf");
+  },
+);
 
 Deno.test("every reloadable setting has a turn in the test of SIGHUP, or is known to have none", () => {
   assert.deepEqual([...Object.keys(BOAT), ...WITHOUT_TURN.boat].sort(), reloadableNames(boatOptions));

@@ -1,5 +1,5 @@
 /**
- * `vbg alarms`: what was wrong, and for how long, by recordings.
+ * `vbg alarms`: lists the alarms in recordings and how long each lasted.
  *
  * @module
  */
@@ -32,13 +32,13 @@ interface AlarmsSettings extends ProgramSettings, OutputChoice {
 
 const DEFAULT_GAP_MS = 120_000;
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg alarms`. */
 export const program: Program<AlarmsSettings> = {
   name: "vbg alarms",
   version: VERSION,
   summary:
-    "lists what was wrong on a boat, by journal files (.lpj) and directories with their write-ahead logs: RV-C diagnostics " +
-    "(PGN 130762), errors of Victron's chargers (61184) and alerts (126983), put together to episodes",
+    "lists the alarms of a boat from journal files (.lpj) and directories with their write-ahead logs: RV-C diagnostics " +
+    "(PGN 130762), errors of Victron chargers (61184) and alerts (126983), merged into alarm intervals",
   options: {
     gapMs: duration({
       name: "gap",
@@ -46,7 +46,7 @@ export const program: Program<AlarmsSettings> = {
       environment: false,
       default: DEFAULT_GAP_MS,
       minMs: 1,
-      help: "An alarm that was silent for longer begins a new episode.",
+      help: "Longest silence within one alarm interval. A later message starts a new interval.",
       group: "Alarm intervals",
     }),
     ...outputOptions(),
@@ -69,7 +69,7 @@ const COLUMNS: readonly Column[] = [
   { title: "DETAIL" },
 ];
 
-/** Runs the command. Answers the exit code: 1 where something cannot be read. */
+/** Runs `vbg alarms`. Returns the exit code: 1 if something cannot be read. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
@@ -86,8 +86,8 @@ async function alarms(
   const found = await findFiles(names);
   const total = bytesOf(found);
   const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
-  const episodes = new AlarmIntervals(settings);
-  const reader = new AlarmReader(episodes);
+  const intervals = new AlarmIntervals(settings);
+  const reader = new AlarmReader(intervals);
   let failures = 0;
   const onBytes = (bytes: number) => {
     stopping.throwIfAborted();
@@ -111,12 +111,12 @@ async function alarms(
   } finally {
     progress.done();
   }
-  await output.write(wantsJson(settings, output) ? formatJson(episodes.all) : formatText(episodes.all, output));
+  await output.write(wantsJson(settings, output) ? formatJson(intervals.all) : formatText(intervals.all, output));
   await output.flush();
   return failures === 0 ? EXIT.ok : EXIT.failure;
 }
 
-/** The files that can be read, by the time of their first block. */
+/** The readable files, sorted by the time of their first block. */
 async function inOrder(found: readonly FoundFile[], fail: (what: string) => void): Promise<BlockFile[]> {
   const files: BlockFile[] = [];
   for (const { path, open } of found) {
@@ -127,17 +127,17 @@ async function inOrder(found: readonly FoundFile[], fail: (what: string) => void
   return files.sort((a, b) => timeOf(a) - timeOf(b));
 }
 
-/** Reads the messages that speak of alarms. What is in several blocks counts once. */
+/** Reads the messages that report alarms. A message that is in several blocks counts once. */
 class AlarmReader {
-  readonly #episodes: AlarmIntervals;
+  readonly #intervals: AlarmIntervals;
   readonly #seen = new Map<number, Ranges>();
   readonly #frame = newStoredFrame();
 
-  constructor(episodes: AlarmIntervals) {
-    this.#episodes = episodes;
+  constructor(intervals: AlarmIntervals) {
+    this.#intervals = intervals;
   }
 
-  /** Answers what cannot be read. */
+  /** Returns what cannot be read. */
   read(found: ExaminedBlock, { index: { header: { epochWord } } }: BlockFile): string | undefined {
     if (found.kind === "damaged") return found.why;
     const { block } = found.stored;
@@ -148,7 +148,7 @@ class AlarmReader {
       if (!ALARM_PGNS.has(frame.pgn) || (block.baseSeq !== undefined && seen.has(frame.seq))) continue;
       const word = alarmWord(frame.pgn, frame.data.subarray(frame.offset, frame.offset + frame.length));
       const bus = block.notes.buses?.[frame.bus] ?? `bus ${frame.bus}`;
-      if (word) this.#episodes.add(word, { bus, src: sourceOfId(frame.id), timeUs: frame.timeUs });
+      if (word) this.#intervals.add(word, { bus, src: sourceOfId(frame.id), timeUs: frame.timeUs });
     }
     if (block.baseSeq !== undefined) seen.add(block.baseSeq, block.baseSeq + frames);
     return damage;
@@ -161,8 +161,8 @@ class AlarmReader {
   }
 }
 
-function formatText(episodes: readonly AlarmInterval[], { columns, hasColor }: Output): string {
-  const rows = episodes.map(({ firstUs, lastUs, clearedUs, bus, src, severity, source, code, count, detail }) => [
+function formatText(intervals: readonly AlarmInterval[], { columns, hasColor }: Output): string {
+  const rows = intervals.map(({ firstUs, lastUs, clearedUs, bus, src, severity, source, code, count, detail }) => [
     formatTimeUs(firstUs),
     lastingText(lastUs - firstUs),
     ...[bus, `${src}`, severity, source, code, `${count}`],
@@ -174,8 +174,8 @@ function formatText(episodes: readonly AlarmInterval[], { columns, hasColor }: O
   return `${table}\n${count(rows.length, "episode")}\n`;
 }
 
-function formatJson(episodes: readonly AlarmInterval[]): string {
-  return JSON.stringify(episodes.map(({ firstUs, lastUs, clearedUs, ...rest }) => ({
+function formatJson(intervals: readonly AlarmInterval[]): string {
+  return JSON.stringify(intervals.map(({ firstUs, lastUs, clearedUs, ...rest }) => ({
     first: formatTimeUs(firstUs),
     last: formatTimeUs(lastUs),
     cleared: clearedUs === undefined ? null : formatTimeUs(clearedUs),

@@ -1,30 +1,28 @@
 import type { Alarm, AlarmWord } from "./sources.ts";
 
-/** Something that was wrong for a while. */
+/** An alarm from its first to its last message. */
 export interface AlarmInterval extends Alarm {
-  /** Name of the bus. */
   bus: string;
-  /** Address of the device. */
   src: number;
-  /** First and last message that told it, microseconds since 1970. */
+  /** Times of the first and the last message that reported it, microseconds since 1970. */
   firstUs: number;
   lastUs: number;
-  /** When it was told that all is well; undefined: it was not told. */
+  /** Time of the message that cleared it; undefined: no message did. */
   clearedUs: number | undefined;
-  /** Messages that told it. */
+  /** Number of messages that reported it. */
   count: number;
 }
 
-/** Who said something, and when. */
-export interface Speaker {
+/** Origin and time of a message. */
+export interface MessageOrigin {
   bus: string;
   src: number;
   timeUs: number;
 }
 
-/** Puts messages together: the same alarm of the same device is one episode until it is silent for longer, or is told to be over. */
+/** Merges messages: the same alarm of the same device is one interval until it is cleared or silent for too long. */
 export class AlarmIntervals {
-  /** All of them, in the order in which they began. */
+  /** All intervals, sorted by their start. */
   readonly all: AlarmInterval[] = [];
   readonly #gapUs: number;
   readonly #open = new Map<string, AlarmInterval>();
@@ -34,8 +32,8 @@ export class AlarmIntervals {
     this.#gapUs = gapMs * 1000;
   }
 
-  /** The next message. Times may go back a little; the order of messages counts. */
-  add(word: AlarmWord, { bus, src, timeUs }: Speaker): void {
+  /** Adds the next message. Times may go back a little; the order of calls counts. */
+  add(word: AlarmWord, { bus, src, timeUs }: MessageOrigin): void {
     const device = `${bus} ${src}`;
     if (word.kind === "text") return this.#addText(`${device} ${word.code}`, word.detail);
     if (word.kind === "off") return this.#clear(word, { device, timeUs });
@@ -49,17 +47,17 @@ export class AlarmIntervals {
       return;
     }
     const detail = this.#texts.get(`${device} ${alarm.code}`) ?? alarm.detail;
-    const episode = { ...alarm, detail, bus, src, firstUs: timeUs, lastUs: timeUs, clearedUs: undefined, count: 1 };
-    this.#open.set(key, episode);
-    this.all.push(episode);
+    const interval = { ...alarm, detail, bus, src, firstUs: timeUs, lastUs: timeUs, clearedUs: undefined, count: 1 };
+    this.#open.set(key, interval);
+    this.all.push(interval);
   }
 
-  /** A text may come behind its alert. */
-  #addText(place: string, detail: string): void {
-    this.#texts.set(place, detail);
-    for (const episode of this.#open.values()) {
-      if (episode.source === "alert" && `${episode.bus} ${episode.src} ${episode.code}` === place) {
-        episode.detail = detail;
+  /** The text of an alert may arrive after the alert. */
+  #addText(key: string, detail: string): void {
+    this.#texts.set(key, detail);
+    for (const interval of this.#open.values()) {
+      if (interval.source === "alert" && `${interval.bus} ${interval.src} ${interval.code}` === key) {
+        interval.detail = detail;
       }
     }
   }
@@ -68,12 +66,12 @@ export class AlarmIntervals {
     { source, code }: Extract<AlarmWord, { kind: "off" }>,
     { device, timeUs }: { device: string; timeUs: number },
   ): void {
-    for (const [key, episode] of this.#open) {
+    for (const [key, interval] of this.#open) {
       const isMeant = code === undefined
         ? key.startsWith(`${device} ${source} `)
         : key === `${device} ${source} ${code}`;
       if (!isMeant) continue;
-      if (timeUs - episode.lastUs <= this.#gapUs) episode.clearedUs = timeUs;
+      if (timeUs - interval.lastUs <= this.#gapUs) interval.clearedUs = timeUs;
       this.#open.delete(key);
     }
   }

@@ -1,27 +1,26 @@
 import { decode, type Decoded, type DecodedValue } from "@vessel/gateway/pgn";
 
-/** How bad it is. */
 export type Severity = "alarm" | "warning";
 
-/** Who speaks of alarms: RV-C diagnostics, Victron's chargers, and devices that follow the standard. */
+/** Kinds of alarm messages: RV-C diagnostics (DM1), Victron chargers, and NMEA 2000 alerts. */
 export type AlarmSource = "dm1" | "victron" | "alert";
 
-/** One message says that something is wrong. */
+/** An alarm as one message reports it. */
 export interface Alarm {
   source: AlarmSource;
   severity: Severity;
-  /** Short and the same each time, such as `spn 520234 fmi 2`. */
+  /** Stable short identity, such as `spn 520234 fmi 2`. */
   code: string;
-  /** In words; empty where nobody knows. */
+  /** Description; empty if unknown. */
   detail: string;
 }
 
-/** What a message says of alarms. */
+/** The alarm report in a message. */
 export type AlarmWord =
   | { kind: "on"; alarm: Alarm }
-  /** `code` undefined: nothing of this source and device is wrong any more. */
+  /** `code` undefined: clears all alarms of this source and device. */
   | { kind: "off"; source: AlarmSource; code: string | undefined }
-  /** How an alert reads for people. */
+  /** Text of an alert. */
   | { kind: "text"; code: string; detail: string };
 
 const DM1_PGN = 130762;
@@ -31,11 +30,11 @@ const ALERT_TEXT_PGN = 126985;
 
 const VICTRON_CODE = 358;
 const CHARGER_ERROR = 60890;
-/** Registers with a bit for each reason, and how bad they are. */
+/** Registers with one bit per reason, and their severity. */
 const REASONS: Readonly<Record<number, Severity>> = { 796: "warning", 798: "alarm" };
 const REASON_BITS = 0xffff;
 
-/** Victron's error codes of chargers, as its VE.Direct protocol lists them. */
+/** Error codes of Victron chargers, from the VE.Direct protocol. */
 const CHARGER_ERRORS: Readonly<Record<number, string>> = {
   2: "Battery voltage too high",
   17: "Charger temperature too high",
@@ -58,15 +57,15 @@ const CHARGER_ERRORS: Readonly<Record<number, string>> = {
   119: "User settings invalid",
 };
 
-/** States of an alert in which something is wrong. */
+/** States of an active alert. */
 const ALERT_STATES: readonly DecodedValue[] = ["Active", "Silenced", "Acknowledged", "Awaiting Acknowledge"];
-/** Types of alerts that are no more than warnings. */
+/** Types of alerts that count as warnings. */
 const WARNING_TYPES: readonly DecodedValue[] = ["Warning", "Caution"];
 
-/** PGNs that speak of alarms. */
+/** PGNs that report alarms. */
 export const ALARM_PGNS: ReadonlySet<number> = new Set([DM1_PGN, PROPRIETARY_PGN, ALERT_PGN, ALERT_TEXT_PGN]);
 
-/** What a message says of alarms; nothing where it says nothing. */
+/** The alarm report in a message; undefined if there is none. */
 export function alarmWord(pgn: number, payload: Uint8Array): AlarmWord | undefined {
   const fields = decode(pgn, payload);
   if (fields === undefined) return undefined;
@@ -81,7 +80,7 @@ function diagnosticWord(
 ): AlarmWord {
   const severity = red_lamp === "on" ? "alarm" : yellow_lamp === "on" ? "warning" : undefined;
   if (severity === undefined) return { kind: "off", source: "dm1", code: undefined };
-  // A number whose bytes are all ones is none: the lamp is all that is known.
+  // All ones means "not available": only the lamp is known.
   const [high, middle, low] = [spn_msb, spn_isb, spn_lsb].map((part) => typeof part === "number" ? part : undefined);
   const spn = high === undefined || middle === undefined ? "?" : `${(high << 11) | (middle << 3) | (low ?? 7)}`;
   const detail = operating_status === "on" ? "while it works" : "";
@@ -122,7 +121,7 @@ function textWord(fields: Decoded): AlarmWord | undefined {
   return detail === "" ? undefined : { kind: "text", code: alertCode(fields), detail };
 }
 
-/** The identity of an alert, as its messages share it. */
+/** Identity of an alert; all its messages share it. */
 function alertCode({ alert_system: system, alert_sub_system: part, alert_id: id, ...fields }: Decoded): string {
   const { data_source_instance: instance, data_source_index_source: index } = fields;
   return `alert ${[system, part, id, instance, index].map((each) => each ?? "?").join("/")}`;

@@ -14,7 +14,7 @@ import { type Environment, parseCommandLine } from "../../settings/options.ts";
 import { EXIT, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
 import { S3Store } from "./s3_store.ts";
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg archive-s3`. */
 export const program: Program<ArchiveS3Settings> = {
   name: "vbg archive-s3",
   version: VERSION,
@@ -29,18 +29,18 @@ export const program: Program<ArchiveS3Settings> = {
 
 const DEFAULT_REGION = "us-east-1";
 
-/** A file to archive, as a line on standard input tells of it. */
+/** A file to archive, from a line of standard input. */
 interface Request {
   path: string;
   instanceId: unknown;
 }
 
-/** Answers each path once, with a line of JSON. */
+/** Reports the result of each path once, as a line of JSON. */
 type Answer = (path: string, error?: string) => void;
 
 /**
- * Archives the files that lines on standard input tell of, and answers each with a line as soon as it is known. With
- * wrong settings every file is answered, too. Answers the exit code: 0, or 2 when nothing could be tried.
+ * Archives the files listed on standard input and prints one line for each as soon as its result is known. With
+ * wrong settings every file gets its line, too. Returns the exit code: 0, or 2 if nothing could be tried.
  *
  * @param input lines of JSON: `{"path", "instance_id"}`
  */
@@ -124,7 +124,7 @@ function keyOf(path: string, { instanceId, prefix }: { instanceId: unknown; pref
   return [...(prefix === "" ? [] : [prefix]), instanceId, name].join("/");
 }
 
-/** Reads what is to be archived. A line that names no file is complained about and passed over. */
+/** Reads the list of files. Reports and skips a line that names no file. */
 async function* readRequests(
   input: ReadableStream<Uint8Array>,
   complain: (text: string) => void,
@@ -150,7 +150,7 @@ function parseRequest(line: string): Request | undefined {
   return typeof path === "string" && path !== "" ? { path, instanceId } : undefined;
 }
 
-/** Standard input, which is empty where a person would have to type it. */
+/** Standard input; empty on a terminal. */
 function standardInput(): ReadableStream<Uint8Array> {
   return Deno.stdin.isTerminal() ? new Blob([]).stream() : Deno.stdin.readable;
 }

@@ -1,14 +1,14 @@
 import { errorText } from "@vessel/gateway/base";
 import type { Environment } from "../../settings/options.ts";
 
-/** What requests are signed with. */
+/** Credentials that sign requests. */
 export interface AwsCredentials {
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken: string | undefined;
 }
 
-/** What the AWS tools' environment variables and files say. */
+/** Settings from the environment variables and files of the AWS tools. */
 export interface AwsAccount {
   credentials: AwsCredentials;
   /** Region of the profile. */
@@ -18,10 +18,10 @@ export interface AwsAccount {
 type Profile = Readonly<Record<string, string>>;
 
 /**
- * Reads credentials where the AWS tools have them: environment variables, else the profile in ~/.aws/credentials and
+ * Reads credentials like the AWS tools: from environment variables, else from the profile in ~/.aws/credentials and
  * ~/.aws/config, with its keys or its `credential_process`.
  *
- * @throws {Error} there are none, or they cannot be read; no message has a secret in it
+ * @throws {Error} there are none, or they cannot be read; messages never contain a secret
  */
 export async function findAwsAccount(environment: Environment): Promise<AwsAccount> {
   const name = environment["AWS_PROFILE"] || "default";
@@ -54,7 +54,7 @@ async function readProfile(name: string, environment: Environment): Promise<Prof
   return { ...config.get(name) ?? config.get(`profile ${name}`), ...shared.get(name) };
 }
 
-/** Sections of a file with their rows; none when there is no such file. */
+/** Sections of a file with their entries; none if the file does not exist. */
 async function readIni(path: string): Promise<Map<string, Profile>> {
   let text: string;
   try {
@@ -74,7 +74,7 @@ async function readIni(path: string): Promise<Map<string, Profile>> {
   return sections;
 }
 
-/** Credentials as a program of the user's prints them; the shell parts its words, as with the AWS tools. */
+/** Credentials printed by the user's `credential_process`; the shell splits its words, as with the AWS tools. */
 async function fromProcess(command: string | undefined): Promise<AwsCredentials | undefined> {
   if (!command) return undefined;
   const { code, stdout } = await new Deno.Command("sh", { args: ["-c", command], stdin: "null", stderr: "inherit" })
@@ -84,7 +84,7 @@ async function fromProcess(command: string | undefined): Promise<AwsCredentials 
   try {
     answer = JSON.parse(new TextDecoder().decode(stdout));
   } catch {
-    // The parser's message would quote it.
+    // The parser's message would quote the secret.
   }
   const fields: { AccessKeyId?: unknown; SecretAccessKey?: unknown; SessionToken?: unknown } =
     typeof answer === "object" && answer !== null ? answer : {};

@@ -3,18 +3,18 @@ import { createReadStream } from "node:fs";
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 
-/** A request to a store, signed already. */
+/** A signed request to a store. */
 export interface S3Request {
   method: "HEAD" | "PUT";
   url: URL;
   headers: Headers;
-  /** File that is the body. */
+  /** File to send as the body. */
   body?: { path: string; bytes: number } | undefined;
-  /** Longest time in which nothing moves, milliseconds. */
+  /** Longest time without progress, milliseconds. */
   stallMs: number;
 }
 
-/** What a store answers. */
+/** Response of a store. */
 export interface S3Answer {
   status: number;
   headers: IncomingMessage["headers"];
@@ -22,22 +22,22 @@ export interface S3Answer {
 }
 
 const CHUNK_BYTES = 64 * 1024;
-/** Who does not know `100-continue` gets the body after this time. */
+/** A server that does not support `100-continue` gets the body after this time, milliseconds. */
 const CONTINUE_WAIT_MS = 1000;
 const MAX_ANSWER_CHARS = 64 * 1024;
 
 /**
- * Makes a request and reads its answer. A file is sent as it is read. (`fetch` would send it in chunks of unknown number,
+ * Sends a request and reads its response. Streams the file. (`fetch` would use chunked transfer encoding,
  * which stores refuse.)
  *
- * @throws {Error} no answer came, or the file cannot be read
+ * @throws {Error} no response came, or the file cannot be read
  */
 export async function exchange({ method, url, headers, body, stallMs }: S3Request): Promise<S3Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<S3Answer>();
   const send = url.protocol === "http:" ? httpRequest : httpsRequest;
-  // Asked first: who refuses a file that comes already closes the connection, and the reason is lost.
+  // A server that refuses while the body is being sent closes the connection, and the reason is lost: ask first.
   const announced = body && { "content-length": String(body.bytes), expect: "100-continue" };
-  // No agent: a kept connection would hold up the end of the program.
+  // No agent: a kept-alive connection would delay the program's exit.
   const request = send(url, { method, headers: { ...Object.fromEntries(headers), ...announced }, agent: false });
   let stall: ReturnType<typeof setTimeout> | undefined;
   const stir = () => {
@@ -61,7 +61,7 @@ export async function exchange({ method, url, headers, body, stallMs }: S3Reques
   } finally {
     clearTimeout(stall);
     clearTimeout(waiting);
-    // With an error, so that whoever waits for the request to take more does not wait for ever.
+    // With an error, so that a writer waiting for `drain` does not wait forever.
     request.destroy(new Error("done with"));
   }
 }
@@ -71,7 +71,7 @@ async function sendFile(
   { body, stir }: { body: S3Request["body"]; stir: () => void },
 ): Promise<void> {
   if (body !== undefined && body.bytes > 0) {
-    // A file that grows meanwhile is sent as long as it was said to be.
+    // If the file grows meanwhile, only the announced length is sent.
     for await (const chunk of createReadStream(body.path, { highWaterMark: CHUNK_BYTES, end: body.bytes - 1 })) {
       if (!request.write(chunk)) await once(request, "drain");
       stir();

@@ -4,74 +4,74 @@ import { AwsV4Signer } from "aws4fetch";
 import type { AwsCredentials } from "./aws_credentials.ts";
 import { exchange, type S3Answer } from "./s3_request.ts";
 
-/** Where objects go. */
+/** Location of the objects, and limits of requests. */
 export interface S3StoreOptions {
   bucket: string;
   /** `https://host` or `http://host:port`; nothing: AWS itself. */
   endpoint: string | undefined;
   region: string;
-  /** The bucket stands in the path, not in the host's name. */
+  /** The bucket is part of the path, not of the host name. */
   isPathStyle: boolean;
-  /** Such as `STANDARD_IA`; nothing: the bucket's default. */
+  /** Such as `STANDARD_IA`; undefined: the bucket's default. */
   storageClass: string | undefined;
   credentials: AwsCredentials;
-  /** Longest time in which nothing moves, milliseconds. */
+  /** Longest time without progress, milliseconds. */
   stallMs: number;
-  /** How often a request is made at most. */
+  /** Most attempts for one request. */
   attempts: number;
 }
 
-/** A file that is to be an object. */
+/** A file to store as an object. */
 interface LocalFile {
   path: string;
   bytes: number;
-  /** As `Content-MD5` has it, and as an `ETag`. */
+  /** Base64 for `Content-MD5`, hexadecimal for the `ETag`. */
   md5: { base64: string; hex: string };
-  /** Hexadecimal, as signatures have it. */
+  /** Hexadecimal, as in signatures. */
   sha256: string;
 }
 
-/** Most that one request may bring; more would need the multipart protocol. */
+/** Largest body of one request, bytes; more would need multipart upload. */
 const MAX_OBJECT_BYTES = 5 * 1024 ** 3;
 const RETRY = { firstMs: 500, capMs: 10_000 };
-/** Sent along, so that any store can say later what an object was. */
+/** Metadata of each object, so that its digest can be checked later at any store. */
 const SHA256_HEADER = "x-amz-meta-sha256";
-/** Too slow, too many, internal errors: what may be over at the next try. */
+/** Timeouts, rate limits and internal errors: may succeed at the next attempt. */
 const PASSING_STATUSES = [408, 429, 500, 502, 503, 504];
 
 /** A bucket of an S3-compatible store. */
 export class S3Store {
   readonly #options: S3StoreOptions;
 
-  /** Makes a store; nothing is asked of it yet. */
+  /** Sends no request yet. */
   constructor(options: S3StoreOptions) {
     this.#options = options;
   }
 
   /**
-   * Sees to it that an object with a file's bytes is there: sends the file unless it is there already. The store checks
-   * what it gets by its MD5 and its SHA-256. What is there is never overwritten.
+   * Ensures that an object with the bytes of a file exists: sends the file unless it is stored already. The store checks
+   * MD5 and SHA-256 of the body. Never overwrites an object.
    *
-   * @param key parts between slashes, none of them empty, `.` or `..`
-   * @throws {Error} it could not be sent, or another object has this key
+   * @param key segments separated by slashes, none of them empty, `.` or `..`
+   * @throws {Error} the file could not be sent, or another object has this key
    */
   async put(path: string, key: string): Promise<"there" | "sent"> {
     const file = await describe(path);
     const found = await this.#ask("HEAD", { key });
     if (isObject(found, { file, key })) return "there";
     const headers = headersOf(file, this.#options.storageClass);
-    // Whatever else was wrong is wrong with sending, too, and then there is a reason; who may write need not read.
+    // Any other failure repeats when sending and then has a reason; write permission does not imply read permission.
     let answer = await this.#ask("PUT", { key, file, headers: { ...headers, "if-none-match": "*" } });
-    // Some stores do not know the condition.
+    // Some stores do not support If-None-Match.
     if (answer.status === 501 && found.status === 404) answer = await this.#ask("PUT", { key, file, headers });
     if (answer.status === 200) return "sent";
-    // Somebody was faster, or it was us and the answer got lost.
+    // Another writer stored it first, or our own earlier attempt did and its response was lost.
     const isTaken = answer.status === 409 || answer.status === 412;
     if (isTaken && isObject(await this.#ask("HEAD", { key }), { file, key })) return "there";
     throw new Error(`Cannot send "${key}": ${reasonOf(answer)}`);
   }
 
-  /** Makes a request, again when it fails in a way that passes. */
+  /** Sends a request; retries transient failures. */
   async #ask(
     method: "HEAD" | "PUT",
     { key, file, headers = {} }: { key: string; file?: LocalFile; headers?: Record<string, string> },
@@ -87,7 +87,7 @@ export class S3Store {
         const why = errorText(error);
         if (isLast) throw new Error(`Cannot reach ${new URL(url).host}: ${why}`, { cause: error });
       }
-      // Not all at once, if many fail together.
+      // Random, so that many failed requests do not retry at the same time.
       await pause(backoffMs(attempt, RETRY) * (0.5 + Math.random()));
     }
   }
@@ -115,7 +115,7 @@ export class S3Store {
   #urlOf(key: string): string {
     const { bucket, endpoint, region, isPathStyle } = this.#options;
     const base = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
-    // No host's name in front: of an address, of a machine's short name, and where no certificate for *.host covers it.
+    // The bucket cannot precede an IP address, a short host name, or a host whose wildcard certificate does not cover it.
     const needsPath = /^[\d.]+$|^\[|^[^.]+$/.test(base.hostname) || bucket.includes(".");
     const path = key.split("/").map(encodeURIComponent).join("/");
     const folder = base.pathname.replace(/\/$/, "");
@@ -161,7 +161,7 @@ function headersOf({ md5, sha256 }: LocalFile, storageClass: string | undefined)
   };
 }
 
-/** Whether an answer to HEAD speaks of an object with a file's bytes. Throws when it speaks of another. */
+/** Whether the response to HEAD describes an object with the bytes of the file. Throws if it describes another. */
 function isObject({ status, headers }: S3Answer, { file, key }: { file: LocalFile; key: string }): boolean {
   if (status !== 200) return false;
   const isSame = headers["content-length"] === String(file.bytes) &&
@@ -170,7 +170,7 @@ function isObject({ status, headers }: S3Answer, { file, key }: { file: LocalFil
   throw new Error(`Cannot archive as "${key}": another object is there. Do two boats have the same instance id?`);
 }
 
-/** What a refusal says: its code and words, and the region when it was asked in the wrong one. */
+/** Text of an error response: code, message, and the bucket's region if the request went to another. */
 function reasonOf({ status, headers, text }: S3Answer): string {
   const element = (name: string) => new RegExp(`<${name}>([^<]*)</${name}>`).exec(text)?.[1];
   const words = [element("Code"), element("Message")].filter((word) => word).join(": ");

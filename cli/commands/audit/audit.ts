@@ -23,12 +23,12 @@ interface AuditSettings extends ProgramSettings, OutputChoice {
 const GROUP = "Input";
 const here = { key: [], environment: false } as const;
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg audit`. */
 export const program: Program<AuditSettings> = {
   name: "vbg audit",
   version: VERSION,
   summary: "compares a boat's journal with what a cloud holds of it, frame by frame and byte for byte; both are only " +
-    "read, torn files and tails included. Exit code 1: something is missing, extra or different",
+    "read, torn files and write-ahead logs included. Exit code 1: something is missing, extra or different",
   options: {
     boat: text({
       name: "boat",
@@ -43,7 +43,7 @@ export const program: Program<AuditSettings> = {
       ...here,
       placeholder: "DIR",
       default: "",
-      help: "The boat's directory at the cloud, in its -data-dir; that itself where there is but one boat.",
+      help: "Directory of the boat in the cloud's -data-dir, or the -data-dir itself if it holds only one boat.",
       group: GROUP,
     }),
     epoch: optional(text({
@@ -51,7 +51,7 @@ export const program: Program<AuditSettings> = {
       ...here,
       placeholder: "HEX",
       default: "",
-      help: "This run of numbers alone: the first 8 to 32 digits of its epoch.",
+      help: "Compare only this epoch: its first 8 to 32 hex digits.",
       group: GROUP,
       validate: (value) =>
         /^([0-9a-f]{8,32})?$/.test(value) ? undefined : `Cannot read the epoch "${value}": expected 8 to 32 hex digits`,
@@ -61,8 +61,9 @@ export const program: Program<AuditSettings> = {
       ...here,
       placeholder: "FILE",
       default: "",
-      help: "What was put on the bus: identifier#payload in hexadecimal, a line a frame, each line another one. What " +
-        "the cloud holds is compared with it, too.",
+      help:
+        "Frames that were sent on the bus, to compare with the cloud, too: one line per frame, identifier#payload in " +
+        "hexadecimal, no two lines the same.",
       group: GROUP,
     })),
     ...outputOptions(),
@@ -76,7 +77,7 @@ export const program: Program<AuditSettings> = {
   }],
 };
 
-/** Runs the command. Answers the exit code. */
+/** Runs `vbg audit`. Returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,

@@ -5,53 +5,53 @@ import { Numbers } from "./numbers.ts";
 import { findParts, type Part } from "./parts.ts";
 import { type ExpectedReport, Truth } from "./expected.ts";
 
-/** What is compared. */
+/** The two directories to compare. */
 export interface AuditOptions {
   /** Journal directory of the boat. */
   boat: string;
   /** The boat's directory at the cloud. */
   cloud: string;
-  /** Only this run of numbers: 32 hexadecimal digits. */
+  /** Only this epoch: its first 8 to 32 hexadecimal digits. */
   epoch?: string | undefined;
-  /** File of what was put on the bus. */
+  /** File of the frames that were sent on the bus. */
   truth?: string | undefined;
 }
 
-/** What one run of numbers shows. */
+/** Result for one epoch. */
 export interface EpochReport {
-  /** 32 hexadecimal digits, or the first eight where nothing tells more. */
+  /** 32 hexadecimal digits, or the first eight if no block names the whole epoch. */
   epoch: string;
-  /** Frames that both have, the same byte for byte. */
+  /** Frames that both hold, identical byte for byte. */
   same: number;
-  /** The boat has them, the cloud has not, and nothing says why. */
+  /** Held by the boat, not by the cloud, without an explanation. */
   missing: Numbers;
-  /** Those of them that the cloud knows to be missing. */
+  /** Missing frames that the cloud's state records as holes. */
   holes: number;
-  /** The cloud has them, and the boat says nothing that explains it. */
+  /** Held by the cloud, not by the boat, without an explanation. */
   extra: Numbers;
-  /** Held with another content than the boat's, or twice with different ones. */
+  /** Content differs from the boat's, or two copies differ. */
   different: Numbers;
-  /** The cloud has them, and the boat lost them: its journal tells a gap, or ends before. */
+  /** Held by the cloud and lost by the boat: its journal declares a gap, or ends before. */
   recovered: Numbers;
-  /** The cloud has them, and the boat's journal begins behind them. */
+  /** Held by the cloud, and older than the boat's journal. */
   pruned: Numbers;
-  /** The cloud has them not, and its state tells a reason. */
+  /** Not held by the cloud, with a reason in its state. */
   lost: Numbers;
-  /** The cloud's state says that they are on its disk, and they are not in its files. */
+  /** Durable according to the cloud's state, but not in its files. */
   claimed: Numbers;
 }
 
-/** What an audit found. */
+/** Result of an audit. */
 export interface AuditReport {
   epochs: EpochReport[];
-  /** What could not be read, in words. */
+  /** Messages about what could not be read. */
   damage: { boat: string[]; cloud: string[] };
   truth: ExpectedReport | undefined;
-  /** Nothing is missing, extra, different or, where there is a truth, untrue. */
+  /** Nothing is missing, extra or different, and the expected frames, if given, are all there. */
   isGood: boolean;
 }
 
-/** Compares a boat's journal with what the cloud holds of it, frame by frame. Nothing is changed. */
+/** Compares a boat's journal with the cloud's copy, frame by frame. Changes nothing. */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
   const [boat, cloud] = await Promise.all([findParts(options.boat), findParts(options.cloud)]);
   const state = await readState(options.cloud);
@@ -85,7 +85,7 @@ function isGood({ epochs, truth }: AuditReport): boolean {
   return isTrue && epochs.every(({ missing, extra, different }) => missing.count + extra.count + different.count === 0);
 }
 
-/** Two sides of one run of numbers, walked through together. */
+/** Merges the two sides of one epoch in the order of sequence numbers. */
 class Comparison {
   readonly #boat: MergedFrames;
   readonly #cloud: MergedFrames;
@@ -102,7 +102,7 @@ class Comparison {
   #same = 0;
   #holes = 0;
   #boatFirst = NaN;
-  /** Where the run of numbers began that is held. */
+  /** First sequence number held. */
   #heldFrom = 0;
   #heldThrough = -1;
 
@@ -160,10 +160,10 @@ class Comparison {
     else this.#explain(seq);
   }
 
-  /** The cloud alone has it. */
+  /** Counts a frame that only the cloud holds. */
   #explain(seq: number): void {
     const hasEnded = this.#boat.seq === Infinity && !Number.isNaN(this.#boatFirst);
-    // Newest first: the block that tells the gap was opened last.
+    // Newest first: the block that declares the gap was opened last.
     const isGap = hasEnded || this.#boat.gaps.findLast(({ start, end }) => start <= seq && seq < end) !== undefined;
     if (isGap) this.#recovered.add(seq);
     else if (Number.isNaN(this.#boatFirst) && this.#boat.seq !== Infinity) this.#pruned.add(seq);
@@ -182,7 +182,7 @@ class Comparison {
   }
 }
 
-/** The runs of numbers, the oldest first. */
+/** The epochs, oldest first. */
 function wordsInOrder(parts: readonly Part[]): number[] {
   const firstUs = new Map<number, number>();
   for (const { epochWord, timeUs } of parts) {
@@ -202,7 +202,7 @@ async function readState(directory: string): Promise<InstanceState | undefined> 
   }
 }
 
-/** First four bytes of an epoch as files hold them. */
+/** First four bytes of an epoch, as in file headers. */
 function wordOf(epoch: string): number {
   return new DataView(Uint8Array.fromHex(epoch.slice(0, 8)).buffer).getUint32(0, true);
 }

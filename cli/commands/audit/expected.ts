@@ -1,29 +1,29 @@
 import { sourceOfId, type StoredFrame } from "@vessel/gateway/frame";
 
-/** What a comparison with the truth gave. */
+/** Result of the comparison with the expected frames. */
 export interface ExpectedReport {
-  /** Frames of the truth that were found once. */
+  /** Expected frames that were found. */
   found: number;
-  /** Frames of the truth that are nowhere: a boat that was killed had not yet recorded them. */
+  /** Expected frames that were not found: a boat that was killed had not yet recorded them. */
   unrecorded: number;
-  /** Found again. */
+  /** Found more than once. */
   doubled: number;
-  /** Found behind one that came later. */
+  /** Found after a frame that was sent later. */
   disordered: number;
-  /** From an address of the truth, and not in it. */
+  /** Not expected, from an address that has expected frames. */
   strange: number;
-  /** From other addresses. */
+  /** Not expected, from other addresses. */
   others: number;
 }
 
-/** A frame as a line of the truth has it: identifier in eight hexadecimal digits, `#`, payload. */
+/** Line of an expected frame: identifier in eight hexadecimal digits, `#`, payload. */
 export function expectedLine(id: number, data: Uint8Array): string {
   return `${id.toString(16).padStart(8, "0")}#${data.toHex()}`;
 }
 
 /**
- * What was put on the bus, in order, each frame another one: a line each, as {@linkcode expectedLine} gives it. Frames have
- * no numbers there, so they are told apart by what they are.
+ * The frames that were sent on the bus, in order, no two the same: one {@linkcode expectedLine} each. Frames have
+ * no numbers there, so their content identifies them.
  */
 export class Truth {
   readonly #places = new Map<string, number>();
@@ -45,13 +45,13 @@ export class Truth {
     this.#seen = new Uint8Array(this.#places.size);
   }
 
-  /** Reads a file of the truth. A last line that was cut short is left out. */
+  /** Reads a file of expected frames. Ignores an incomplete last line. */
   static async read(path: string): Promise<Truth> {
     const text = await Deno.readTextFile(path);
     return new Truth(text.slice(0, text.lastIndexOf("\n") + 1).split("\n").filter((line) => line !== ""));
   }
 
-  /** The next frame that is held. */
+  /** Adds the next frame held. */
   see({ id, data, offset, length }: StoredFrame): void {
     const place = this.#places.get(expectedLine(id, data.subarray(offset, offset + length)));
     if (place === undefined) {
@@ -68,7 +68,7 @@ export class Truth {
     this.#last = Math.max(this.#last, place);
   }
 
-  /** What was seen so far. */
+  /** Result so far. */
   report(): ExpectedReport {
     return {
       found: this.#found,

@@ -3,23 +3,23 @@ import { newStoredFrame, type StoredFrame } from "@vessel/gateway/frame";
 import { BlockReader, type Gap } from "@vessel/gateway/journal";
 import type { Part } from "./parts.ts";
 
-/** Frames of one part, one after the other. */
+/** Iterates over the frames of one part. */
 interface Cursor {
   frame: StoredFrame;
-  /** Reads the next one; false at the end. */
+  /** Advances to the next frame; false at the end. */
   next(): boolean;
 }
 
 /**
- * All frames of one run of numbers in the order of their numbers, whatever the order and the overlaps of the blocks that
- * hold them. In memory are only the blocks whose numbers include the current one.
+ * All frames of one epoch in the order of their numbers, for any order and overlap of the blocks that
+ * hold them. Keeps only the blocks in memory whose numbers include the current one.
  */
 export class MergedFrames implements Disposable {
-  /** What the blocks say is missing before them. */
+  /** Gaps that the blocks declare before themselves. */
   readonly gaps: { start: number; end: number }[] = [];
-  /** What could not be read, in words. */
+  /** Messages about what could not be read. */
   readonly damage: string[] = [];
-  /** The whole epoch in hexadecimal, once a block told it. */
+  /** The whole epoch in hexadecimal, once a block has named it. */
   epoch: string | undefined;
   readonly #parts: readonly Part[];
   readonly #reader = new BlockReader();
@@ -27,17 +27,17 @@ export class MergedFrames implements Disposable {
   #open: Cursor[] = [];
   #seq = Infinity;
 
-  /** @param parts in the order of their first numbers */
+  /** @param parts sorted by their first numbers */
   constructor(parts: readonly Part[]) {
     this.#parts = parts;
   }
 
-  /** The current number; Infinity at the end. Good only when nothing {@linkcode MergedFrames.needsBlocks}. */
+  /** The current number; Infinity at the end. Valid only if {@linkcode MergedFrames.needsBlocks} is false. */
   get seq(): number {
     return this.#seq;
   }
 
-  /** Whether {@linkcode MergedFrames.load} has to be called before the current number is known. */
+  /** Whether {@linkcode MergedFrames.load} must be called before the current number is valid. */
   get needsBlocks(): boolean {
     const next = this.#parts[this.#at];
     return next !== undefined && next.seq <= this.#seq;
@@ -48,7 +48,7 @@ export class MergedFrames implements Disposable {
     return this.#open.find(({ frame }) => frame.seq === this.#seq)?.frame;
   }
 
-  /** Whether two parts have the current number with another frame each. */
+  /** Whether two parts hold different frames with the current number. */
   get isContradicted(): boolean {
     const [first, ...others] = this.#open.filter(({ frame }) => frame.seq === this.#seq);
     return first !== undefined && others.some(({ frame }) => !isSame(frame, first.frame));
@@ -66,7 +66,7 @@ export class MergedFrames implements Disposable {
     }
   }
 
-  /** Goes to the next number of what is in memory. */
+  /** Advances to the next number in memory. */
   step(): void {
     const seq = this.#seq;
     let next = Infinity;
@@ -115,7 +115,7 @@ export class MergedFrames implements Disposable {
   }
 }
 
-/** Whether two frames are the same byte for byte, bus and time included. */
+/** Whether two frames are identical byte for byte, bus and time included. */
 export function isSame(one: StoredFrame, other: StoredFrame): boolean {
   if (one.timeUs !== other.timeUs || one.id !== other.id || one.bus !== other.bus || one.length !== other.length) {
     return false;

@@ -4,25 +4,25 @@ import { readJournalDirectory } from "@vessel/gateway/journal";
 import { errorText } from "@vessel/gateway/base";
 import { SettingsError } from "../../program/program.ts";
 
-/** So many boats of a cloud are named where one has to be chosen. */
+/** Most boats named in the error message when the user must choose one. */
 const MAX_NAMED = 20;
 
 /**
- * Where a boat's journal is.
+ * The journal directory of a boat.
  *
- * @throws {SettingsError} not there
+ * @throws {SettingsError} it is not a journal directory
  */
 export async function boatDirectory(directory: string): Promise<string> {
   const { isJournal, isEmpty } = await look(directory);
-  // A new card: what the cloud has of the boat is all there is.
+  // A new memory card: only the cloud holds frames of the boat.
   if (isJournal || isEmpty) return directory;
-  throw new SettingsError(`Cannot compare "${directory}": it is no journal directory of a boat`);
+  throw new SettingsError(`Cannot compare "${directory}": it is not the journal directory of a boat`);
 }
 
 /**
- * Where what a cloud holds of a boat is: the directory itself, or that of the only boat of a data directory.
+ * The cloud's directory of a boat: the given directory, or that of the only boat in a data directory.
  *
- * @throws {SettingsError} there is none, or there are several
+ * @throws {SettingsError} the data directory holds no boat or several
  */
 export async function cloudDirectory(directory: string): Promise<string> {
   const { isJournal, folders } = await look(directory);
@@ -39,11 +39,11 @@ export async function cloudDirectory(directory: string): Promise<string> {
   const more = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} others` : "";
   const named = ids.slice(0, MAX_NAMED).join(", ") + more;
   throw new SettingsError(
-    `Cannot tell which boat of "${directory}" is meant: give -cloud ${directory}/ID, of ${named}`,
+    `Cannot choose a boat of "${directory}": give -cloud ${directory}/ID with one of ${named}`,
   );
 }
 
-/** Whether files of a boat are in a directory, and which directories are. */
+/** Whether a directory holds files of a boat, and the directories in it. */
 async function look(directory: string): Promise<{ isJournal: boolean; isEmpty: boolean; folders: string[] }> {
   const folders: string[] = [];
   let isJournal = false;
@@ -54,7 +54,7 @@ async function look(directory: string): Promise<{ isJournal: boolean; isEmpty: b
       if (isDirectory && isInstanceId(name)) folders.push(name);
       if (isFile && name === STATE_FILE) isJournal = true;
     }
-    // A recording that has just begun has no file yet.
+    // A recording that has just begun has only a write-ahead log.
     isJournal ||= await readJournalDirectory(directory).then(() => true, () => false);
     return { isJournal, isEmpty, folders };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { type BlockFile, openBlockFile, readJournalDirectory, storedBytes } from "@vessel/gateway/journal";
 import { errorText } from "@vessel/gateway/base";
 
-/** A block of frames whose numbers follow each other; one of a file is not read yet. */
+/** A block of frames with consecutive numbers; blocks of files are read later. */
 export interface Part {
   epochWord: number;
   seq: number;
@@ -9,21 +9,21 @@ export interface Part {
   path: string;
   offset: number;
   bytes: number;
-  /** The block itself where it is in no file. */
+  /** The block itself if it is in no file. */
   unsealed: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** What was found in a directory. */
+/** The blocks of a directory. */
 export interface Parts {
-  /** In the order of their first numbers. */
+  /** Sorted by their first numbers. */
   parts: Part[];
-  /** What could not be read, in words. */
+  /** Messages about what could not be read. */
   damage: string[];
 }
 
 /**
- * Finds all that a directory holds of a journal: blocks of its files, torn ones as far as they go, and the frames that
- * are in its write-ahead logs alone. Nothing is changed. Without a journal there is none.
+ * Finds all blocks of a journal directory: those of its files, torn ones as far as they can be read, and the frames that
+ * only its write-ahead logs hold. Changes nothing. A missing directory gives no blocks.
  */
 export async function findParts(directory: string): Promise<Parts> {
   const found: Parts = { parts: [], damage: [] };

@@ -6,7 +6,7 @@ const EXPLAINED = ["recovered", "lost"] as const;
 
 type Figure = (typeof FAULTS | typeof EXPLAINED)[number];
 
-/** What was found, for a person; the last lines sum it up. */
+/** The result for people; the last lines sum it up. */
 export function formatReport({ epochs, damage, truth }: AuditReport): string {
   const lines: string[] = [];
   for (const [side, faults] of Object.entries(damage)) lines.push(...faults.map((fault) => `${side}: ${fault}`));
@@ -22,7 +22,7 @@ export function formatReport({ epochs, damage, truth }: AuditReport): string {
   return lines.join("\n");
 }
 
-/** The same for programs: one object. Of numbers there is how many, and the first ranges of them, ends included. */
+/** The result for programs: one object. Numbers are given by their count and first ranges, ends included. */
 export function formatJson({ epochs, damage, truth, isGood }: AuditReport): string {
   return JSON.stringify({
     ok: isGood,

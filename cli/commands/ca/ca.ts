@@ -1,5 +1,5 @@
 /**
- * `vbg-cloud ca`: the authority that gives boats and cloud their certificates.
+ * `vbg-cloud ca`: the certificate authority for boats and clouds.
  *
  * @module
  */
@@ -118,10 +118,10 @@ export const listCommand: CommandFile = {
     }),
 };
 
-/** The words of the command line are wrong. */
+/** The operands of the command line are wrong. */
 class UsageError extends Error {}
 
-/** Runs a command that answers the text to print, if any; what it was asked wrongly is exit code 2. */
+/** Runs a command that returns the text to print, if any; a usage error is exit code 2. */
 async function runCommand<S extends ProgramSettings>(
   program: Program<S>,
   { around, run }: { around: ProgramContext; run: (settings: S, words: readonly string[]) => Promise<string> },

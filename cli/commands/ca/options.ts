@@ -26,7 +26,7 @@ export interface CaIssueSettings extends CaSettings {
 
 /** Settings of `vbg-cloud ca revoke`. */
 export interface CaRevokeSettings extends CaSettings {
-  /** Nothing: all of the boat. */
+  /** Undefined: all certificates of the boat. */
   serial: string | undefined;
 }
 
@@ -37,12 +37,12 @@ export interface CaListSettings extends CaSettings {
 
 const AUTHORITY = "Authority";
 const CERTIFICATE = "Certificate";
-/** What the command line alone gives: a setting of one run. */
+/** Settings that only the command line has. */
 const here = { key: [], environment: false } as const;
 const AUTHORITY_DAYS = 3650;
 const CERTIFICATE_DAYS = 730;
 const MAX_DAYS = 7300;
-/** RFC 5280: what a common name may have. */
+/** Longest common name (RFC 5280), characters. */
 const MAX_NAME_LENGTH = 64;
 
 const caDir: Option<string> = text({

@@ -1,16 +1,16 @@
 import { AUTHORITY_FILES, type CertificateFolder, type IssuedCertificate } from "@vessel/gateway/cloud";
 import { formatAddress } from "@vessel/gateway/base";
 
-/** Port that a cloud takes boats on. */
+/** Port on which a cloud accepts replication. */
 const GRPC_PORT = 9443;
-/** Stands in configuration lines where nothing better is known. */
+/** Placeholder in configuration lines if the host is unknown. */
 const EXAMPLE_HOST = "cloud.example.com";
-/** Where configuration lines have the files of a boat and of a cloud. */
+/** Directories of the certificate files in configuration lines, of a boat and of a cloud. */
 const BOAT_FOLDER = "/etc/vbg/replication";
 const CLOUD_FOLDER = "/etc/vbg/tls";
 const DEFAULT_CA_DIR = "vbg-ca";
 
-/** What `ca init` has made, and what comes next. */
+/** Report of `ca init`, with the next steps. */
 export function formatInit(caDir: string, notAfterMs: number): string {
   const command = `vbg-cloud ca issue${caDirFlag(caDir)}`;
   return [
@@ -31,7 +31,7 @@ export function formatInit(caDir: string, notAfterMs: number): string {
   ].join("\n");
 }
 
-/** What `ca issue` has made for the cloud, and the settings that use it. */
+/** Report of `ca issue` for a cloud, with the settings that use the certificate. */
 export function formatServer(made: CertificateFolder, caDir: string): string {
   const revokedPath = `${caDir}/${AUTHORITY_FILES.revoked}`;
   return [
@@ -58,7 +58,7 @@ export function formatServer(made: CertificateFolder, caDir: string): string {
   ].join("\n");
 }
 
-/** What `ca issue` has made for a boat, and the settings that use it. */
+/** Report of `ca issue` for a boat, with the settings that use the certificate. */
 export function formatBoat(
   made: CertificateFolder,
   { caDir, servers }: {
@@ -102,7 +102,7 @@ export function formatBoat(
   ].join("\n");
 }
 
-/** What `ca revoke` has done. */
+/** Report of `ca revoke`. */
 export function formatRevoked(revoked: readonly IssuedCertificate[], caDir: string): string {
   return [
     `Revoked ${revoked.length === 1 ? "1 certificate" : `${revoked.length} certificates`} of "${revoked[0]?.name}":`,
@@ -168,7 +168,7 @@ function madeLines({ certPath, keyPath, caPath, certificate }: CertificateFolder
   ];
 }
 
-/** How a service, which runs as the user `vbg`, gets files that nobody else can read. */
+/** Commands that install the private files for the service, which runs as the user `vbg`. */
 function installLines(paths: readonly string[], folder: string): string[] {
   return [
     "Or, for the packaged service, copy the files to its machine and run there as root:",
@@ -176,7 +176,7 @@ function installLines(paths: readonly string[], folder: string): string[] {
   ];
 }
 
-/** Address of the newest of the clouds; a star is no host. */
+/** Host of the newest cloud certificate; skips wildcards. */
 function targetOf(servers: readonly IssuedCertificate[]): string {
   const hostname = servers.at(-1)?.name.split(" ").find((name) => !name.startsWith("*")) ?? EXAMPLE_HOST;
   return formatAddress({ hostname, port: GRPC_PORT });

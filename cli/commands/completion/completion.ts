@@ -1,5 +1,5 @@
 /**
- * `vbg completion`: prints what a shell needs to complete the commands and flags of all programs.
+ * `vbg completion`: prints a script that completes the commands and flags of all programs in a shell.
  *
  * @module
  */
@@ -24,7 +24,7 @@ const program: Program<ProgramSettings> = {
   positionals: [...SCRIPTS.keys()].join("|"),
 };
 
-/** The command, for a client. The client comes as an argument, since its table has this command in it. */
+/** The command for a client. The client is an argument, since its table contains this command. */
 export function completionCommand(client: CommandSet): CommandFile {
   return {
     program,

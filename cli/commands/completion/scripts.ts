@@ -1,6 +1,6 @@
 import type { CompletedFlag, CompletedPlace } from "./table.ts";
 
-/** Flags of a place that take the same kind of value. */
+/** Flags of one command that take the same kind of value. */
 type Kind = CompletedFlag["value"]["kind"];
 
 /** For bash 3.2 and later, with or without the package bash-completion. */
@@ -154,7 +154,7 @@ function commandPatterns(places: readonly CompletedPlace[]): string {
   return places.map(({ words }) => words).filter((words) => words.includes(" ")).map(quote).join(" | ");
 }
 
-/** Rows of a `case` over a place and the flag before the cursor: what may follow such a flag. */
+/** Rows of a `case` over a command and the flag before the cursor: the values that may follow. */
 function valueCases(
   places: readonly CompletedPlace[],
   actions: { choices: (list: readonly string[]) => string; files: string; any: string },
@@ -172,12 +172,12 @@ function valueCases(
   }).join("\n");
 }
 
-/** As one word of bash and zsh. */
+/** Quotes a word for bash and zsh. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** As one word of fish. */
+/** Quotes a word for fish. */
 function fishQuote(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

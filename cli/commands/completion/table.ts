@@ -2,7 +2,7 @@ import type { Command, CommandSet } from "../../program/dispatch.ts";
 import type { HelpSubject } from "../../program/help.ts";
 import { type Option, settingNames } from "../../settings/options.ts";
 
-/** What may follow a flag. */
+/** Kind of value that follows a flag. */
 export type FlagValue = { kind: "none" } | { kind: "any" } | { kind: "files" } | {
   kind: "choices";
   choices: readonly string[];
@@ -12,12 +12,12 @@ export type FlagValue = { kind: "none" } | { kind: "any" } | { kind: "files" } |
 export interface CompletedFlag {
   /** Without dashes. */
   name: string;
-  /** In some words. */
+  /** Short description. */
   help: string;
   value: FlagValue;
 }
 
-/** A place on a command line: a program, or one with the words of a command behind it. */
+/** A program, or a program with the words of one of its commands. */
 export interface CompletedPlace {
   /** The words, such as `vbg-cloud ca init`. */
   words: string;
@@ -31,17 +31,17 @@ export interface CompletedPlace {
 /** Longest description of a flag, characters: one line of a list. */
 const MAX_HELP = 80;
 const FILE_WORDS = /\b(PATH|FILE|DIR|FOLDER|INPUT)\b/;
-/** Words of which one is wanted. */
+/** Placeholder of alternatives, one of which is the value. */
 const WORDS = /^[a-z]+(\|[a-z]+)+$/;
-/** Settings where any text goes whose help speaks of a file. */
+/** Text settings whose value is a file. */
 const FILE_HELP = /^(PEM file|File|Folder|Directory)\b/;
 
-/** The places of a program without commands. */
+/** Completion of a program without commands. */
 export function completionOfProgram<S>(program: HelpSubject<S>): CompletedPlace[] {
   return [place(program.name, program)];
 }
 
-/** The places of a program that is a set of commands. */
+/** Completion of a program with commands. */
 export async function completionOfSet(
   { name, commands, otherwise }: Pick<CommandSet, "name" | "commands" | "otherwise">,
 ): Promise<CompletedPlace[]> {

@@ -1,5 +1,5 @@
 /**
- * `vbg convert`: makes a journal of recordings of other programs.
+ * `vbg convert`: converts recordings of other programs into a journal.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { errorsOf, EXIT, type Program, type ProgramContext, runOnce, stoppedBy }
 import { Progress } from "../../program/progress.ts";
 import { untilStopped } from "../../program/until_stopped.ts";
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg convert`. */
 export const program: Program<ConvertSettings> = {
   name: "vbg convert",
   version: VERSION,
@@ -31,13 +31,13 @@ export const program: Program<ConvertSettings> = {
   positionals: "INPUT ...",
 };
 
-/** Standard input among the inputs. */
+/** The input name that means standard input. */
 const STDIN = "-";
 const JOURNAL_EXTENSION = ".lpj";
-/** Errors of who runs the command, as opposed to those of the machine. */
+/** Errors of the user, as opposed to those of the machine. */
 const WRONG_USE: readonly ConvertError["reason"][] = ["format", "journal"];
 
-/** Runs the command. Answers the exit code: 2 also for what is no recording, and for an output that is there. */
+/** Runs `vbg convert`. Returns the exit code: 2 also if an input is no recording or the output exists. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
@@ -79,7 +79,7 @@ async function convert(
   }
 }
 
-/** What is wrong with the inputs; nothing is opened, so that a pipe is not touched. */
+/** Checks the inputs without opening them, since opening would disturb a pipe. */
 async function findProblem(names: readonly string[]): Promise<string | undefined> {
   if (names.length === 0) return "Cannot convert nothing: expected at least one INPUT";
   if (names.filter((name) => name === STDIN).length > 1) return "Cannot read standard input twice";
@@ -93,7 +93,7 @@ async function findProblem(names: readonly string[]): Promise<string | undefined
   return undefined;
 }
 
-/** Bytes of all inputs together; 0 where one has no size, such as a pipe. */
+/** Total size of the inputs, bytes; 0 if one has no size, such as a pipe. */
 async function bytesOfAll(names: readonly string[]): Promise<number> {
   let sum = 0;
   for (const name of names) {
@@ -108,7 +108,7 @@ async function bytesOfAll(names: readonly string[]): Promise<number> {
 interface Reading {
   /** Called with the number of bytes of each chunk. */
   read: (bytes: number) => void;
-  /** Ends it. */
+  /** Ends the reading. */
   stopping: AbortSignal;
 }
 

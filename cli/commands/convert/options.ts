@@ -21,10 +21,10 @@ export interface ConvertSettings extends ProgramSettings {
 const INPUT = "Input";
 const OUTPUT = "Output";
 const DIRECTORY = "Output into a directory";
-/** What the command line alone gives: a setting of one run. */
+/** Settings that only the command line has. */
 const here = { key: [], environment: false } as const;
 
-/** Everything that can be set. */
+/** Options of `vbg convert`. */
 export const convertOptions: Options<ConvertSettings> = {
   format: oneOf({
     name: "format",
@@ -88,7 +88,7 @@ export const convertOptions: Options<ConvertSettings> = {
   ...programOptions(),
 };
 
-/** Rules that look at several settings. */
+/** Rules over several settings. */
 export const convertChecks: readonly Check<ConvertSettings>[] = [
   {
     settings: ["out"],
@@ -98,7 +98,7 @@ export const convertChecks: readonly Check<ConvertSettings>[] = [
   },
 ];
 
-/** A boat server's setting of the journal, as one of this command. */
+/** A journal setting of the boat server as a setting of this command. */
 function asHere<T>(option: Option<T>, words: { name: string; group: string }): Option<T> {
   return { ...option, aliases: [], keys: [], inEnvironment: false, reloadable: false, ...words };
 }

@@ -1,7 +1,7 @@
 import { type ConvertedFile, type ConvertedInput, type ConvertSummary, RECORDING_NOTES } from "@vessel/gateway";
 import { formatTimeUs } from "@vessel/gateway/frame";
 
-/** Words for {@linkcode ConvertedInput.recording}'s reasons. */
+/** Texts of the reasons in {@linkcode ConvertedInput.recording}. */
 const PASSED_OVER: Readonly<Record<keyof ConvertedInput["recording"]["passedOver"], string>> = {
   comment: "comments, headings, empty",
   status: "the recorder's own state",
@@ -10,7 +10,7 @@ const PASSED_OVER: Readonly<Record<keyof ConvertedInput["recording"]["passedOver
   to_gateway: "commands to the gateway",
 };
 
-/** The summary for people. Nothing that was not converted is left out. */
+/** The summary for people. Lists everything that was not converted. */
 export function formatReport({ inputs, files, messages }: ConvertSummary): string {
   const lines = inputs.flatMap(describeInput);
   if (files.length === 0) lines.push("no messages: nothing is written");
@@ -80,7 +80,7 @@ export function formatJson({ inputs, files, messages, buses, epoch }: ConvertSum
   });
 }
 
-/** What was counted at all. */
+/** Counts above zero. */
 function counts<T extends object>(counters: T): [keyof T, T[keyof T]][] {
   const keys = Object.keys(counters) as (keyof T)[];
   return keys.map((key): [keyof T, T[keyof T]] => [key, counters[key]]).filter(([, value]) => value !== 0);

@@ -5,7 +5,7 @@ import type { Finding } from "./finding.ts";
 const BITRATE = 250_000;
 const CAN_TYPES = ["can", "vcan", "vxcan"];
 
-/** What `ip -details -json link show` says of an interface, as far as it matters here. */
+/** The fields of an interface in `ip -details -json link show` that are checked. */
 interface Link {
   ifname: string;
   flags: readonly string[];
@@ -14,7 +14,7 @@ interface Link {
   bitrate: number | undefined;
 }
 
-/** Looks at the CAN interfaces of this machine, or at those that are named. */
+/** Checks the CAN interfaces of this machine, or the named ones. */
 export async function checkInterfaces(names: readonly string[]): Promise<Finding[]> {
   let text: string;
   try {
@@ -25,7 +25,7 @@ export async function checkInterfaces(names: readonly string[]): Promise<Finding
   return evaluateInterfaces(text, names);
 }
 
-/** Judges the answer of `ip -details -json link show`. */
+/** Evaluates the output of `ip -details -json link show`. */
 export function evaluateInterfaces(json: string, names: readonly string[]): Finding[] {
   const links = readLinks(json);
   const named = names.map((name) => links.find(({ ifname }) => ifname === name) ?? name);

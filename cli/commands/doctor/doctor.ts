@@ -1,5 +1,5 @@
 /**
- * `vbg doctor`: looks at a server and at the machine that it runs on.
+ * `vbg doctor`: checks a server and the machine that it runs on.
  *
  * @module
  */
@@ -35,7 +35,7 @@ const MACHINE = "Machine";
 const LIMITS = "Limits";
 const here = { key: [], environment: false } as const;
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg doctor`. */
 export const program: Program<DoctorSettings> = {
   name: "vbg doctor",
   version: VERSION,
@@ -112,7 +112,7 @@ export const program: Program<DoctorSettings> = {
 
 const STYLES: Readonly<Record<Finding["state"], Style>> = { ok: "green", warn: "yellow", fail: "red", skip: "dim" };
 
-/** Runs the command. Answers the exit code. */
+/** Runs `vbg doctor`. Returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, { around, run: async (settings) => await doctor(settings, around) });
 }
@@ -136,7 +136,7 @@ async function doctor(settings: DoctorSettings, around: ProgramContext): Promise
   return ok ? EXIT.ok : EXIT.failure;
 }
 
-/** One thing after the other, so that people see what takes long. */
+/** Runs the checks one by one, so that users see which one is slow. */
 async function* examinations(settings: DoctorSettings, around: ProgramContext): AsyncGenerator<Finding[]> {
   const { environment } = around;
   const { journalDir, stateDir, interfaces, certificates, timeoutMs } = settings;

@@ -1,11 +1,11 @@
-/** How one thing is. `skip`: nobody asked for it, or it cannot be looked at here. */
+/** Result of one check. `skip`: not requested, or not possible here. */
 export type FindingState = "ok" | "warn" | "fail" | "skip";
 
-/** One thing that was looked at. */
+/** A check and its result. */
 export interface Finding {
-  /** What was looked at, such as `journal directory`. */
+  /** Subject of the check, such as `journal directory`. */
   name: string;
   state: FindingState;
-  /** How it is, and what to do about it. */
+  /** Details, and what to do about a problem. */
   text: string;
 }

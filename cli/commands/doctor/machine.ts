@@ -5,7 +5,7 @@ import { connect } from "node:tls";
 import { errorText } from "@vessel/gateway/base";
 import type { Finding } from "./finding.ts";
 
-/** When a disk or certificate is called bad. */
+/** Thresholds for disks and certificates. */
 export interface MachineLimits {
   /** Free bytes below which a disk is a warning … */
   warnFreeBytes: number;
@@ -16,10 +16,10 @@ export interface MachineLimits {
 }
 
 const DAY_MS = 86_400_000;
-/** Software of before this day does not exist: a clock that says so has lost its battery. */
+/** An earlier time is wrong: the program is younger. Typical cause: no battery for the clock. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1);
 
-/** Looks whether a directory is there, can be written, and has room. */
+/** Checks that a directory exists, is writable and has free space. */
 export async function checkDirectory(
   path: string | undefined,
   { name, flag, limits }: { name: string; flag: string; limits: MachineLimits },
@@ -38,7 +38,7 @@ export async function checkDirectory(
   }
 }
 
-/** Looks whether the clock is plausible, and whether the system keeps it right. */
+/** Checks that the clock is plausible and synchronised. */
 export async function checkClock(nowMs: number): Promise<Finding> {
   const name = "clock";
   const now = new Date(nowMs).toISOString();
@@ -51,7 +51,7 @@ export async function checkClock(nowMs: number): Promise<Finding> {
   return { name, state: "warn", text: `${now}, not synchronized: recorded times may be wrong` };
 }
 
-/** Looks when a file of certificates ends: the first of them counts, which is the machine's own. */
+/** Checks when the first certificate of a file expires: the machine's own. */
 export async function checkCertificate(
   path: string,
   { nowMs, limits }: { nowMs: number; limits: MachineLimits },
@@ -64,7 +64,7 @@ export async function checkCertificate(
   }
 }
 
-/** Looks when the certificate of a server ends, whoever has signed it; nothing where the address has no TLS. */
+/** Checks when the certificate of a server expires, whatever its issuer; undefined without TLS. */
 export async function checkServerCertificate(
   url: string,
   { nowMs, limits, timeoutMs }: { nowMs: number; limits: MachineLimits; timeoutMs: number },
@@ -97,7 +97,7 @@ function judgeEnd(
 
 function peerCertificate(host: string, { port, timeoutMs }: { port: number; timeoutMs: number }): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-  // Only its end is looked at, and nothing is sent: whether it is trusted, the request before has told.
+  // Only the expiry is checked, and nothing is sent: the request before has checked the trust.
   const named = isIP(host) === 0 ? { servername: host } : {};
   const socket = connect({ host, port, ...named, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] });
   const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
@@ -116,7 +116,7 @@ async function isSynchronized(): Promise<boolean | undefined> {
     const answer = new TextDecoder().decode(stdout).trim();
     return success && answer !== "" ? answer === "yes" : undefined;
   } catch {
-    // No such program: another system, or a container.
+    // The program is missing: another system, or a container.
     return undefined;
   }
 }

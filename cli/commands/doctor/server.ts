@@ -7,13 +7,13 @@ import { advised } from "../../client/server_advice.ts";
 
 const STATES: Readonly<Record<string, FindingState>> = { ok: "ok", degraded: "warn", unhealthy: "fail" };
 
-/** How the server was asked for. */
+/** How the user chose the server. */
 export interface ServerQuestion {
   choose: () => Promise<ChosenServer>;
   timeoutMs: number;
 }
 
-/** Looks whether the server answers, and how it says that its parts are. */
+/** Checks that the server answers, and reports the health of its parts. */
 export async function checkServer({ choose, timeoutMs }: ServerQuestion): Promise<Finding[]> {
   const name = "server";
   try {
@@ -38,7 +38,7 @@ async function checkBoatInCloud({ cloud }: ChosenServer, signal: AbortSignal): P
   return [...evaluateHealth(await client.health({ signal })), ...evaluateBoat(status)];
 }
 
-/** How a cloud does with a boat. */
+/** State of a boat's replication at its cloud. */
 export function evaluateBoat(boat: InstanceStatus): Finding[] {
   const { id, connected, last_seen, lag_seqs, recording, storage } = boat;
   const name = `boat ${id}`;
@@ -48,7 +48,7 @@ export function evaluateBoat(boat: InstanceStatus): Finding[] {
     state: connected ? "ok" : "warn",
     text: `${connected ? "connected" : `not connected, last seen ${last_seen ?? "never"}`}; ${lag}`,
   }];
-  // Clouds of others do not tell these.
+  // Other cloud implementations do not report these.
   if (recording?.state === "failing") {
     findings.push({ name: `${name}: recording`, state: "fail", text: recording.reason ?? "failing" });
   }
@@ -60,7 +60,7 @@ export function evaluateBoat(boat: InstanceStatus): Finding[] {
   return findings;
 }
 
-/** What a server says of its parts. A cloud says less. */
+/** Health of the server's parts. A cloud reports fewer. */
 export function evaluateHealth(health: Pick<BoatHealth, "status"> & Partial<BoatHealth>): Finding[] {
   const { status, components = {}, last_frame_at, broker } = health;
   const parts = Object.entries(components).map(([part, { status, message }]): Finding => ({

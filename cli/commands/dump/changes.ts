@@ -8,15 +8,15 @@ export interface TrackedFrame {
   bus?: string;
   src: number;
   pgn: number;
-  /** The payload; copied when it is kept. */
+  /** The payload. The tracker copies what it stores. */
   data: Uint8Array;
 }
 
-/** Why a message is worth telling. */
+/** Why a message is reported. */
 export type Change =
   /** It is the first of its kind, the first after a silence, or of another length than before. */
   | { change: "snapshot" }
-  /** These fields differ from what was told last; none are named where only the bytes are known. */
+  /** These fields differ from the last report; empty if only the bytes are known. */
   | { change: "delta"; fields: string[]; diff_bytes: number; full_bytes: number };
 
 /** A device has stopped sending a PGN. */
@@ -33,42 +33,42 @@ export interface Silence {
 
 /** Limits of a tracker. */
 export interface ChangeTrackerOptions {
-  /** Messages that are remembered. Default: {@linkcode MAX_TRACKED_MESSAGES}. */
+  /** Most messages in memory. Default: {@linkcode MAX_TRACKED_MESSAGES}. */
   maxMessages?: number;
 }
 
-/** Most messages that are remembered: some megabytes. Those not heard for the longest time are forgotten first. */
+/** Most messages in memory: some megabytes. The least recently received ones are evicted first. */
 export const MAX_TRACKED_MESSAGES = 20_000;
-/** A PGN is silent after so many of its intervals … */
+/** A PGN is silent after this many of its intervals … */
 export const SILENT_INTERVALS = 3;
-/** … or after this, where the standard tells none … */
+/** … or after this time, if the standard defines no interval … */
 export const SILENT_MS = 5000;
-/** … but devices have a pace of their own, and may also be slower. Longer gaps than this are no pace. */
+/** … but devices may send more slowly. Gaps longer than this are not taken as an interval. */
 const MAX_PACE_MS = 300_000;
-/** What is left, after each message, of the longest gap that is remembered: a gap between two bursts outlasts them. */
+/** Decay of the longest observed gap per message, so that a gap between two bursts outlasts them. */
 const PACE_DECAY = 0.95;
 
-/** Messages of several buses may come out of order by so much; beyond it a clock was set back. */
+/** Messages of several buses may be out of order by this much; beyond it a clock was set back. */
 const MAX_DISORDER_MS = 1000;
-/** Rounding noise of decoded numbers is no change. */
+/** Rounding error of decoded numbers, which is no change. */
 const NOISE = 1e-6;
 
-/** What one device sends with one PGN. */
+/** Messages of one device with one PGN. */
 interface Stream {
   frame: { bus?: string; src: number; pgn: number };
   silentMs: number;
   lastMs: number;
-  /** Time between its messages, milliseconds: of the longest gaps of late. */
+  /** Time between its messages, milliseconds: the longest recent gap. */
   paceMs: number;
   /** So it begins, too. */
   isSilent: boolean;
-  /** Grows with each silence: what was told before it is no baseline after it. */
+  /** Number of silences: reports before a silence are no baseline after it. */
   era: number;
   /** By layout and instance. */
   baselines: Map<string, Baseline>;
 }
 
-/** What was told last. */
+/** The last report. */
 interface Baseline {
   era: number;
   data: Uint8Array;
@@ -77,7 +77,7 @@ interface Baseline {
   heard: number;
 }
 
-/** A message and what its definitions say of it. */
+/** A message and its definitions. */
 interface Seen {
   data: Uint8Array;
   decoded: Decoded | undefined;
@@ -85,15 +85,15 @@ interface Seen {
 }
 
 /**
- * Tells which messages bring a meaningful change, and which devices have fallen silent.
+ * Reports messages with a meaningful change, and devices that have stopped sending a PGN.
  *
- * A message is compared with what was last told of the same bus, source, PGN, layout and instance. Where its PGN is
- * described, numbers count beyond the tolerance of their field (angles around the circle) and everything else when it
- * differs, null included; counters (SID), reserved bits, and clocks beside measured values do not count. Where it is
- * not, every byte counts, and so it does beside the known fields of a maker's own PGN. What is not told moves nothing,
- * so slow drifts are told once they are large enough.
+ * Compares a message with the last report of the same bus, source, PGN, layout and instance. If the PGN is
+ * described, numbers count beyond the tolerance of their field (angles modulo one turn) and everything else when it
+ * differs, null included; counters (SID), reserved bits, and clocks beside measured values do not count. If it is
+ * not, every byte counts, as do the unknown bits of a proprietary PGN. A message that is not reported is no baseline,
+ * so slow drifts are reported once they are large enough.
  *
- * Time comes with each call: that of the frames for recordings, that of the clock for what is live.
+ * Callers pass the time: that of the frames for recordings, that of the clock for live frames.
  */
 export class ChangeTracker {
   readonly #maxMessages: number;
@@ -101,7 +101,7 @@ export class ChangeTracker {
   readonly #buses = new Map<string, Map<number, Stream>>();
   #size = 0;
   #heard = 0;
-  /** Streams that are not silent, each by a time before which it cannot be. */
+  /** Streams that are not silent, each by the earliest time at which it can be. */
   readonly #due = new DeadlineQueue<Stream>();
   #lastMs = -Infinity;
 
@@ -109,7 +109,7 @@ export class ChangeTracker {
     this.#maxMessages = maxMessages;
   }
 
-  /** What is worth telling of this message; nothing when it changes nothing. */
+  /** The reason to report this message; undefined if it changes nothing. */
   see(frame: TrackedFrame, timeMs: number): Change | undefined {
     const { pgn, data } = frame;
     const plan = planOf(pgn);
@@ -136,7 +136,7 @@ export class ChangeTracker {
     return change;
   }
 
-  /** Who has fallen silent by now and was not told yet, in the order in which they did. Cheap when nobody has. */
+  /** Takes the streams that have become silent since the last call, in that order. Cheap if there are none. */
   silences(nowMs: number): Silence[] {
     if (nowMs < this.#lastMs - MAX_DISORDER_MS) this.#goBack(nowMs);
     this.#lastMs = Math.max(this.#lastMs, nowMs);
@@ -151,7 +151,7 @@ export class ChangeTracker {
     return silences.sort((one, other) => one.sinceMs - other.sinceMs);
   }
 
-  /** Messages that are remembered now. */
+  /** Number of messages in memory. */
   get size(): number {
     return this.#size;
   }
@@ -182,7 +182,7 @@ export class ChangeTracker {
     return stream;
   }
 
-  /** Forgets the quarter that was not heard for the longest time, so that this is seldom necessary. */
+  /** Evicts the least recently received quarter, so that this is seldom necessary. */
   #forget(): void {
     const heard = Float64Array.from(
       [...this.#streams()].flatMap(({ baselines }) => Array.from(baselines.values(), (each) => each.heard)),
@@ -199,7 +199,7 @@ export class ChangeTracker {
     this.#schedule();
   }
 
-  /** After a clock was set back, silences are counted from then. */
+  /** After a clock was set back, silences count from that time. */
   #goBack(nowMs: number): void {
     this.#lastMs = nowMs;
     for (const stream of this.#streams()) stream.lastMs = Math.min(stream.lastMs, nowMs);
@@ -214,12 +214,12 @@ export class ChangeTracker {
   }
 }
 
-/** When a stream is silent unless it is heard. */
+/** Time at which a stream becomes silent without another message, milliseconds. */
 function silentSince({ lastMs, silentMs, paceMs }: Stream): number {
   return lastMs + Math.max(silentMs, paceMs * SILENT_INTERVALS);
 }
 
-/** What tells this message from others of the same device and PGN. */
+/** Key of this message among those of the same device and PGN. */
 function identityOf(decoded: Decoded, { id, keys }: LayoutPlan): string {
   let identity = id;
   for (const key of keys) {
@@ -247,7 +247,7 @@ function isSame(before: Uint8Array, now: Uint8Array): boolean {
   return true;
 }
 
-/** Whether it must be bits that nobody knows which differ: every field is the same, counters as well. */
+/** Whether only undefined bits can differ: all fields are equal, counters included. */
 function othersDiffer(before: Decoded, now: Decoded, { isPartlyKnown, running }: LayoutPlan): boolean {
   return isPartlyKnown && running.every((name) => before[name] === now[name]);
 }
@@ -265,7 +265,7 @@ function differs(before: DecodedValue | undefined, now: DecodedValue | undefined
   return JSON.stringify(before) !== JSON.stringify(now);
 }
 
-/** How far two numbers are from each other, around the circle where there is one, without rounding noise. */
+/** Distance of two numbers, modulo the turn for angles, without rounding error. */
 function apart(before: number, now: number, { tolerance, turn }: WatchedItem): number {
   const straight = Math.abs(now - before);
   const around = turn === undefined ? straight : Math.min(straight % turn, turn - straight % turn);

@@ -1,4 +1,4 @@
-/** What of a PGN's payload counts as a change, from its definitions. */
+/** Which fields of a PGN's payload count as a change, from its definitions. */
 import {
   describePgn,
   type FieldDescription,
@@ -13,9 +13,9 @@ export interface WatchedItem {
   name: string;
   /** A change of a number counts only beyond this, in the field's unit; 0: every change. */
   tolerance: number;
-  /** Numbers come round to themselves after so much: a turn, in the field's unit. */
+  /** Modulus of circular numbers: one turn, in the field's unit. */
   turn?: number;
-  /** Of a list of objects: what counts in each. */
+  /** For a list of objects: what counts in each. */
   fields?: readonly WatchedItem[];
 }
 
@@ -23,32 +23,32 @@ export interface WatchedItem {
 export interface LayoutPlan {
   /** Its name among the layouts of the PGN. */
   id: string;
-  /** Fields that tell one thing from another that the same device reports with the same PGN. */
+  /** Fields that identify one of several things that a device reports with the same PGN. */
   keys: readonly string[];
   items: readonly WatchedItem[];
-  /** Fields that go on by themselves. */
+  /** Fields that change by themselves. */
   running: readonly string[];
-  /** Somebody found out what a part of it is: a change of other bits may mean something, too. */
+  /** Only partly known (reverse-engineered): a change of other bits may be meaningful, too. */
   isPartlyKnown: boolean;
 }
 
 /** What counts in a PGN. */
 export interface PgnPlan {
-  /** Milliseconds between two messages, where the standard says. */
+  /** Milliseconds between two messages, if the standard defines it. */
   intervalMs?: number;
   /** The layout of a payload. */
   layoutOf(payload: Uint8Array): LayoutPlan | undefined;
 }
 
-/** Names of fields that say of whom or what a message speaks: instance, sensor, reference, vessel, register, alert. */
+/** Names of identifying fields: instance, sensor, reference, vessel, register, alert. */
 const KEY =
   /^(?:(?:.+_)?instance|(?:.+_)?(?:source|reference)|user_id|source_id|connection_number|connection_id|windlass_id|alert_id|zone_index|fluid_type|register|key)$/;
-/** What such a field is: a code or a number, not a text, and nothing measured. */
+/** Types of such fields: a code or a number, not a text or a measured value. */
 const KEY_TYPES: ReadonlySet<string> = new Set(["number", "enum", "lookup", "key", "hex", "indirect"]);
 
 /**
- * Fields that go on by themselves and say nothing of the boat: counters of messages, and of AIS when and on which
- * channel a message was heard.
+ * Fields that change by themselves and carry no information: message counters, and for AIS when and on which
+ * channel a message was received.
  */
 const RUNNING: ReadonlySet<string> = new Set([
   ...["sid", "next_sid", "sequence_id", "sequence_counter", "sequence"],
@@ -56,7 +56,7 @@ const RUNNING: ReadonlySet<string> = new Set([
   ...["ais_transceiver_information", "repeat_indicator"],
 ]);
 
-/** Tolerances of measured numbers to which the definitions give none, by unit: like those that they give others. */
+/** Default tolerances by unit, for fields whose definitions give none. */
 const TOLERANCES: Readonly<Record<string, number>> = {
   rad: 0.01,
   "rad/s": 0.005,
@@ -78,7 +78,7 @@ const TURNS: Readonly<Record<string, number>> = { rad: 2 * Math.PI, deg: 360 };
 
 const plans = new Map<number, PgnPlan>();
 
-/** What counts in a PGN; undefined when nobody has described it. */
+/** What counts in a PGN; undefined without a definition. */
 export function planOf(pgn: number): PgnPlan | undefined {
   let plan = plans.get(pgn);
   if (plan === undefined) {
@@ -96,7 +96,7 @@ function makePlan({ interval_ms, layouts }: PgnDescription): PgnPlan {
   };
 }
 
-/** Whether the bits that tell a layout, all in four bytes, have its value; beyond the payload's end they are ones. */
+/** Whether the match bits of a layout (within four bytes) have its value; bits beyond the payload's end are ones. */
 function holds({ bit, bits, value }: MatchDescription, payload: Uint8Array): boolean {
   const at = bit >>> 3;
   let found = 0;
@@ -126,7 +126,7 @@ function isMeasured(item: ItemDescription): boolean {
   return item.type === "group" ? item.fields.some(isMeasured) : toleranceOf(item) > 0;
 }
 
-/** A date or a time beside measured values: it goes on while nothing happens. */
+/** A date or a time beside measured values: it advances while nothing changes. */
 function isClock(item: ItemDescription): boolean {
   if (item.type === "group" || toleranceOf(item) > 0) return false;
   return item.type === "date" || item.type === "time" || item.unit === "s" || item.unit === "d";

@@ -3,9 +3,9 @@ interface Entry<T> {
   value: T;
 }
 
-/** Values by the time at which they are due; a binary heap, so that one among many costs little. */
+/** Priority queue of values by due time: a binary heap. */
 export class DeadlineQueue<T> {
-  /** No entry is due before the one at half its index. */
+  /** Heap order: no entry is due before the one at half its index. */
   readonly #heap: Entry<T>[] = [];
 
   push(value: T, atMs: number): void {
@@ -18,7 +18,7 @@ export class DeadlineQueue<T> {
     heap[at] = { atMs, value };
   }
 
-  /** Takes out the value that is due first, when it is due at `nowMs`; of several at one time in no order. */
+  /** Removes and returns the earliest value due by `nowMs`. The order of equal times is undefined. */
   takeDue(nowMs: number): T | undefined {
     const [first] = this.#heap;
     if (first === undefined || first.atMs > nowMs) return undefined;

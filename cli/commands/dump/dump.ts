@@ -1,5 +1,5 @@
 /**
- * `vbg dump`: shows frames of a boat as they come, or of recordings.
+ * `vbg dump`: shows live frames of a boat, or frames of recordings.
  *
  * @module
  */
@@ -27,7 +27,7 @@ import { advised } from "../../client/server_advice.ts";
 import { type Output, printLine } from "../../program/terminal.ts";
 import { unitsOf } from "../../client/units_options.ts";
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg dump`. */
 export const program: Program<DumpSettings> = {
   name: "vbg dump",
   version: VERSION,
@@ -38,17 +38,17 @@ export const program: Program<DumpSettings> = {
   positionals: "[FILE|DIR ...]",
 };
 
-/** Runs the command. Answers the exit code. */
+/** Runs `vbg dump`. Returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
-    // Recordings have an end, what comes live has none.
+    // Recordings end, live streams do not.
     interrupted: (settings, words) => pathsOf(settings, words).length > 0 ? EXIT.interrupted : EXIT.ok,
     run: (settings, words) => dump(settings, { words, around }),
   });
 }
 
-/** Everything that a run has. */
+/** Context of a run. */
 interface Parts {
   around: ProgramContext;
   output: Output;
@@ -58,7 +58,7 @@ interface Parts {
   note: (text: string) => void;
 }
 
-/** The recordings that are shown; none: frames are live. */
+/** The recordings to show; empty: live frames. */
 function pathsOf({ file }: DumpSettings, words: readonly string[]): readonly string[] {
   return file === undefined ? words : [file];
 }
@@ -133,7 +133,7 @@ async function showRecordings(
 async function showLive(settings: DumpSettings, { around, output, view, signal, note }: Parts): Promise<void> {
   const { environment } = around;
   const config = await loadClientConfig({ path: settings.config, environment });
-  // What ends the reading must not end the last acknowledgement.
+  // The signal that ends the reading must not abort the last acknowledgement.
   const options = {
     retry: settings.reconnect ? retryOf(settings) : { retries: 0 },
     signal: new AbortController().signal,
@@ -169,7 +169,7 @@ async function openRecorder({ journal }: DumpSettings): Promise<FrameRecorder | 
   });
 }
 
-/** The name of this machine, as far as ids may have it. */
+/** Host name, reduced to the characters allowed in ids. */
 function defaultClientId(): string {
   return `vbg-${Deno.hostname()}`.replace(/[^\w-]/g, "-").slice(0, 64);
 }

@@ -11,14 +11,14 @@ import {
 } from "@vessel/gateway/frame";
 import { decode, type Decoded } from "@vessel/gateway/pgn";
 
-/** A frame on its way to the output, live or recorded. What costs something is made when it is asked for. */
+/** A frame to print, live or recorded. Costly members are computed on access. */
 export abstract class DumpFrame {
   seq = 0;
   prio = 0;
   pgn = 0;
   src = 0;
   dst = 0;
-  /** There when there are several. */
+  /** Undefined if there is only one bus. */
   bus?: string;
   #decoded: Decoded | undefined;
   #isDecoded = false;
@@ -27,14 +27,14 @@ export abstract class DumpFrame {
   abstract readonly ts: string;
   /** The same in milliseconds since 1970. */
   abstract readonly timeMs: number;
-  /** The payload, to be copied when it is kept. */
+  /** The payload, valid until the next frame: copy it to keep it. */
   abstract readonly data: Uint8Array;
   /** The payload in hex. */
   abstract readonly hex: string;
-  /** From whom it comes and to whom it goes, as members of JSON: `"prio":2,…,`. */
+  /** Header fields as members of JSON: `"prio":2,…,`. */
   abstract readonly headText: string;
 
-  /** Fields of the payload; undefined when nothing describes it. */
+  /** Decoded fields; undefined without a definition. */
   get decoded(): Decoded | undefined {
     if (!this.#isDecoded) {
       this.#isDecoded = true;
@@ -43,21 +43,21 @@ export abstract class DumpFrame {
     return this.#decoded;
   }
 
-  /** Another frame begins: forgets the fields of the one before. */
+  /** Resets the cached fields for the next frame. */
   begin(): void {
     this.#isDecoded = false;
   }
 }
 
-/** A recorded frame; one object for all of a part whose buses are the same. */
+/** A recorded frame; one object is reused for all frames with the same bus names. */
 export class StoredDump extends DumpFrame {
-  /** By bus and identifier: many frames of a part have few of them. */
+  /** Cache by bus and identifier: many frames share few of them. */
   readonly #heads = new Map<number, string>();
   #headKey = 0;
   #stored: StoredFrame | undefined;
   #data: Uint8Array | undefined;
 
-  /** Takes a frame, which must stay as it is while this one is used. */
+  /** Sets the frame, which must not change while this object is used. */
   load(stored: StoredFrame, bus: string | undefined): this {
     const { id } = stored;
     this.begin();

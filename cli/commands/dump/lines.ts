@@ -7,7 +7,7 @@ import { decodedTexts, listLines } from "../../client/frame_text.ts";
 import { cut, lengthOf, padded } from "../../program/table.ts";
 import { type Output, paint, printable, type Style } from "../../program/terminal.ts";
 
-/** What a line says beside the frame. */
+/** What a line shows besides the frame. */
 export interface LineParts {
   sender: NamedDevice | undefined;
   change: Change | undefined;
@@ -22,11 +22,11 @@ const SENDER_WIDTH = 24;
 const PGN_WIDTH = 6;
 const TITLE_WIDTH = 26;
 const CHANGE_WIDTH = 11;
-/** In a narrow window these are narrower, so that something of the payload is seen. */
+/** Narrower columns for a narrow window, to leave space for the payload. */
 const NARROW = { columns: 110, sender: 14, title: 16 };
-/** Further lines of fields begin behind the time. */
+/** Indentation of further lines of fields: the width of the time. */
 const FIELD_INDENT = 14;
-/** Where the time of day lies in a time. */
+/** Offsets of the time of day in an RFC 3339 time. */
 const TIME_OF_DAY = [11, 23] as const;
 const SENDER_STYLES: readonly Style[] = ["cyan", "green", "yellow", "magenta", "blue", "red"];
 
@@ -47,7 +47,7 @@ export function jsonSilence({ change, bus, src, pgn, sinceMs }: Silence): string
 }
 
 /**
- * A frame for people. A payload alone is cut to the width of a terminal; what is decoded goes on in further lines. Times are UTC.
+ * A frame for people. A raw payload is cut to the terminal's width; decoded fields wrap. Times are UTC.
  */
 export function terminalLine(
   frame: DumpFrame,
@@ -92,7 +92,7 @@ function lineOf(
   const to = dst === undefined || dst === 255 ? "    " : `>${padded(String(dst), { width: 3 })}`;
   const number = padded(String(pgn), { width: PGN_WIDTH, align: "right" });
   const name = padded(printable(title), { width: isNarrow ? NARROW.title : TITLE_WIDTH });
-  // Five spaces are between them.
+  // Five spaces separate the columns.
   const room = width - [time, tag, sender, to, number, name].reduce((sum, each) => sum + lengthOf(each), 0) - 5;
   const text = typeof body === "string" ? (room > 0 ? cut(body, room) : "") : wrapped(body, { room, width });
   const style = SENDER_STYLES[src % SENDER_STYLES.length] ?? "cyan";

@@ -10,11 +10,11 @@ import { advised } from "../../client/server_advice.ts";
 export interface LiveParts {
   client: Client;
   view: DumpView;
-  /** Tells something that is no frame. */
+  /** Prints a message that is no frame. */
   note: (text: string) => void;
-  /** Connections and retries are not told. */
+  /** Do not report connections and retries. */
   isQuiet?: boolean;
-  /** Where requests go now, for people. */
+  /** The current server, for people. */
   place: () => string;
   /** Applied here, too: an older server may not know all of it. */
   filter: Filter;
@@ -22,27 +22,27 @@ export interface LiveParts {
   recorder?: FrameRecorder | undefined;
 }
 
-/** How often it is looked who has fallen silent. */
+/** Interval of the check for silent devices. */
 const TICK_MS = 500;
-/** The device table is asked for again after so long: sessions do not tell of its changes. */
+/** Interval of requests for the device table: sessions do not report its changes. */
 const DEVICES_MS = 30_000;
-/** Frames do not wait for it longer. */
+/** Longest wait of frames for the device table. */
 const DEVICES_TIMEOUT_MS = 5000;
 
-/** Shows what a stream brings, until it ends or is left. */
+/** Shows the events of a stream until it ends or is aborted. */
 export class LiveView {
-  /** Number of the newest frame that was taken, of the run of numbers that is read now. */
+  /** Sequence number of the newest frame received, in the current epoch. */
   lastSeq = 0;
   readonly #parts: LiveParts;
   readonly #pgns: Set<number> | undefined;
   readonly #excluded: Set<number>;
-  /** Where the last connection went; undefined before the first. */
+  /** Server of the last connection; undefined before the first. */
   #place: string | undefined;
-  /** The newest frame that was taken, whatever run of numbers is read now. */
+  /** The newest frame received, in any epoch. */
   #newestFrame: Pick<ClientFrame, "seq" | "ts"> | undefined;
-  /** Up to it everything was taken at another place, and comes again where a cloud is behind its boat. */
+  /** All frames up to it came from another server; a cloud that lags behind its boat sends them again. */
   #takenElsewhere: Pick<ClientFrame, "seq" | "ts"> | undefined;
-  /** Time of the newest frame by its server's clock, and when it came by ours; undefined while there is no connection. */
+  /** Time of the newest frame by the server's clock, and its arrival by ours; undefined while disconnected. */
   #newest: { timeMs: number; atMs: number } | undefined;
   #failure: string | undefined;
 
@@ -54,7 +54,7 @@ export class LiveView {
   }
 
   /**
-   * Reads to the end. An abort leaves the reading, whatever it waits for; then this returns as well.
+   * Reads to the end, or until aborted; an abort is not an error.
    *
    * @throws what the reading throws
    */
@@ -75,14 +75,14 @@ export class LiveView {
     }
   }
 
-  /** Asks for the device table. What fails leaves the one there is. */
+  /** Requests the device table. Keeps the old one on failure. */
   async refreshDevices(): Promise<void> {
     try {
       const devices = await this.#parts.client.devices({ signal: AbortSignal.timeout(DEVICES_TIMEOUT_MS) });
       this.#parts.view.devices.replace(devices);
       for (const device of devices) this.#parts.recorder?.learn(device);
     } catch {
-      // The stream itself tells that the server cannot be reached.
+      // The stream itself reports an unreachable server.
     }
   }
 
@@ -92,7 +92,7 @@ export class LiveView {
       const doubt = await doubtBuses(filter, { client, signal: AbortSignal.timeout(DEVICES_TIMEOUT_MS) });
       if (doubt !== undefined) note(doubt);
     } catch {
-      // The stream itself tells that the server cannot be reached.
+      // The stream itself reports an unreachable server.
     }
   }
 
@@ -127,7 +127,7 @@ export class LiveView {
         this.#place = place();
         return await this.refreshDevices();
       case "disconnected":
-        // That nothing comes now is not the devices' silence.
+        // Without a connection nothing arrives: that is no silence of the devices.
         this.#newest = undefined;
         return status(`${reasonOf(event.error)}; trying again in ${(event.retryMs / 1000).toFixed(1)} s`);
       case "dropped":
@@ -157,7 +157,7 @@ export class LiveView {
   }
 }
 
-/** Of a request that was never sent, why there is nowhere to send it. */
+/** Why there is no server to send a request to. */
 function reasonOf(error: Error): string {
   return errorText(error.cause instanceof NoServerError ? error.cause : advised(error));
 }
@@ -172,7 +172,7 @@ function missedText({ fromSeq, toSeq, why }: Extract<StreamEvent, { type: "misse
   return `${span} ${reasons[why]}`;
 }
 
-/** @param event.count null: how many of the frames the filter wants is not known */
+/** @param event.count null: the number of missing frames that match the filter is unknown */
 function droppedText({ fromSeq, toSeq, count, backfill, reason }: Extract<StreamEvent, { type: "dropped" }>): string {
   if (reason === "restart") {
     return `frames between ${fromSeq} and ${toSeq} may be missing: the server was not stopped in order and has lost its newest`;

@@ -25,21 +25,21 @@ export interface OfflineDump {
   /** Where progress is shown; undefined: nowhere. */
   progressOutput: Output | undefined;
   note: (text: string) => void;
-  /** Pauses are not told. */
+  /** Do not report pauses. */
   isQuiet?: boolean;
-  /** Times as fast as it was recorded; 0, the default: as fast as can be. */
+  /** Factor of the recorded speed; 0, the default: as fast as possible. */
   speed?: number;
-  /** Frames before it are left out, microseconds since 1970. */
+  /** Skip earlier frames, microseconds since 1970. */
   startUs?: number | undefined;
   signal: AbortSignal;
   clock: Clock;
 }
 
-/** A pause longer than this is told. */
+/** Longer pauses are reported, milliseconds. */
 const TOLD_PAUSE_MS = 60_000;
-/** Timers are not made for longer. */
+/** Longest single timer, milliseconds. */
 const MAX_TIMER_MS = 3_600_000;
-/** Frames between two looks at who has fallen silent. */
+/** Frames between two checks for silent devices. */
 const FRAMES_A_TICK = 256;
 
 /** Shows recordings, one after the other. @throws {OfflineError} one cannot be read */
@@ -74,7 +74,7 @@ async function showParts(
   const stored = newStoredFrame();
   let total = 0;
   for await (const part of untilStopped(readRecorded(inputs, { log, onSummary }), signal)) {
-    // A new one where buses may have other names: what has no bus must not have that of the part before.
+    // A new frame object per set of bus names: a frame without a bus must not keep the previous part's bus.
     const frame = new StoredDump();
     // Frames do not name their bus where there is only one.
     names = part.buses.length > 1 ? part.buses : [];
@@ -99,7 +99,7 @@ async function showParts(
 
 type PaceOptions = Pick<OfflineDump, "clock" | "note" | "signal" | "isQuiet"> & { speed: number };
 
-/** Says when recorded frames are due. */
+/** Paces recorded frames. */
 class Pace {
   readonly #options: PaceOptions;
   readonly #timeline = new RecordedMonotonic();
@@ -109,7 +109,7 @@ class Pace {
     this.#options = options;
   }
 
-  /** Resolves when a frame is due; undefined: it is. @throws the signal's reason */
+  /** Resolves when a frame is due; undefined: due now. @throws the signal's reason */
   untilDue(timeUs: number): Promise<void> | undefined {
     const { clock, speed } = this.#options;
     const afterMs = this.#timeline.at(timeUs) / speed;

@@ -22,7 +22,7 @@ export interface ViewSettings extends UnitsChoice, LabelsChoice {
   where: WhereChoice | undefined;
 }
 
-/** An expression as it was written and as it is used. */
+/** An expression as written and as compiled. */
 export interface WhereChoice {
   source: string;
   where: Where;
@@ -30,21 +30,21 @@ export interface WhereChoice {
 
 /** Settings of `vbg dump`. */
 export interface DumpSettings extends ClientSettings, FilterChoice, ViewSettings {
-  /** How long the server keeps our place, ISO 8601; undefined: there is none. */
+  /** How long the server keeps the session, ISO 8601; undefined: no session. */
   bufferTimeout: string | undefined;
-  /** Name of that place; undefined: made of the host's name. */
+  /** Id of the session; undefined: derived from the host name. */
   clientId: string | undefined;
   ackIntervalMs: number;
   reconnect: boolean;
-  /** Time between two tries; undefined: the client's own. */
+  /** Time between two connection attempts; undefined: the client's default. */
   reconnectDelayMs: number | undefined;
-  /** A recording; undefined: given as a word, or none. */
+  /** A recording; undefined: given as an operand, or none. */
   file: string | undefined;
   /** Show what is in a journal file in place of its frames. */
   inspect: boolean;
-  /** Times as fast as it was recorded; 0: as fast as can be. */
+  /** Factor of the recorded speed; 0: as fast as possible. */
   speed: number;
-  /** Of a recording the frames from this time on, microseconds since 1970. */
+  /** Skip earlier frames of a recording, microseconds since 1970. */
   start: number | undefined;
   /** Directory that frames are recorded to. */
   journal: string | undefined;
@@ -58,7 +58,7 @@ const MAX_RECONNECT_DELAY_MS = 3_600_000;
 const MIN_BUFFER_MS = 1000;
 const MIN_ACK_MS = 100;
 const CLIENT_ID = /^[\w-]{1,64}$/;
-/** What the command line alone gives. */
+/** Settings that only the command line has. */
 const here = { key: [], environment: false } as const;
 
 /** Rows of ViewSettings. */
@@ -98,7 +98,7 @@ export function viewOptions(): Options<ViewSettings> {
   };
 }
 
-/** Row of the time between tries. */
+/** Option for the time between connection attempts. */
 export function reconnectOptions(): Options<Pick<DumpSettings, "reconnectDelayMs">> {
   return {
     reconnectDelayMs: optional(duration({
@@ -114,7 +114,7 @@ export function reconnectOptions(): Options<Pick<DumpSettings, "reconnectDelayMs
   };
 }
 
-/** How a connection that was lost is tried again. */
+/** How a lost connection is retried. */
 export function retryOf({ reconnectDelayMs: ms }: Pick<DumpSettings, "reconnectDelayMs">): RetryOptions {
   return ms === undefined ? {} : { firstMs: ms, capMs: ms, jitter: 0 };
 }
@@ -161,7 +161,7 @@ function recordedOptions(): Options<Pick<DumpSettings, "file" | "inspect" | "spe
   };
 }
 
-/** Everything that can be set. */
+/** Options of `vbg dump`. */
 export const dumpOptions: Options<DumpSettings> = {
   ...serverOptions(),
   reconnect: boolean({
@@ -222,7 +222,7 @@ export const viewChecks: readonly Check<ViewSettings>[] = [
   { settings: ["where"], severity: "warning", test: ({ where }) => where && doubtWhere(where.source) },
 ];
 
-/** Rules that look at several settings. */
+/** Rules over several settings. */
 export const dumpChecks: readonly Check<DumpSettings>[] = [
   ...serverChecks,
   ...filterChecks,
@@ -241,7 +241,7 @@ function readWhere(source: string): WhereChoice {
   return { source, where: parseWhere(source) };
 }
 
-/** A time span that is kept as the text that servers are sent; nothing unless it is given. */
+/** A duration kept as text, as sent to the server; undefined unless given. */
 function isoDuration(words: Parameters<typeof duration>[0]): Option<string | undefined> {
   const option = optional(duration(words));
   const write = (ms: number | undefined) => ms === undefined ? undefined : formatDuration(ms);

@@ -1,7 +1,7 @@
 import { ApiError, type Client, ConnectionError, type Filter } from "@vessel/gateway/client";
 import type { LiveView } from "./live.ts";
 
-/** How a place on the server is read. */
+/** How a session is read. */
 export interface SessionDump {
   client: Client;
   id: string;
@@ -9,7 +9,7 @@ export interface SessionDump {
   ackIntervalMs: number;
   filter: Filter;
   live: LiveView;
-  /** Resolves when all that was taken is where it cannot be lost: written out, and recorded. */
+  /** Resolves when all frames received so far are written out and recorded. */
   settle: () => Promise<void>;
   signal: AbortSignal;
 }
@@ -18,8 +18,8 @@ export interface SessionDump {
 const LAST_ACK_MS = 3000;
 
 /**
- * Reads from our place on the server, and acknowledges what was written out. Leaving keeps the place: the last thing done
- * is to acknowledge what was written, and nothing is deleted.
+ * Reads a session and acknowledges what was written out. The session outlives the program: the last action
+ * is an acknowledgement, and nothing is deleted.
  */
 export async function dumpSession(dump: SessionDump): Promise<void> {
   const { client, id, bufferTimeout, ackIntervalMs, filter, live, settle, signal } = dump;
@@ -45,7 +45,7 @@ function whenAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 }
 
-/** Acknowledges what has left this process. */
+/** Acknowledges frames that have left this process. */
 class Acknowledgements {
   readonly #live: LiveView;
   readonly #settle: () => Promise<void>;
@@ -59,18 +59,18 @@ class Acknowledgements {
     this.#ack = ack;
   }
 
-  /** One at a time. Rejects when nobody reads the output any more, or the server refuses for good. */
+  /** One at a time. Rejects when the output is closed, or the server refuses permanently. */
   send(): Promise<void> {
     return this.#sending ??= this.#send(this.#ack).finally(() => this.#sending = undefined);
   }
 
-  /** The last one: what cannot be told any more comes again the next time. */
+  /** The last acknowledgement: frames that it does not cover are sent again the next time. */
   async finish(ack: (seq: number) => Promise<void>): Promise<void> {
     try {
       await this.#sending;
       await this.#send(ack);
     } catch {
-      // Nobody is left to be told.
+      // The program is ending: there is nobody to report to.
     }
   }
 
@@ -82,7 +82,7 @@ class Acknowledgements {
       await ack(seq);
       this.#acked = seq;
     } catch (error) {
-      // What passes is tried again; of a place that is gone, or numbers that begin again, the stream tells.
+      // Transient failures are retried; the stream reports a deleted session or a new epoch.
       const isTold = error instanceof ApiError && (error.status === 404 || error.status === 400 || error.status >= 500);
       if (!(error instanceof ConnectionError) && !isTold) throw error;
     }

@@ -1,5 +1,5 @@
 /**
- * `vbg inspect`: what is in journal files, block by block.
+ * `vbg inspect`: shows journal files block by block.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import { Progress } from "../../program/progress.ts";
 
 interface InspectSettings extends ProgramSettings, OutputChoice {}
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg inspect`. */
 export const program: Program<InspectSettings> = {
   name: "vbg inspect",
   version: VERSION,
@@ -33,7 +33,7 @@ export const program: Program<InspectSettings> = {
   positionals: "FILE|DIR ...",
 };
 
-/** Runs the command. Answers the exit code. */
+/** Runs `vbg inspect`. Returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,

@@ -4,7 +4,7 @@ import { blocksOf, count, epochText, type ExaminedBlock, rangeText, spanOf } fro
 import { type Column, formatTable } from "../../program/table.ts";
 import { type Output, paint, printable } from "../../program/terminal.ts";
 
-/** One block as it is told. */
+/** Report of one block. */
 export interface BlockRow {
   offset: number;
   /** Bytes in the file. */
@@ -12,7 +12,7 @@ export interface BlockRow {
   /** As the block's header says; undefined in version 1. */
   firstSeq: number | undefined;
   timeUs: number;
-  /** Of blocks that cannot be read there is no more than that. */
+  /** A block that cannot be read has no further fields. */
   content:
     | {
       kind: "read";
@@ -42,7 +42,7 @@ const COLUMNS: readonly Column[] = [
   { title: "NOTES" },
 ];
 
-/** Reads all blocks of a file. @param onBytes is told of bytes that are done; what it throws ends the reading */
+/** Reads all blocks of a file. @param onBytes called with the number of bytes done; an error that it throws ends the reading */
 export async function readRows(file: BlockFile, onBytes: (bytes: number) => void): Promise<FileRows> {
   const rows: BlockRow[] = [];
   for await (const block of blocksOf(file, onBytes)) rows.push(rowOf(block));
@@ -149,7 +149,7 @@ function cellsOf(
   return [`${offset}`, seq, `${frames}`, timeText(timeUs), `${bytes}`, ratio, `${devices}`, words];
 }
 
-/** Notes of the nearest block before that can be read. */
+/** Metadata of the nearest readable block before. */
 function notesBefore(rows: readonly BlockRow[], index: number): BlockMetadata | undefined {
   for (let at = index - 1; at >= 0; at--) {
     const content = rows[at]?.content;
@@ -158,7 +158,7 @@ function notesBefore(rows: readonly BlockRow[], index: number): BlockMetadata | 
   return undefined;
 }
 
-/** What a block says that the one before did not; what the first one says of all is in the totals. */
+/** Metadata of a block that differs from the block before; that of the first is in the totals. */
 function notesText({ gap, epoch, buses, boot }: BlockMetadata, before: BlockMetadata | undefined): string {
   const isNews = (one: unknown, other: unknown) => one !== undefined && String(one) !== String(other);
   return [
@@ -189,7 +189,7 @@ function jsonOf({ offset, bytes, firstSeq, timeUs, content }: BlockRow) {
   };
 }
 
-/** Headers are under no checksum: they may say any time. */
+/** Headers have no checksum: the time may be any number. */
 function timeText(timeUs: number): string {
   return Number.isSafeInteger(timeUs) ? formatTimeUs(timeUs) : String(timeUs);
 }

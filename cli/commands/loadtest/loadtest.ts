@@ -38,7 +38,7 @@ const MAX_SOURCES = 252;
 const MAX_RATE = 1_000_000;
 const MAX_CONSUMERS = 900;
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg loadtest`. */
 export const program: Program<LoadtestSettings> = {
   name: "vbg loadtest",
   version: VERSION,
@@ -103,7 +103,7 @@ export const program: Program<LoadtestSettings> = {
   checks: [],
 };
 
-/** Runs the command. Answers the exit code. */
+/** Runs `vbg loadtest`. Returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, { around, run: async (settings) => await loadtest(settings, around) });
 }

@@ -3,9 +3,9 @@ import { buildCanId } from "@vessel/gateway/frame";
 import type { Clock } from "@vessel/gateway/base";
 import { Latencies } from "./latencies.ts";
 
-/** What is tried. */
+/** The load to generate. */
 export interface LoadOptions {
-  /** Devices that speak. */
+  /** Number of sending devices. */
   sources: number;
   /** Frames a second, all devices together. */
   rate: number;
@@ -13,42 +13,42 @@ export interface LoadOptions {
   /** Clients that read all frames as a live stream. */
   consumers: number;
   ringFrames: number;
-  /** Where frames are recorded; undefined: nowhere. */
+  /** Directory of the recording; undefined: no recording. */
   journal: RecordingOptions | undefined;
-  /** Ends it sooner; what was measured so far is the answer. */
+  /** Ends the test early; the result then covers the time until then. */
   signal: AbortSignal;
   clock: Clock;
-  /** Told of frames that were sent. */
+  /** Called with the number of frames sent. */
   onSent: (frames: number) => void;
 }
 
-/** What one client got. */
+/** Counts of one client. */
 export interface ConsumerReport {
   received: number;
-  /** Frames that it was told to have missed, as it was too slow. */
+  /** Frames that the server reported as skipped because the client was too slow. */
   dropped: number;
 }
 
-/** What came of it. */
+/** Result of a load test. */
 export interface LoadReport {
   sent: number;
   seconds: number;
   consumers: ConsumerReport[];
-  /** From the bus to a client, all clients together. */
+  /** Latencies from the bus to a client, all clients together. */
   latencies: Latencies;
-  /** Memory of the process before, and the most of it meanwhile, bytes. */
+  /** Memory of the process before the test and its maximum during the test, bytes. */
   memory: { beforeBytes: number; maxBytes: number };
 }
 
 const TICK_MS = 5;
 const MEMORY_EVERY_TICKS = 20;
-/** Clients may still read so long when all is sent. */
+/** Longest wait for the clients after the last frame was sent. */
 const DRAIN_MS = 5000;
-/** A proprietary message of one frame: nobody decodes it, and its bytes are ours. */
+/** A proprietary single-frame PGN: it is not decoded, and its payload is free. */
 const PGN = 65280;
 const PRIORITY = 6;
 
-/** Starts a boat server on a bus in memory, and lets devices speak and clients read. */
+/** Starts a boat server on a bus in memory, sending devices and reading clients. */
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const { ringFrames, journal, consumers, clock, signal } = options;
   const bus = await createBus("load0", { driver: "loopback" });
@@ -75,7 +75,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   }
 }
 
-/** Sends at the rate; what a slow moment kept back follows at once. */
+/** Sends at the given rate; catches up at once after a delay. */
 async function send(
   bus: CanBus,
   { sources, rate, durationMs, clock, signal, onSent }: LoadOptions,
@@ -102,7 +102,7 @@ async function send(
   return { sent, seconds: (clock.monoMs() - startMs) / 1000, memory };
 }
 
-/** A client that reads live frames, and looks how old they are. */
+/** A client that reads live frames and measures their latency. */
 class Consumer {
   /** Resolves when its stream has begun. */
   readonly isLive: Promise<void>;
@@ -120,7 +120,7 @@ class Consumer {
     this.isLive = this.#live.promise;
   }
 
-  /** Frames that came, or are known to have been left out. */
+  /** Frames received, or reported as skipped. */
   get seen(): number {
     return this.#received + this.#dropped;
   }

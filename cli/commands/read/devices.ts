@@ -1,5 +1,5 @@
 /**
- * `vbg devices`: who is on the buses.
+ * `vbg devices`: lists the devices on the buses.
  *
  * @module
  */
@@ -18,10 +18,10 @@ export interface DevicesSettings extends ClientSettings, LabelsChoice {
   watch: boolean;
 }
 
-/** No frame has it: a stream with this filter tells of devices alone. */
+/** A PGN that no frame has: a stream with this filter carries only device events. */
 const NO_PGN = 0x3ffff;
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg devices`. */
 export const program: Program<DevicesSettings> = {
   name: "vbg devices",
   version: VERSION,
@@ -44,7 +44,7 @@ export const program: Program<DevicesSettings> = {
   checks: serverChecks,
 };
 
-/** Runs the command. Answers the exit code. */
+/** Runs `vbg devices`. Returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, {
     around,
@@ -62,7 +62,7 @@ async function table({ client, output, signal }: Asking): Promise<string> {
   return deviceTable(await client.devices({ signal }), { width: output.columns, color: output.hasColor });
 }
 
-/** The list comes again with every new connection: what has changed meanwhile nobody tells. */
+/** Requests the list again after every new connection, since changes in between are not reported. */
 async function tellChanges({ client, output, status, signal }: Asking): Promise<void> {
   for await (const told of client.subscribe({ pgn: [NO_PGN] }, { devices: true, signal }).events()) {
     if (told.type === "connected") {

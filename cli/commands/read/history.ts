@@ -1,5 +1,5 @@
 /**
- * `vbg history`: what was recorded.
+ * `vbg history`: prints recorded messages.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { type Asking, runOnServer } from "../../client/server_command.ts";
 import { type Output, paint } from "../../program/terminal.ts";
 import { unitsOf } from "../../client/units_options.ts";
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg history`. */
 export const program: Program<HistorySettings> = {
   name: "vbg history",
   version: VERSION,
@@ -26,7 +26,7 @@ export const program: Program<HistorySettings> = {
 /** Characters of the date in a time. */
 const DATE_LENGTH = 10;
 
-/** Runs the command. Answers the exit code. */
+/** Runs `vbg history`. Returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, { around, run: printHistory });
 }
@@ -39,7 +39,7 @@ async function printHistory(settings: HistorySettings, asking: Asking): Promise<
   let count = 0;
   for await (const frame of client.history(query, { signal })) {
     count++;
-    // Awaited only when much has come together: thus printing keeps pace with reading.
+    // Awaited only per batch: backpressure without a wait per frame.
     const full = show(frame);
     if (full) await full;
   }
@@ -48,7 +48,7 @@ async function printHistory(settings: HistorySettings, asking: Asking): Promise<
   await errors.flush();
 }
 
-/** Prints frames as `vbg dump` does, below the date of each day: times of its lines have none. */
+/** Prints frames as `vbg dump` does, with a heading for each day, since the lines have no date. */
 function linesOf(settings: HistorySettings, output: Output): (frame: ClientFrame) => Promise<void> | void {
   const units = unitsOf(settings, output);
   const decode = settings.decode || settings.labels;

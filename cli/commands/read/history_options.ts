@@ -30,7 +30,7 @@ export interface HistorySettings extends ClientSettings, FilterChoice, UnitsChoi
 const TIME = "Time";
 const DEFAULT_LIMIT = 10_000;
 const MAX_ADDRESS = 255;
-/** What the command line alone gives. */
+/** Settings that only the command line has. */
 const here = { key: [], environment: false } as const;
 
 /** Everything that can be set. */
@@ -87,7 +87,7 @@ export const historyOptions: Options<HistorySettings> = {
   ...programOptions(),
 };
 
-/** Rules that look at several settings. */
+/** Rules over several settings. */
 export const historyChecks: readonly Check<HistorySettings>[] = [...serverChecks, ...filterChecks];
 
 /** The time as the server takes it. */

@@ -19,7 +19,7 @@ import { EXIT, outputOf, type Program, type ProgramContext, runOnce, SettingsErr
 import { advised } from "../../client/server_advice.ts";
 import { askingOf, writeJson } from "../../client/server_command.ts";
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg pgns`. */
 export const program: Program<ClientSettings> = {
   name: "vbg pgns",
   version: VERSION,
@@ -43,7 +43,7 @@ const OWN: Facts = {
   one: (pgn) => Promise.resolve(describePgn(pgn)),
 };
 
-/** Runs the command. Answers the exit code: 1 when nothing is known of what was asked for. */
+/** Runs `vbg pgns`. Returns the exit code: 1 when nothing is known of what was asked for. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,

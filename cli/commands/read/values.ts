@@ -37,10 +37,10 @@ export interface ValuesSettings extends ClientSettings, FilterChoice, UnitsChoic
 }
 
 const OUTPUT = "Output";
-/** What the command line alone gives. */
+/** Settings that only the command line has. */
 const here = { key: [], environment: false, default: false } as const;
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg values`. */
 export const program: Program<ValuesSettings> = {
   name: "vbg values",
   version: VERSION,
@@ -82,7 +82,7 @@ export const program: Program<ValuesSettings> = {
 
 type Values = LastValues<DecodedLastValue>[];
 
-/** Runs the command. Answers the exit code. */
+/** Runs `vbg values`. Returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, {
     around,

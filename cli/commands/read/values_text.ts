@@ -11,7 +11,7 @@ const INDENT = 2;
 const PGN_COLUMNS = 6;
 /** Of a description, at most. */
 const MAX_DESCRIPTION = 28;
-/** Lines with fewer characters show no descriptions beside the values: the values need the room. */
+/** Narrower lines omit the descriptions to leave space for the values, characters. */
 const NARROW = 70;
 /** Of further lines of a value. */
 const MORE_INDENT = 10;
@@ -33,7 +33,7 @@ export function valuesText(
   ).join("\n\n");
 }
 
-/** What has come since; devices without anything new are left out. */
+/** Values received since then; omits devices without new values. */
 export function newValues(now: Values, before: Values): LastValues<DecodedLastValue>[] {
   const seqs = new Map(
     before.flatMap((device) => device.values.map((value): [string, number] => [keyOf(device, value), value.seq])),

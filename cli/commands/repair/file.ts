@@ -15,55 +15,55 @@ import { blocksOf, spanOf } from "../inspect/file.ts";
 import { type OutputBlock, OutputFile, type OutputHeader } from "./output.ts";
 import type { Fault } from "../verify/file.ts";
 
-/** What became of a file. */
+/** Result for one file. */
 export interface RepairedFile {
   path: string;
-  /** Where it was written; undefined: nothing of it can be read. */
+  /** Path of the output; undefined: nothing can be read. */
   out: string | undefined;
   blocks: number;
   frames: number;
-  /** What could not be read. */
+  /** Messages about what could not be read. */
   lost: Fault[];
-  /** Numbers of lost frames, as far as what follows tells them; ends included. */
+  /** Numbers of lost frames, as far as later blocks show them; ends included. */
   missing: { first: number; last: number }[];
 }
 
-/** What one file passes on to the next. */
+/** State carried from one file to the next. */
 export class RepairState {
   readonly #lastSeqs = new Map<number, number>();
   #losses = 0;
-  readonly #toldLosses = new Map<number, number>();
+  readonly #reportedLosses = new Map<number, number>();
 
   /** Something was lost here. */
   lose(): void {
     this.#losses++;
   }
 
-  /** A block of a run of numbers comes: what is lost between it and what was written before. */
+  /** The numbers lost between the previous block written and this block of the epoch. */
   gapBefore(epochWord: number, firstSeq: number): Gap | undefined {
     const last = this.#lastSeqs.get(epochWord);
-    const isNews = (this.#toldLosses.get(epochWord) ?? 0) < this.#losses;
-    this.#toldLosses.set(epochWord, this.#losses);
+    const isNews = (this.#reportedLosses.get(epochWord) ?? 0) < this.#losses;
+    this.#reportedLosses.set(epochWord, this.#losses);
     if (!isNews || last === undefined || firstSeq <= last + 1) return undefined;
     return { firstMissing: last + 1, reason: "disk" };
   }
 
-  /** Numbers up to this one were written. */
+  /** Records that all numbers up to this one were written. */
   wrote(epochWord: number, lastSeq: number): void {
     this.#lastSeqs.set(epochWord, Math.max(lastSeq, this.#lastSeqs.get(epochWord) ?? 0));
   }
 }
 
-/** Where a file is written, and what goes along. */
+/** Output of a file, and the state shared with others. */
 export interface RepairOptions {
   directory: string;
   name: string;
   state: RepairState;
-  /** Told of bytes that are done; what it throws ends the work. */
+  /** Called with the number of bytes done; an error that it throws ends the repair. */
   onBytes: (bytes: number) => void;
 }
 
-/** Writes what can be read of a file into one of the same name elsewhere, whole, with an index. */
+/** Writes the readable part of a file into a complete file of the same name, with an index. */
 export async function repairFile(file: BlockFile, options: RepairOptions): Promise<RepairedFile> {
   const { directory, name, state } = options;
   const { path, bytes, index: { header, damaged, state: ending, end }, sealsInto } = file;
@@ -112,7 +112,7 @@ interface BlockRepairOptions {
   lose: (what: string) => void;
 }
 
-/** What becomes of one block. */
+/** Repairs one block. */
 class BlockRepair {
   readonly #stored: StoredBlock;
   readonly #options: BlockRepairOptions;
@@ -130,27 +130,29 @@ class BlockRepair {
     const gap = baseSeq === undefined ? undefined : this.#gap(block.notes.gap, state.gapBefore(epochWord, baseSeq));
     if (gap && baseSeq !== undefined) result.missing.push({ first: gap.firstMissing, last: baseSeq - 1 });
     if (damage !== undefined) lose(damage);
-    // Frames of version 1 are not taken out of their block: what is written new has numbers.
+    // Frames of version 1 stay in their block: new blocks have sequence numbers.
     if (version === 1 && damage !== undefined) return;
-    const blocks = damage === undefined && gap === undefined ? [this.#asItIs()] : this.#anew(block, { frames, gap });
+    const blocks = damage === undefined && gap === undefined
+      ? [this.#unchanged()]
+      : this.#rebuild(block, { frames, gap });
     for (const each of blocks) await output.append(each);
     result.blocks += blocks.length;
     result.frames += blocks.length > 0 ? frames : 0;
     if (baseSeq !== undefined) state.wrote(epochWord, baseSeq + frames - 1);
   }
 
-  /** The gap that the block has to tell beyond what it tells itself. */
+  /** The gap that the block must declare in addition to its own. */
   #gap(told: Gap | undefined, found: Gap | undefined): Gap | undefined {
     return found && told && told.firstMissing <= found.firstMissing ? undefined : found;
   }
 
-  #asItIs(): OutputBlock {
+  #unchanged(): OutputBlock {
     const { block, bytes, packed } = this.#stored;
     return { timeUs: block.baseTimeUs, firstSeq: block.baseSeq, data: packed ?? this.#pack(bytes.slice()) };
   }
 
-  /** The block put together again, with a gap told or without frames that cannot be read; two where it was full. */
-  #anew(block: Block, { frames, gap }: { frames: number; gap: Gap | undefined }): OutputBlock[] {
+  /** Rebuilds the block with the gap declared or without unreadable frames; two blocks if it was full. */
+  #rebuild(block: Block, { frames, gap }: { frames: number; gap: Gap | undefined }): OutputBlock[] {
     const builder = new BlockBuilder({
       blockBytes: this.#options.header.blockBytes,
       productOf: (bus, src) => block.devices.findLast((device) => device.bus === bus && device.src === src),
@@ -179,7 +181,7 @@ class BlockRepair {
   }
 }
 
-/** Who has which address when a frame of a block comes, by its index. */
+/** Device at each address at a frame of a block, by the frame's index. */
 function devicesAt({ devices }: Block, index: number): BlockDevice[] {
   const current = new Map<string, BlockDevice>();
   new ActiveDevices(devices).advance(index, (device) => current.set(`${device.bus} ${device.src}`, device));

@@ -11,14 +11,14 @@ import { blocksOf } from "../inspect/file.ts";
 
 const VERSIONS = [2, 1] as const;
 const COMPRESSIONS = ["zstd", "none"] as const;
-/** Blocks that are tried with each header: the first ones may be damaged as well. */
+/** Blocks tried with each header: the first ones may be damaged, too. */
 const MAX_TRIED_BLOCKS = 4;
 
 /**
- * Looks for a header with which blocks of a file can be read, where its own cannot, and writes it into the file: to be
- * called with a copy. Undefined: there is none.
+ * If the header of a file is unreadable, finds one with which its blocks can be read and writes it into the file:
+ * call it with a copy. Returns undefined if no header fits.
  */
-export async function mendHeader(path: string): Promise<BlockFile | undefined> {
+export async function repairHeader(path: string): Promise<BlockFile | undefined> {
   for (const header of candidates()) {
     await writeHeader(path, header);
     const file = await openBlockFile(path);

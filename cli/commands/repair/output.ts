@@ -9,19 +9,19 @@ import {
 } from "@vessel/gateway/journal";
 import { isThere, syncDirectory } from "@vessel/gateway/base";
 
-/** A block as it shall lie in a file. */
+/** A block to write. */
 export interface OutputBlock {
   timeUs: number;
   /** Undefined in version 1. */
   firstSeq: number | undefined;
-  /** Its bytes, packed as the file's header says. */
+  /** Its bytes, compressed as the file's header says. */
   data: Uint8Array<ArrayBuffer>;
 }
 
-/** How files are written: what had dictionaries has none any more. */
+/** Compression of the output: without dictionaries. */
 export type OutputHeader = FileHeader & { compression: Exclude<Compression, "zstd-dict"> };
 
-/** A journal file that is there under its name when it is whole, and not before. */
+/** A journal file that gets its final name only when it is complete. */
 export class OutputFile {
   readonly path: string;
   readonly #directory: string;
@@ -66,23 +66,23 @@ export class OutputFile {
     this.#bytes += head.length + data.length;
   }
 
-  /** Ends the file and gives it its name. Nothing is written over. @throws {Deno.errors.AlreadyExists} */
+  /** Completes the file and renames it. Never overwrites. @throws {Deno.errors.AlreadyExists} */
   async end(): Promise<void> {
     if (this.#header.compression !== "none") await this.#write(encodeIndex(this.#offsets));
     await this.#file.sync();
     this.#file.close();
-    // Not by a hard link, which would refuse by itself: memory cards have none.
+    // A hard link would fail by itself if the name exists, but file systems of memory cards have none.
     if (await isThere(this.path)) throw new Deno.errors.AlreadyExists(`"${this.path}" is there by now`);
     await Deno.rename(this.#part, this.path);
     await syncDirectory(this.#directory);
   }
 
-  /** Takes away what was written. */
+  /** Deletes the partial output. */
   async abandon(): Promise<void> {
     try {
       this.#file.close();
     } catch {
-      // It was ended, and something failed behind that.
+      // Already closed: a later step failed.
     }
     await Deno.remove(this.#part).catch(() => {});
   }

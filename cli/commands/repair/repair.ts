@@ -1,5 +1,5 @@
 /**
- * `vbg repair`: writes what can be read of a damaged journal into whole files.
+ * `vbg repair`: writes the readable part of a damaged journal into complete files.
  *
  * @module
  */
@@ -22,14 +22,14 @@ import {
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 import { type RepairedFile, repairFile, type RepairOptions, RepairState } from "./file.ts";
-import { mendHeader } from "./header.ts";
+import { repairHeader } from "./header.ts";
 import { printable } from "../../program/terminal.ts";
 
 interface RepairSettings extends ProgramSettings, OutputChoice {
   out: string;
 }
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg repair`. */
 export const program: Program<RepairSettings> = {
   name: "vbg repair",
   version: VERSION,
@@ -58,7 +58,7 @@ export const program: Program<RepairSettings> = {
   positionals: "FILE|DIR ...",
 };
 
-/** Runs the command. Answers the exit code. */
+/** Runs `vbg repair`. Returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
@@ -94,7 +94,7 @@ async function repair(
   return files.every(({ out }) => out !== undefined) ? EXIT.ok : EXIT.failure;
 }
 
-/** Looks before anything is written whether all files have a place. */
+/** Checks before writing that no output file exists. */
 async function requireRoom(found: readonly FoundFile[], directory: string): Promise<void> {
   await Deno.mkdir(directory, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
   const taken = new Set<string>();
@@ -114,7 +114,7 @@ async function repairOne({ path, open }: FoundFile, options: RepairOptions): Pro
   }
 }
 
-/** What the header said, the blocks may tell as well. */
+/** Recovers from the blocks what the header has lost. */
 async function repairWithoutHeader(
   path: string,
   { why, ...options }: RepairOptions & { why: string },
@@ -122,7 +122,7 @@ async function repairWithoutHeader(
   const copy = `${options.directory}/.${options.name}.damaged`;
   try {
     await Deno.copyFile(path, copy);
-    const file = await mendHeader(copy);
+    const file = await repairHeader(copy);
     if (file) {
       const result = await repairFile(file, options);
       const lost = [{ what: `${why}: its header is made anew of what its blocks tell` }, ...result.lost];

@@ -5,7 +5,7 @@ import { programOptions } from "../../settings/common_options.ts";
 import { integer, optional, structured, text } from "../../settings/option_types.ts";
 import type { Check, Option, Options } from "../../settings/options.ts";
 
-/** To whom, and where. */
+/** Destination address and bus. */
 export interface AddressSettings {
   /** Must be given. */
   pgn: number | undefined;
@@ -25,9 +25,9 @@ export interface SendSettings extends ClientSettings, AddressSettings {
 const MESSAGE = "Message";
 const MAX_PGN = 0x3ffff;
 const BROADCAST = 255;
-/** Nobody's address. */
+/** The null address (254). */
 const NULL_ADDRESS = 254;
-/** What the command line alone gives. */
+/** Settings that only the command line has. */
 const here = { key: [], environment: false, group: MESSAGE } as const;
 
 /** Rows of AddressSettings. */
@@ -67,7 +67,7 @@ export const addressChecks: readonly Check<AddressSettings>[] = [
   },
 ];
 
-/** Everything that can be set. */
+/** Options of `vbg send`. */
 export const sendCommandOptions: Options<SendSettings> = {
   ...serverOptions(),
   ...addressOptions(),
@@ -101,7 +101,7 @@ export const sendCommandOptions: Options<SendSettings> = {
   ...programOptions(),
 };
 
-/** Rules that look at several settings. */
+/** Rules over several settings. */
 export const sendCommandChecks: readonly Check<SendSettings>[] = [
   ...serverChecks,
   ...addressChecks,

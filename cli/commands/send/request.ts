@@ -19,10 +19,10 @@ export interface RequestSettings extends ClientSettings, AddressSettings, UnitsC
   decode: boolean;
 }
 
-/** What the command line alone gives. */
+/** Settings that only the command line has. */
 const here = { key: [], environment: false } as const;
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg request`. */
 export const program: Program<RequestSettings> = {
   name: "vbg request",
   version: VERSION,
@@ -52,7 +52,7 @@ export const program: Program<RequestSettings> = {
   checks: [...serverChecks, ...addressChecks],
 };
 
-/** Runs the command. Answers the exit code: 1 when nobody has answered. */
+/** Runs `vbg request`. Returns the exit code: 1 when nobody has answered. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, {
     around,

@@ -1,5 +1,5 @@
 /**
- * `vbg send`: says something on a bus.
+ * `vbg send`: sends a message on a bus.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { digitsOf, sendCommandChecks, sendCommandOptions, type SendSettings } fr
 import type { Program, ProgramContext } from "../../program/program.ts";
 import { runOnServer, writeJson } from "../../client/server_command.ts";
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg send`. */
 export const program: Program<SendSettings> = {
   name: "vbg send",
   version: VERSION,
@@ -21,7 +21,7 @@ export const program: Program<SendSettings> = {
 
 const BROADCAST = 255;
 
-/** Runs the command. Answers the exit code: 0 when the server has queued the message. */
+/** Runs `vbg send`. Returns the exit code: 0 when the server has queued the message. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, {
     around,

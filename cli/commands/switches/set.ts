@@ -44,7 +44,7 @@ const NULL_ADDRESS = 254;
 const BROADCAST = 255;
 const MAX_TIMEOUT_MS = 600_000;
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg switches set`. */
 export const program: Program<SwitchesSetSettings> = {
   name: "vbg switches set",
   version: VERSION,
@@ -97,7 +97,7 @@ export const program: Program<SwitchesSetSettings> = {
   positionals: "N=on|N=off ...",
 };
 
-/** Runs the command. Answers the exit code: 0 when every device has reported the state. */
+/** Runs `vbg switches set`. Returns the exit code: 0 when every device has reported the state. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, { around, checkWords: readSwitches, run: setSwitches });
 }

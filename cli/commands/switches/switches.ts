@@ -26,7 +26,7 @@ export interface SwitchesSettings extends ClientSettings {
 const here = { key: [], environment: false } as const;
 const MAX_WAIT_MS = 600_000;
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg switches`. */
 export const program: Program<SwitchesSettings> = {
   name: "vbg switches",
   version: VERSION,
@@ -64,7 +64,7 @@ export const program: Program<SwitchesSettings> = {
   checks: serverChecks,
 };
 
-/** Runs the command. Answers the exit code. */
+/** Runs `vbg switches`. Returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnServer(program, {
     around,

@@ -41,5 +41,5 @@ export const tailOptions: Options<TailSettings> = {
   ...programOptions(),
 };
 
-/** Rules that look at several settings. */
+/** Rules over several settings. */
 export const tailChecks: readonly Check<TailSettings>[] = [...serverChecks, ...filterChecks, ...viewChecks];

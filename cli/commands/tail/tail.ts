@@ -25,7 +25,7 @@ import { lastFrames } from "./history.ts";
 import { unitsOf } from "../../client/units_options.ts";
 import { tailChecks, tailOptions, type TailSettings } from "./options.ts";
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg tail`. */
 export const program: Program<TailSettings> = {
   name: "vbg tail",
   version: VERSION,
@@ -34,7 +34,7 @@ export const program: Program<TailSettings> = {
   checks: tailChecks,
 };
 
-/** Runs the command. Answers the exit code. */
+/** Runs `vbg tail`. Returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, { around, run: (settings) => tail(settings, around) });
 }

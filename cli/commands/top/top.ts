@@ -24,7 +24,7 @@ import { draw, pressed, within } from "./view.ts";
 /** Settings of `vbg top`. */
 export interface TopSettings extends ClientSettings, UnitsChoice {}
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg top`. */
 export const program: Program<TopSettings> = {
   name: "vbg top",
   version: VERSION,

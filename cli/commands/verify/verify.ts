@@ -23,7 +23,7 @@ import { formatFile, formatJson, formatRuns } from "./report.ts";
 
 interface VerifySettings extends ProgramSettings, OutputChoice {}
 
-/** The command's name, words and settings. */
+/** Name, operands and settings of `vbg verify`. */
 export const program: Program<VerifySettings> = {
   name: "vbg verify",
   version: VERSION,
@@ -36,7 +36,7 @@ export const program: Program<VerifySettings> = {
   positionals: "FILE|DIR ...",
 };
 
-/** Runs the command. Answers the exit code. */
+/** Runs `vbg verify`. Returns the exit code. */
 export async function run(around: ProgramContext): Promise<number> {
   return await runOnce(program, {
     around,
