@@ -221,7 +221,7 @@ function asGet(request: Request): Request {
 /** 404, or 405 when the path exists for another method. */
 function missing(app: App, method: string, path: string): ApiError {
   const allowed: string[] = METHODS.filter((each) => app.router.match(each, path)[0].length > 0);
-  if (allowed.length === 0) return new ApiError(404, `Unknown path "${path}": see /openapi.json`);
+  if (allowed.length === 0) return new ApiError(404, `There is nothing at "${path}": see /openapi.json`);
   if (allowed.includes("GET")) allowed.push("HEAD");
   allowed.push("OPTIONS");
   return new ApiError(405, `"${path}" does not support ${method}`, { headers: { Allow: allowed.join(", ") } });

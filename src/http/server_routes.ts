@@ -67,7 +67,7 @@ export function pgnRoutes(): RouteTable {
       replies: { 200: ["application/json", pgnSchema], 404: PROBLEM },
       answer: (_request, _query, { pgn }) => {
         const description = describePgn(pgn);
-        if (!description) throw new ApiError(404, `PGN ${pgn} is unknown: see /pgns`);
+        if (!description) throw new ApiError(404, `PGN ${pgn} is not described: see /pgns`);
         return json(description);
       },
     }),

@@ -1,5 +1,5 @@
 /**
- * What the boat tells others by itself: alerts by webhook, frames to MQTT; where it is, by mDNS; how it does, to systemd.
+ * Integrations of the boat: alerts by webhook, frames to MQTT, announcement by mDNS, state to systemd.
  *
  * @module
  */

@@ -5,33 +5,33 @@ import type { RequestRule } from "./request_rules.ts";
 import { type DeviceRequest, RequestEngine } from "./request_rules_engine.ts";
 import type { Transmit } from "./transmit.ts";
 
-/** How often due requests are looked for. */
+/** Interval of checks for due requests. */
 const TICK_MS = 100;
 
-/** Running totals of what was asked by rules. */
+/** Totals of device requests since the start. */
 export interface DeviceRequestCounters {
   sent: number;
   failed: number;
-  /** Data that came after they were asked for. */
+  /** Requested data that were received. */
   answered: number;
-  /** Answers that say no. */
+  /** Negative acknowledgements. */
   refused: number;
 }
 
-/** What requests by rules are wired to. */
+/** Options of {@linkcode DeviceRequests}. */
 export interface DeviceRequestOptions {
   rules: readonly RequestRule[];
-  /** Shortest time between two requests of any rules, milliseconds; 0: none. Default 100 ms. */
+  /** Minimum interval of requests over all rules, milliseconds; 0: none. Default 100 ms. */
   globalMinIntervalMs?: number;
   broker: Broker;
   transmit: Transmit;
-  /** Address to ask from on a bus (254: the null address); undefined while it cannot be asked there. */
+  /** Source address on a bus (254: null address); undefined while requests cannot be sent there. */
   sourceOn: (bus: number) => number | undefined;
   clock: Clock;
   log: Logger;
 }
 
-/** Asks devices for what the rules want, until stopped. */
+/** Requests data from devices by rules, until stopped. */
 export class DeviceRequests {
   readonly #options: DeviceRequestOptions;
   readonly #engine: RequestEngine;
@@ -57,37 +57,37 @@ export class DeviceRequests {
     return { ...this.#totals, ...this.#engine.counters };
   }
 
-  /** Data that are wanted of devices which are there, and have not come yet. */
+  /** Missing data of present devices. */
   get pending(): number {
     return this.#engine.pending;
   }
 
-  /** Begins to ask. */
+  /** Starts sending requests. */
   start(): void {
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
     this.#tick();
   }
 
-  /** Asks no more. */
+  /** Stops sending requests. */
   stop(): void {
     clearInterval(this.#timer);
     this.#stopListening();
     this.#unsubscribe();
   }
 
-  /** Hears what the rules go by, each message when it is published; all others cost a look at their PGN. */
+  /** Subscribes to the PGNs of the rules. Other messages cost only a check of their PGN. */
   #subscribe(): () => void {
     const { broker, clock } = this.#options;
     const { watched } = this.#engine;
     if (watched.size === 0) return () => {};
     const frame = newStoredFrame();
-    const hear = (seq: number) => {
+    const onMessage = (seq: number) => {
       if (broker.ring.read(seq, frame)) this.#engine.heard(frame, clock.monoMs());
     };
     const subscription = broker.subscribe({
       capacity: 1,
       accept: (_bus, _src, pgn) => watched.has(pgn),
-      wake: () => subscription.drain(hear),
+      wake: () => subscription.drain(onMessage),
     });
     return () => broker.unsubscribe(subscription);
   }

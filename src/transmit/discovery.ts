@@ -2,19 +2,19 @@ import { backoffMs, type BackoffOptions, TokenBucket } from "../base/mod.ts";
 import { addressKey, BROADCAST_ADDRESS } from "../frame/mod.ts";
 import { PGN } from "../pgn/mod.ts";
 
-/** What a request for identity asks for. */
+/** PGNs that identify a device. */
 export type IdentityPgn = typeof PGN.addressClaim | typeof PGN.productInformation;
 
-/** An ISO request that discovery wants sent. */
+/** An ISO request of discovery. */
 export interface IdentityRequest {
   /** Index of the bus. */
   bus: number;
-  /** Address asked; 255 asks everybody. */
+  /** Destination address; 255: broadcast. */
   dst: number;
   pgn: IdentityPgn;
 }
 
-/** What discovery must know of an address. */
+/** What discovery needs to know about an address. */
 export interface DiscoveryTarget {
   bus: number;
   src: number;
@@ -22,34 +22,34 @@ export interface DiscoveryTarget {
   product: unknown;
 }
 
-/** A device that has just come up tells its NAME by itself: so long is it left alone. */
+/** Wait before the first request, milliseconds: a new device claims its address unasked. */
 const FIRST_ASK_MS = 250;
-/** Waits between tries: 2 s, 4 s … 5 min. */
+/** Waits between attempts: 2 s, 4 s … 5 min. */
 const RETRY: BackoffOptions = { firstMs: 2000, capMs: 5 * 60_000 };
-/** Tries before an address that never answers is left in peace, until it has been away for a while or its bus comes up. */
+/** Maximum attempts for an address that does not answer. The count restarts after a long absence or when the bus comes up. */
 export const MAX_ATTEMPTS = 8;
-/** Most requests a second on one bus, and how many may leave at once: identity is never worth a flooded bus. */
+/** Maximum request rate on one bus; discovery must not load a bus. */
 export const REQUESTS_PER_SECOND = 10;
 const REQUEST_BURST = 5;
 
-/** What one address was asked, and how often. Outlives the address for a while, so that coming and going resets nothing. */
+/** Request state of one address. Kept for a while after the address has gone, so that a reappearance resets nothing. */
 interface Question {
   readonly bus: number;
   readonly src: number;
-  /** What it still has to tell; undefined when all is known. */
+  /** The next PGN to request; undefined: the device is fully identified. */
   pgn: IdentityPgn | undefined;
   attempts: number;
   dueMs: number;
-  /** When the address went, while it is away. */
+  /** Time of disappearance; undefined while present. */
   goneMs: number | undefined;
-  /** It went and came back: two devices may be fighting over a NAME, and progress does not count. */
+  /** It disappeared and came back: two devices may contend for a NAME, and progress does not reset the attempts. */
   flapping: boolean;
 }
 
 /**
- * Finds out who is on the buses: asks everybody at start, and every address that speaks without having said who it is;
- * then for product information. Retries with back-off, gives up after a while, and never asks more than a few times a
- * second. Pure: the caller brings time and sends the requests.
+ * Identifies the devices on the buses: broadcasts a request for address claims at start, and requests claim and product
+ * information from every unidentified address. Retries with back-off up to {@linkcode MAX_ATTEMPTS} attempts, within a
+ * rate limit. Pure: the caller passes the time and sends the requests.
  */
 export class Discovery {
   readonly #buckets: TokenBucket[];
@@ -63,14 +63,14 @@ export class Discovery {
     this.#broadcastDue = Array.from({ length: buses }, () => true);
   }
 
-  /** Addresses that still owe an answer. */
+  /** Number of present addresses not fully identified yet. */
   get pending(): number {
     let count = 0;
     for (const { pgn, goneMs } of this.#questions.values()) if (pgn !== undefined && goneMs === undefined) count++;
     return count;
   }
 
-  /** Asks everybody on a bus again: it has just come up. Tries made before do not count. */
+  /** Broadcasts again and resets all attempts on a bus that has come up. */
   askAll(bus: number): void {
     this.#broadcastDue[bus] = true;
     for (const question of this.#questions.values()) {
@@ -80,7 +80,7 @@ export class Discovery {
     }
   }
 
-  /** Takes note of what is known of an address now. */
+  /** Updates what is known about an address. */
   known({ bus, src, name, product }: DiscoveryTarget, nowMs: number): void {
     const key = addressKey(bus, src);
     const pgn = name === undefined ? PGN.addressClaim : product === undefined ? PGN.productInformation : undefined;
@@ -101,20 +101,20 @@ export class Discovery {
     known.pgn = pgn;
   }
 
-  /** An address has gone. */
+  /** An address has disappeared. */
   gone({ bus, src }: { bus: number; src: number }, nowMs: number): void {
     const question = this.#questions.get(addressKey(bus, src));
     if (question) question.goneMs = nowMs;
   }
 
-  /** A request could not be sent: that was no try. */
+  /** A request could not be sent: it does not count as an attempt. */
   notSent({ bus, dst }: IdentityRequest): void {
     const question = this.#questions.get(addressKey(bus, dst));
     if (question && question.attempts > 0) question.attempts--;
     if (dst === BROADCAST_ADDRESS) this.#broadcastDue[bus] = true;
   }
 
-  /** The requests that are due now, on the buses that can carry them. */
+  /** The requests due now on the buses that are up. */
   due(nowMs: number, isUp: (bus: number) => boolean = () => true): IdentityRequest[] {
     const requests: IdentityRequest[] = [];
     this.#broadcastDue.forEach((due, bus) => {
@@ -128,7 +128,7 @@ export class Discovery {
       if (question.attempts >= MAX_ATTEMPTS || nowMs < question.dueMs || !this.#buckets[bus]?.take(nowMs)) continue;
       question.attempts++;
       question.dueMs = nowMs + backoffMs(question.attempts, RETRY);
-      // To the end of the line: who has never been asked comes before who is asked again.
+      // To the end of the queue: first attempts go before repeated ones.
       this.#questions.delete(key);
       this.#questions.set(key, question);
       requests.push({ bus, dst: src, pgn });

@@ -5,18 +5,18 @@ import { buildCanId, NULL_ADDRESS } from "../frame/mod.ts";
 import { isoRequestPayload, PGN } from "../pgn/mod.ts";
 import { Discovery, type IdentityRequest } from "./discovery.ts";
 
-/** How often due requests are looked for. */
+/** Interval of checks for due requests. */
 const TICK_MS = 100;
 /** Priority of an ISO request (ISO 11783-3 §5.4.2). */
 const REQUEST_PRIORITY = 6;
 
-/** Running totals of identity requests. */
+/** Totals of identity requests since the start. */
 export interface IdentityCounters {
   sent: number;
   failed: number;
 }
 
-/** What identity requests are wired to. */
+/** Options of {@linkcode IdentityRequests}. */
 export interface IdentityOptions {
   broker: Broker;
   /** In the order of the broker's bus indexes. */
@@ -25,7 +25,7 @@ export interface IdentityOptions {
   log: Logger;
 }
 
-/** Sends what {@linkcode Discovery} asks for, from the null address, until stopped. */
+/** Sends the requests of {@linkcode Discovery} from the null address, until stopped. */
 export class IdentityRequests {
   readonly counters: IdentityCounters = { sent: 0, failed: 0 };
   readonly #options: IdentityOptions;
@@ -43,23 +43,23 @@ export class IdentityRequests {
     });
   }
 
-  /** Begins to ask; the buses are open by now. */
+  /** Starts sending requests. The buses must be open. */
   start(): void {
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
     this.#tick();
   }
 
-  /** Addresses that still owe an answer. */
+  /** Number of present addresses not fully identified yet. */
   get pending(): number {
     return this.#discovery.pending;
   }
 
-  /** Asks everybody on a bus who they are. */
+  /** Requests address claims from all devices on a bus. */
   askAll(bus: number): void {
     this.#discovery.askAll(bus);
   }
 
-  /** Sends no more. */
+  /** Stops sending requests. */
   stop(): void {
     clearInterval(this.#timer);
     this.#stopListening();

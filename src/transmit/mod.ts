@@ -1,6 +1,6 @@
 /**
- * Our own voice on the bus: requests that find out who is there, the way of messages to the buses and who may use it, and
- * the virtual device with its address.
+ * Transmission on the buses: discovery of devices, device requests, the transmitter, the send policy for clients, and the
+ * virtual device with its address claim.
  *
  * @module
  */

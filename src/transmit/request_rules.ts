@@ -1,15 +1,15 @@
 import { isAddressed, type Message, type NameFields } from "../frame/mod.ts";
 import { isoRequestPayload, PGN } from "../pgn/mod.ts";
 
-/** Which devices a rule is for: of each list that is given, one entry must fit. */
+/** Selects devices: one entry of every given list must match. */
 export interface DeviceMatch {
-  /** Codes of manufacturers. */
+  /** Manufacturer codes. */
   readonly manufacturers?: readonly number[];
-  /** Models, in any case; a `*` at the end stands for any rest. */
+  /** Model ids, case-insensitive; a trailing `*` matches any rest. */
   readonly models?: readonly string[];
-  /** Device classes. */
+  /** Device class codes. */
   readonly classes?: readonly number[];
-  /** Device functions. */
+  /** Device function codes. */
   readonly functions?: readonly number[];
   /** 64-bit NAMEs. */
   readonly names?: readonly bigint[];
@@ -19,37 +19,37 @@ export interface DeviceMatch {
   readonly buses?: readonly string[];
 }
 
-/** What both kinds of rules say. */
+/** Members of both kinds of rules. */
 export interface RequestRuleWords {
-  /** For people: what the log calls it. */
+  /** Name of the rule in the log. */
   readonly name: string;
-  /** The devices that it is for. */
+  /** The devices whose data are requested. */
   readonly match: DeviceMatch;
-  /** Who is asked: each device itself, or one address for all of them (255: everybody). The devices answer. */
+  /** Destination: each device itself, or one address for all of them (255: broadcast). The devices answer. */
   readonly to: "device" | number;
-  /** Shortest time between two requests for the same datum, milliseconds; above 0. */
+  /** Minimum interval of requests for the same datum, milliseconds; above 0. */
   readonly minIntervalMs: number;
-  /** A datum that is older is asked for again, milliseconds; undefined: once is enough. */
+  /** Age at which a datum is requested again, milliseconds; undefined: never. */
   readonly maxAgeMs: number | undefined;
-  /** Wanted from the first; else, without a maximum age, only once it was invalidated. */
+  /** Request when the device appears; else, without a maximum age, only after an invalidation. */
   readonly onOnline: boolean;
-  /** PGNs of the device after which its data are asked for again. */
+  /** PGNs of the device that invalidate its data. */
   readonly invalidateOn: readonly number[];
 }
 
-/** Asks with ISO requests (PGN 59904). */
+/** Sends ISO requests (PGN 59904). */
 export interface IsoRequestRule extends RequestRuleWords {
-  /** Tells the kinds of rules apart. */
+  /** Kind of the rule. */
   readonly via: "iso";
-  /** PGNs. */
+  /** Requested PGNs. */
   readonly want: readonly number[];
 }
 
-/** Asks with messages of one's own, such as a maker's register requests, which are answered under the same PGN. */
+/** Sends custom messages, such as proprietary register requests, which are answered with the same PGN. */
 export interface FrameRequestRule extends RequestRuleWords {
-  /** Tells the kinds of rules apart. */
+  /** Kind of the rule. */
   readonly via: "frame";
-  /** Sub-keys: each one is a datum of its own. */
+  /** Sub-keys, each of which is a separate datum. */
   readonly want: readonly number[];
   /** PGN of the request and of its answer. */
   readonly pgn: number;
@@ -57,24 +57,24 @@ export interface FrameRequestRule extends RequestRuleWords {
   readonly prio: number;
   /** The payload, into which the sub-key is written. */
   readonly template: Uint8Array;
-  /** Where the sub-key stands in the request; undefined: nowhere. */
+  /** Position of the sub-key in the request; undefined: not in the request. */
   readonly write: SubKeyPlace | undefined;
-  /** Where it stands in the answer; undefined: every message of the PGN is an answer. */
+  /** Position of the sub-key in the answer; undefined: every message of the PGN is an answer. */
   readonly read: SubKeyPlace | undefined;
 }
 
-/** Where a sub-key stands in a payload, little-endian. */
+/** Position of a sub-key in a payload, little-endian. */
 export interface SubKeyPlace {
-  /** Bytes before it. */
+  /** Offset, bytes. */
   readonly offset: number;
-  /** 1 to 4 bytes. */
+  /** Length, 1 to 4 bytes. */
   readonly length: number;
 }
 
-/** What is to be asked of which devices, and how often. */
+/** Which data are requested from which devices, and how often. */
 export type RequestRule = IsoRequestRule | FrameRequestRule;
 
-/** What a rule must know of a device. */
+/** What a rule needs to know about a device. */
 export interface RequestTarget {
   /** Index of the bus. */
   readonly bus: number;
@@ -84,39 +84,40 @@ export interface RequestTarget {
   readonly product: { readonly modelId: string } | undefined;
 }
 
-/** What a rule must know of a message. */
+/** What a rule needs to know about a message. */
 export type RequestReply = Pick<Message, "bus" | "id" | "pgn" | "data" | "offset" | "length">;
 
 /** Priority of an ISO request (ISO 11783-3 §5.4.2). */
 const REQUEST_PRIORITY = 6;
-/** Control bytes of an acknowledgement (ISO 11783-3 §5.4.4): "no", and "not for you". */
+/** Control bytes of an acknowledgement (ISO 11783-3 §5.4.4): "negative" and "access denied". */
 const REFUSALS = [1, 2];
-/** Where an acknowledgement has the PGN that it is about. */
+/** Position of the acknowledged PGN. */
 const ACKNOWLEDGED_PGN: SubKeyPlace = { offset: 5, length: 3 };
 
-/** Whether a rule is for a device. `bus` is the name of the device's bus. */
+/** True if a rule applies to a device. `bus` is the name of its bus. */
 export function matchesDevice(match: DeviceMatch, { device, bus }: { device: RequestTarget; bus: string }): boolean {
   const { manufacturers, models, classes, functions, names, sources, buses } = match;
   const { src, name, fields, product } = device;
-  return fits(manufacturers, fields?.manufacturerCode) && fits(classes, fields?.deviceClass) &&
-    fits(functions, fields?.deviceFunction) && fits(names, name) && fits(sources, src) && fits(buses, bus) &&
-    (models?.some((model) => fitsModel(model.toLowerCase(), product?.modelId.toLowerCase())) ?? true);
+  return matchesList(manufacturers, fields?.manufacturerCode) && matchesList(classes, fields?.deviceClass) &&
+    matchesList(functions, fields?.deviceFunction) && matchesList(names, name) && matchesList(sources, src) &&
+    matchesList(buses, bus) &&
+    (models?.some((model) => matchesModel(model.toLowerCase(), product?.modelId.toLowerCase())) ?? true);
 }
 
-function fits<T>(wanted: readonly T[] | undefined, value: T | undefined): boolean {
+function matchesList<T>(wanted: readonly T[] | undefined, value: T | undefined): boolean {
   return wanted === undefined || (value !== undefined && wanted.includes(value));
 }
 
-function fitsModel(wanted: string, model: string | undefined): boolean {
+function matchesModel(wanted: string, model: string | undefined): boolean {
   return wanted.endsWith("*") ? model?.startsWith(wanted.slice(0, -1)) ?? false : model === wanted;
 }
 
-/** Address that a rule asks so that `src` answers. */
-export function askedAddress({ to }: RequestRule, src: number): number {
+/** Destination of a request that `src` answers. */
+export function requestDestination({ to }: RequestRule, src: number): number {
   return to === "device" ? src : to;
 }
 
-/** What is said to ask for a datum. */
+/** The message that requests a datum. */
 export function requestMessage(rule: RequestRule, want: number): { prio: number; pgn: number; data: Uint8Array } {
   if (rule.via === "iso") return { prio: REQUEST_PRIORITY, pgn: PGN.isoRequest, data: isoRequestPayload(want) };
   const { prio, pgn, write } = rule;
@@ -125,29 +126,29 @@ export function requestMessage(rule: RequestRule, want: number): { prio: number;
   return { prio, pgn, data };
 }
 
-/** PGN under which a datum comes. */
+/** PGN of the answer. */
 export function replyPgn(rule: RequestRule, want: number): number {
   return rule.via === "iso" ? want : rule.pgn;
 }
 
-/** Whether a message brings a datum. Who sent it is the caller's matter. */
+/** True if a message contains the datum. The caller checks the source address. */
 export function answers(message: RequestReply, { rule, want }: { rule: RequestRule; want: number }): boolean {
   if (message.pgn !== replyPgn(rule, want)) return false;
   return rule.via === "iso" || rule.read === undefined || readNumber(message, rule.read) === want;
 }
 
-/** PGN that a message refuses to give; undefined when it is no refusal. */
+/** PGN refused by a negative acknowledgement; undefined for other messages. */
 export function refusedPgn(message: RequestReply): number | undefined {
   if (message.pgn !== PGN.isoAcknowledgement || !REFUSALS.includes(message.data[message.offset] ?? 0)) return undefined;
   const pgn = readNumber(message, ACKNOWLEDGED_PGN);
-  // Of a PGN that is addressed, some give the destination, too.
+  // Some devices include the destination in an addressed PGN.
   return pgn !== undefined && isAddressed(pgn) ? pgn & 0x3ff00 : pgn;
 }
 
-/** Number in a payload; undefined when that is shorter. */
-function readNumber({ data, offset, length }: RequestReply, place: SubKeyPlace): number | undefined {
-  if (place.offset + place.length > length) return undefined;
+/** Reads a number; undefined if the payload is too short. */
+function readNumber({ data, offset, length }: RequestReply, position: SubKeyPlace): number | undefined {
+  if (position.offset + position.length > length) return undefined;
   let value = 0;
-  for (let i = place.length - 1; i >= 0; i--) value = value * 256 + (data[offset + place.offset + i] ?? 0);
+  for (let i = position.length - 1; i >= 0; i--) value = value * 256 + (data[offset + position.offset + i] ?? 0);
   return value;
 }

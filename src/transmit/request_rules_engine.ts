@@ -3,30 +3,30 @@ import { backoffMs } from "../base/mod.ts";
 import { PGN } from "../pgn/mod.ts";
 import {
   answers,
-  askedAddress,
   matchesDevice,
   refusedPgn,
   replyPgn,
+  requestDestination,
   requestMessage,
   type RequestReply,
   type RequestRule,
   type RequestTarget,
 } from "./request_rules.ts";
 
-/** Default of the shortest time between two requests of any rules: requests never are what fills a bus. */
+/** Default minimum interval of requests over all rules, milliseconds: requests must not load a bus. */
 export const DEFAULT_REQUESTS_MIN_INTERVAL_MS = 100;
-/** Longest wait before a device that does not answer is asked again; a longer minimum interval is kept. */
+/** Maximum wait for a device that does not answer, unless the rule's minimum interval is longer. */
 const MAX_BACKOFF_MS = 3_600_000;
-/** Wait after a device has said that it will not answer. */
+/** Wait after a refusal. */
 const REFUSED_WAIT_MS = 6 * 3_600_000;
-/** Who was away for so long is taken for restarted: what it did not answer before is asked at once. */
+/** A device absent for this long counts as restarted: waits after unanswered requests are reset. */
 const FORGET_MS = 5 * 60_000;
-/** Who has just claimed an address may not speak for 250 ms (ISO 11783-5 §4.4.2): it could not answer. */
+/** After an address claim a device must not send for 250 ms (ISO 11783-5 §4.4.2), so it could not answer. */
 const SETTLE_MS = 300;
 /** Wait after a request that could not be sent. */
 const RESEND_MS = 1000;
 
-/** A request that is due. The object itself is what {@linkcode RequestEngine.sent} and `notSent` go by. */
+/** A request that is due. {@linkcode RequestEngine.sent} and `notSent` expect this very object. */
 export interface DeviceRequest {
   /** Name of its rule. */
   readonly rule: string;
@@ -41,26 +41,26 @@ export interface DeviceRequest {
   readonly data: Uint8Array;
 }
 
-/** What is known of a datum. */
+/** State of a datum. */
 type Datum =
-  /** Nobody wants it yet. */
+  /** Not requested before an invalidation. */
   | { readonly kind: "unwanted" }
   | { readonly kind: "missing" }
   | { readonly kind: "known"; readonly atMs: number };
 
-/** Where the asking stands. */
+/** State of the requests for a datum. */
 type Asking =
   | { readonly kind: "idle" }
-  /** Asked so many times in a row without an answer. */
+  /** Requested `attempts` times without an answer. */
   | { readonly kind: "asked"; readonly attempts: number; readonly atMs: number }
   | { readonly kind: "refused"; readonly atMs: number };
 
-/** Whether the device is there, and matches. */
+/** Whether the device is present and matches the rule. */
 type Presence =
   | { readonly kind: "here"; readonly sinceMs: number }
   | { readonly kind: "gone"; readonly sinceMs: number };
 
-/** One datum of one device. Outlives the device, so that coming and going resets no waits. */
+/** One datum of one device. Kept after the device has gone, so that a reappearance resets no waits. */
 interface Subject {
   readonly question: Question;
   readonly src: number;
@@ -70,7 +70,7 @@ interface Subject {
   presence: Presence;
 }
 
-/** One request that can be sent, and the devices whose answers it is for: one, or all that a rule asks at one address. */
+/** One possible request and the devices that answer it: one, or all that a rule requests at one address. */
 interface Question {
   readonly rule: RequestRule;
   readonly want: number;
@@ -81,7 +81,7 @@ interface Question {
   notBeforeMs: number;
 }
 
-/** Asked for, and how it stood with each subject before and since. */
+/** A request being sent, with the state of each subject before and since. */
 interface Flight {
   question: Question;
   asked: { subject: Subject; before: Asking; since: Asking }[];
@@ -91,30 +91,30 @@ const IDLE: Asking = { kind: "idle" };
 const MISSING: Datum = { kind: "missing" };
 const UNWANTED: Datum = { kind: "unwanted" };
 
-/** How an engine is made. */
+/** Options of {@linkcode RequestEngine}. */
 export interface RequestEngineOptions {
   rules: readonly RequestRule[];
   /** Names of the buses, in the order of their indexes. */
   buses: readonly string[];
-  /** Shortest time between two requests of any rules, milliseconds; 0: none. */
+  /** Minimum interval of requests over all rules, milliseconds; 0: none. */
   globalMinIntervalMs?: number;
 }
 
 /**
- * Decides what to ask of which device. Goes by what is there and not by what happens: a datum that is wanted and missing,
- * or older than its rule allows, is asked for, never sooner than the rule's minimum interval after the last time. Who
- * does not answer is asked with doubling waits up to an hour, who refuses every six hours. Pure: the caller brings the
- * time, tells of devices and messages, and sends the requests. Memory is bounded by rules and addresses.
+ * Decides which data to request from which device. A wanted datum that is missing or too old is requested, at most once
+ * per minimum interval of its rule. Waits double up to an hour for a device that does not answer, and are six hours after
+ * a refusal. Pure: the caller passes the time, reports devices and messages, and sends the requests. Memory is bounded by
+ * the numbers of rules and addresses.
  */
 export class RequestEngine {
-  /** Running totals: data that came when asked for, and refusals. */
+  /** Totals since the start: requested data received, and refusals. */
   readonly counters: { answered: number; refused: number } = { answered: 0, refused: 0 };
-  /** PGNs of the messages that {@linkcode RequestEngine.heard} must be told of; others change nothing. */
+  /** PGNs that must be passed to {@linkcode RequestEngine.heard}; others have no effect. */
   readonly watched: ReadonlySet<number>;
   readonly #rules: readonly RequestRule[];
   readonly #buses: readonly string[];
   readonly #globalMinIntervalMs: number;
-  /** In the order of asking: who was asked last comes last. */
+  /** In the order of requests, the most recent last. */
   readonly #questions = new Map<string, Question>();
   /** By bus and address, then by question. */
   readonly #devices = new Map<number, Map<Question, Subject>>();
@@ -129,7 +129,7 @@ export class RequestEngine {
     this.watched = new Set(rules.length > 0 ? [...pgns, PGN.isoAcknowledgement] : []);
   }
 
-  /** Data that are wanted of devices which are there, and have not come yet. */
+  /** Missing data of present devices. */
   get pending(): number {
     let count = 0;
     for (const { subjects } of this.#questions.values()) {
@@ -138,14 +138,14 @@ export class RequestEngine {
     return count;
   }
 
-  /** Data that are kept in mind, of devices that have gone, too. */
+  /** Tracked data, including those of devices that have gone. */
   get tracked(): number {
     let count = 0;
     for (const { subjects } of this.#questions.values()) count += subjects.length;
     return count;
   }
 
-  /** Takes note of what is known of a device now. */
+  /** Updates what is known about a device. */
   known(device: RequestTarget, nowMs: number): void {
     const key = addressKey(device.bus, device.src);
     const subjects = this.#devices.get(key) ?? new Map<Question, Subject>();
@@ -153,23 +153,23 @@ export class RequestEngine {
     for (const rule of this.#rules) {
       if (!matchesDevice(rule.match, { device, bus })) continue;
       for (const want of rule.want) {
-        const question = this.#question(rule, { want, bus: device.bus, dst: askedAddress(rule, device.src) });
+        const question = this.#question(rule, { want, bus: device.bus, dst: requestDestination(rule, device.src) });
         if (!subjects.has(question)) subjects.set(question, addSubject(question, device.src));
       }
     }
     for (const subject of subjects.values()) {
-      if (matchesDevice(subject.question.rule.match, { device, bus })) come(subject, { name: device.name, nowMs });
-      else leave(subject, nowMs);
+      if (matchesDevice(subject.question.rule.match, { device, bus })) appear(subject, { name: device.name, nowMs });
+      else disappear(subject, nowMs);
     }
     if (subjects.size > 0) this.#devices.set(key, subjects);
   }
 
-  /** A device has gone, and all that was known of it. */
+  /** A device has disappeared. */
   gone({ bus, src }: { bus: number; src: number }, nowMs: number): void {
-    for (const subject of this.#devices.get(addressKey(bus, src))?.values() ?? []) leave(subject, nowMs);
+    for (const subject of this.#devices.get(addressKey(bus, src))?.values() ?? []) disappear(subject, nowMs);
   }
 
-  /** Takes note of a message. */
+  /** Processes a received message. */
   heard(message: RequestReply, nowMs: number): void {
     const subjects = this.#devices.get(addressKey(message.bus, sourceOfId(message.id)));
     if (!subjects) return;
@@ -183,9 +183,9 @@ export class RequestEngine {
   }
 
   /**
-   * The requests that are due now. Each must be reported by `sent` or `notSent`; until then it is not asked again.
+   * The requests due now. Each must be reported by `sent` or `notSent`; until then it is not repeated.
    *
-   * @param sourceOn address to ask from on a bus; undefined: not now. It is never asked itself.
+   * @param sourceOn source address on a bus, which is never requested itself; undefined: cannot send now
    */
   due(nowMs: number, sourceOn: (bus: number) => number | undefined): DeviceRequest[] {
     const requests: DeviceRequest[] = [];
@@ -203,14 +203,14 @@ export class RequestEngine {
     return requests;
   }
 
-  /** A request is out. */
+  /** A request was sent. */
   sent(request: DeviceRequest, nowMs: number): void {
     const flight = this.#flights.get(request);
     if (flight) flight.question.notBeforeMs = nowMs + flight.question.rule.minIntervalMs;
     this.#flights.delete(request);
   }
 
-  /** A request could not be sent: that was no try. */
+  /** A request could not be sent: it does not count as an attempt. */
   notSent(request: DeviceRequest, nowMs: number): void {
     const flight = this.#flights.get(request);
     if (!flight) return;
@@ -252,7 +252,7 @@ export class RequestEngine {
     subject.asking = IDLE;
   }
 
-  /** A refusal does not name a sub-key: it is taken as the answer to the last question of those that it can be about. */
+  /** A refusal does not name a sub-key: it is attributed to the most recent matching request. */
   #refused(subjects: Iterable<Subject>, { pgn, nowMs }: { pgn: number; nowMs: number }): void {
     const asked = [...subjects].filter(({ question: { rule, want }, asking }) =>
       asking.kind === "asked" && replyPgn(rule, want) === pgn
@@ -275,8 +275,8 @@ function addSubject(question: Question, src: number): Subject {
   return subject;
 }
 
-/** The device is there and matches. */
-function come(subject: Subject, { name, nowMs }: { name: bigint | undefined; nowMs: number }): void {
+/** The device is present and matches. */
+function appear(subject: Subject, { name, nowMs }: { name: bigint | undefined; nowMs: number }): void {
   const { question: { rule }, presence } = subject;
   const isGone = presence.kind === "gone";
   const hasClaimed = name !== undefined && name !== subject.name;
@@ -287,8 +287,8 @@ function come(subject: Subject, { name, nowMs }: { name: bigint | undefined; now
   if (isGone || hasClaimed) subject.presence = { kind: "here", sinceMs: nowMs };
 }
 
-/** The device is not there, or does not match any more. */
-function leave(subject: Subject, nowMs: number): void {
+/** The device has gone or no longer matches. */
+function disappear(subject: Subject, nowMs: number): void {
   if (subject.presence.kind === "here") subject.presence = { kind: "gone", sinceMs: nowMs };
 }
 

@@ -4,56 +4,56 @@ import { PGN } from "../pgn/mod.ts";
 import { decide, type DenyCause, formatSendRule, type NameOf, type SendRule } from "./send_policy.ts";
 import { type OutgoingMessage, type OwnAddress, type Transmit, TransmitError } from "./transmit.ts";
 
-/** What may be sent; read whenever it matters. */
+/** Send settings, read at each use. */
 export interface SendSettings {
-  /** Nothing is sent for clients unless this is true. */
+  /** True to send for clients. */
   enabled: boolean;
-  /** Nothing is sent for clients, whatever `enabled` says. */
+  /** True to refuse all sends; overrides `enabled`. */
   readOnly: boolean;
   /** In order; see {@linkcode decide}. */
   rules: readonly SendRule[];
-  /** Messages a second on average, all clients together; 0: no limit. */
+  /** Average rate over all clients, messages a second; 0: no limit. */
   rateLimit: number;
-  /** Messages at once. */
+  /** Burst size, messages. */
   rateBurst: number;
 }
 
-/** A message that a client wants sent. */
+/** A message from a client. */
 export interface WantedMessage extends Omit<OutgoingMessage, "src"> {
-  /** Used where we have no address of our own; undefined: 254. */
+  /** Source address if there is no virtual device; undefined: 254. */
   src: number | undefined;
-  /** What the rules are asked about when it is not the message's own PGN: a request is judged by what it asks for. */
-  judgedPgn?: number;
+  /** PGN for the rules if not the message's own: for an ISO request, the requested PGN. */
+  policyPgn?: number;
 }
 
-/** Who wants it, for the audit log. */
+/** The sender of a message, for the audit log. */
 export interface Sender {
   /** Address of the client. */
   address: string;
   /** Name of its token. */
   name?: string | undefined;
-  /** Where it asked: `/send`, `/query`, `/ws`. */
+  /** Endpoint: `/send`, `/query`, `/ws`. */
   via: string;
 }
 
 /**
  * Why nothing was sent.
  *
- * - `disabled`, `read-only`: nobody may send
- * - `rate`: too many; `retryAfterMs` says when there is room
+ * - `disabled`, `read-only`: sending is off
+ * - `rate`: rate limit exceeded; see `retryAfterMs`
  * - `policy`: the rules do not allow it
- * - `address`: we have no address on the bus yet
- * - `bus`: the bus carries nothing now, or the server stops
- * - `full`: too many messages wait for the bus
- * - `too-long`: no transport carries so many bytes
+ * - `address`: the virtual device has no address on the bus yet
+ * - `bus`: the bus is down, or the server stops
+ * - `full`: the queue of the bus is full
+ * - `too-long`: the payload exceeds the maximum of the transport protocol
  */
 export type SendRefusal = "disabled" | "read-only" | "rate" | "policy" | "address" | "bus" | "full" | "too-long";
 
-/** A client's message is not sent. */
+/** A client's message was refused. */
 export class SendError extends Error {
   override readonly name = "SendError";
   readonly reason: SendRefusal;
-  /** With `rate`: when there is room again; Infinity: there will never be for so many at once. */
+  /** With `rate`: time until a retry can succeed; Infinity: never, because the list exceeds the burst size. */
   readonly retryAfterMs: number;
 
   constructor(reason: SendRefusal, message: string, { retryAfterMs = 0 }: { retryAfterMs?: number } = {}) {
@@ -63,33 +63,33 @@ export class SendError extends Error {
   }
 }
 
-/** Totals of what clients wanted sent. */
+/** Totals of client messages since the start. */
 export interface SendCounters {
   /** Messages queued. */
   accepted: number;
-  /** Messages that were queued, and then could not be sent. */
+  /** Messages queued that could not be sent. */
   failed: number;
   /** Messages refused, by reason. */
   refused: Record<SendRefusal, number>;
 }
 
-/** What the gate stands between. */
+/** Options of {@linkcode SendGate}. */
 export interface SendGateOptions {
   transmit: Transmit;
-  /** Our own address on a bus. */
+  /** Address of the virtual device on a bus. */
   address: (bus: number) => OwnAddress;
-  /** NAME of who holds an address. */
+  /** NAME of the device at an address. */
   nameOf: NameOf;
   /** Names of the buses by index. */
   buses: readonly string[];
-  /** Why a bus carries nothing now, in words; undefined while it does. */
+  /** Why a bus cannot send now; undefined while it can. */
   faultOf: (bus: number) => string | undefined;
   settings: () => SendSettings;
   clock: Clock;
   log: Logger;
 }
 
-/** The one way from clients to the buses. Whatever is asked, and what became of it, is a line of the audit log. */
+/** Checks and queues the messages of clients. Every message and its outcome is a line in the audit log. */
 export class SendGate {
   readonly counters: SendCounters = {
     accepted: 0,
@@ -104,7 +104,7 @@ export class SendGate {
   }
 
   /**
-   * Lets somebody in, whatever the message; who is not has a line in the audit log.
+   * Checks whether sending is allowed at all. A refusal is a line in the audit log.
    *
    * @throws {SendError} `disabled`, `read-only`
    */
@@ -112,12 +112,12 @@ export class SendGate {
     const closed = this.#closed();
     if (!closed) return;
     this.counters.refused[closed.reason]++;
-    this.turnAway(sender, { outcome: closed.reason, why: closed.message });
+    this.auditRefusal(sender, { outcome: closed.reason, why: closed.message });
     throw closed;
   }
 
-  /** Writes down that somebody is refused before a message is looked at. */
-  turnAway({ via, address, name }: Sender, { outcome, why }: { outcome: string; why: string }): void {
+  /** Writes the audit line of a request refused before its messages were checked. */
+  auditRefusal({ via, address, name }: Sender, { outcome, why }: { outcome: string; why: string }): void {
     const token = name !== undefined && { token: name };
     this.#options.log.info("audit", { component: "audit", outcome, via, client: address, ...token, why });
   }
@@ -125,9 +125,9 @@ export class SendGate {
   /**
    * Checks messages and queues them: all or none.
    *
-   * @param options.isWanted asked again when their turn comes; default they are
+   * @param options.isWanted called when a message is about to be sent; false withdraws it. Default always true
    * @throws {SendError} none is sent
-   * @returns resolves when they are out, rejects with a {@linkcode TransmitError} when that failed
+   * @returns resolves when all are sent, rejects with a {@linkcode TransmitError} if one fails
    */
   send(
     wanted: readonly WantedMessage[],
@@ -135,7 +135,7 @@ export class SendGate {
     { isWanted = () => true }: { isWanted?: () => boolean } = {},
   ): Promise<void> {
     try {
-      const messages = this.#pass(wanted);
+      const messages = this.#check(wanted);
       const mayLeave = (index: number) => isWanted() && this.#maySend(wanted[index]);
       const done = this.#options.transmit.send(messages, { mayLeave });
       this.counters.accepted += messages.length;
@@ -158,7 +158,7 @@ export class SendGate {
     return readOnly ? new SendError("read-only", "the server is in read-only mode") : undefined;
   }
 
-  #pass(wanted: readonly WantedMessage[]): OutgoingMessage[] {
+  #check(wanted: readonly WantedMessage[]): OutgoingMessage[] {
     const closed = this.#closed();
     if (closed) throw closed;
     this.#takeTokens(wanted.length);
@@ -167,10 +167,10 @@ export class SendGate {
       if (why !== undefined) throw new SendError("policy", why);
     }
     for (const { bus } of wanted) this.#checkBus(bus);
-    return wanted.map(({ judgedPgn: _, ...message }) => ({ ...message, src: this.#source(message) }));
+    return wanted.map(({ policyPgn: _, ...message }) => ({ ...message, src: this.#source(message) }));
   }
 
-  /** Whether a message that waits may still be sent: settings change, and addresses change hands. */
+  /** Checks a queued message again: settings and addresses may have changed. */
   #maySend(message: WantedMessage | undefined): boolean {
     return message !== undefined && !this.#closed() && this.#refusalOf(message) === undefined;
   }
@@ -187,17 +187,17 @@ export class SendGate {
     const retryAfterMs = tokens.waitMs(count);
     const why = Number.isFinite(retryAfterMs)
       ? `more than ${rateLimit} messages a second: see -send-rate-limit`
-      : `${count} messages at once are more than ${rateBurst}: see -send-rate-burst`;
+      : `${count} messages at once exceed the burst size of ${rateBurst}: see -send-rate-burst`;
     throw new SendError("rate", why, { retryAfterMs });
   }
 
-  /** What the rules have against a message. */
+  /** Why the rules deny a message; undefined: allowed. */
   #refusalOf(message: WantedMessage): string | undefined {
     const { settings, nameOf, address } = this.#options;
-    const { bus, judgedPgn: pgn = message.pgn } = message;
+    const { bus, policyPgn: pgn = message.pgn } = message;
     const isClaim = message.pgn === PGN.addressClaim;
     if (isClaim && address(bus).kind !== "none") return "the virtual device claims its address by itself";
-    // Whoever a claim is for, all go by it, and so do our rules: it says whose the addresses are.
+    // A claim affects all devices, whatever its destination: the rules treat it as a broadcast.
     const subject = { bus, pgn, dst: isClaim ? BROADCAST_ADDRESS : message.dst, messagePgn: message.pgn };
     const { rules } = settings();
     const verdict = decide(rules, { subject, nameOf });
@@ -230,7 +230,7 @@ export class SendGate {
   }
 
   #audit(
-    { bus, prio, pgn, src, dst, data, judgedPgn }: WantedMessage,
+    { bus, prio, pgn, src, dst, data, policyPgn }: WantedMessage,
     { sender, outcome, why }: { sender: Sender; outcome: string; why?: string },
   ): void {
     const { log, buses } = this.#options;
@@ -242,7 +242,7 @@ export class SendGate {
       ...(sender.name !== undefined && { token: sender.name }),
       bus: buses[bus],
       pgn,
-      ...(judgedPgn !== undefined && { asked: judgedPgn }),
+      ...(policyPgn !== undefined && { asked: policyPgn }),
       ...(src !== undefined && { src }),
       dst,
       prio,
@@ -252,7 +252,7 @@ export class SendGate {
   }
 }
 
-/** Why a rule that denies a NAME matches a message that is not addressed to that device. */
+/** Explains why a deny rule with a NAME matches a message not addressed to that device. */
 function causeText(cause: DenyCause, dst: number): string {
   switch (cause) {
     case "destination":
@@ -264,7 +264,7 @@ function causeText(cause: DenyCause, dst: number): string {
   }
 }
 
-/** What the transmitter refuses at once is a refusal like any other. */
+/** Maps an immediate error of the transmitter to a refusal. */
 function asRefusal(error: unknown): SendError | undefined {
   if (error instanceof SendError) return error;
   if (!(error instanceof TransmitError)) return undefined;

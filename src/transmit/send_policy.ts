@@ -2,52 +2,52 @@ import { errorText } from "../base/mod.ts";
 import { BROADCAST_ADDRESS, isAddressed, MAX_PGN } from "../frame/mod.ts";
 import { COMMANDED_ADDRESS } from "./virtual_device/own_answers.ts";
 
-/** Allows or denies messages. Every condition that it has must hold. */
+/** Allows or denies messages. All given conditions must match. */
 export interface SendRule {
-  /** Whether what matches is denied, not allowed. */
+  /** True for a deny rule. */
   deny: boolean;
-  /** PGNs, both ends included; left out: all. */
+  /** PGN ranges; default all. */
   pgns?: readonly PgnRange[];
-  /** NAMEs of the device that the message is for; left out: whoever it is for. */
+  /** NAMEs of the destination device; default any destination. */
   names?: readonly bigint[];
 }
 
-/** PGNs from `from` to `to`, both included. */
+/** An inclusive range of PGNs. */
 export interface PgnRange {
-  /** The first one. */
+  /** First PGN. */
   from: number;
-  /** The last one. */
+  /** Last PGN. */
   to: number;
 }
 
-/** What a message is judged by. */
+/** The properties of a message that rules check. */
 export interface SendSubject {
   /** Index of the bus. */
   bus: number;
   pgn: number;
   dst: number;
-  /** PGN of the message itself where `pgn` is the one that it asks for; default `pgn`. */
+  /** PGN of the message itself if `pgn` is the PGN that it requests; default `pgn`. */
   messagePgn?: number;
 }
 
 /**
- * Why a rule that denies a NAME matches: the device holds the destination; the message is a broadcast, which reaches the
- * device as well; or nobody is known at the destination. Rules without a NAME match for `destination`.
+ * Why a deny rule with a NAME matches: the device has the destination address; the message is a broadcast, which reaches
+ * the device, too; or the device at the destination is unknown. Rules without a NAME match as `destination`.
  */
 export type DenyCause = "destination" | "broadcast" | "unknown-device";
 
-/** `unmatched`: there are rules, and none matches. `rule` counts from 1. */
+/** Result of {@linkcode decide}. `unmatched`: there are rules and none matches. `rule` counts from 1. */
 export type Verdict = { kind: "allowed" } | { kind: "denied"; rule: number; cause: DenyCause } | { kind: "unmatched" };
 
-/** NAME of who holds an address; undefined when nobody is known to. */
+/** NAME of the device at an address; undefined if unknown. */
 export type NameOf = (bus: number, src: number) => bigint | undefined;
 
 /**
- * Judges a message: the first rule that matches decides, no match denies; without any rule everything is allowed.
+ * Evaluates the rules for a message: the first matching rule decides; no match denies; an empty list allows everything.
  *
- * A NAME is that of the device which the message is for. A broadcast of a PGN that could be addressed reaches every
- * device, and an address that nobody has claimed may be anyone's: there a rule that denies matches, and one that allows
- * does not. PGNs that are always broadcast are for no device: a rule that denies a NAME covers them only if it names PGNs.
+ * A NAME matches the destination device. For a broadcast of an addressable PGN, which reaches every device, and for an
+ * address without a known device, deny rules match and allow rules do not. Broadcast-only PGNs (PDU2) have no destination
+ * device: a deny rule with a NAME covers them only if it lists PGNs.
  */
 export function decide(
   rules: readonly SendRule[],
@@ -70,16 +70,16 @@ export function decide(
   return { kind: "unmatched" };
 }
 
-/** Whether a PGN is always broadcast (PDU2) and its payload names no device, as that of a commanded address does. */
+/** True for a broadcast-only PGN (PDU2) whose payload names no device. A commanded address names one. */
 function isForNoDevice(pgn: number): boolean {
   return !isAddressed(pgn) && pgn !== COMMANDED_ADDRESS;
 }
 
 /**
- * Reads a rule: `[!] [pgn:SPEC] [name:HEX[,HEX…]]`, where SPEC is a list of PGNs and ranges such as `59904,129025-129029`
- * and `!` denies.
+ * Parses a rule: `[!] [pgn:SPEC] [name:HEX[,HEX…]]`, where SPEC is a list of PGNs and ranges such as
+ * `59904,129025-129029` and `!` denies.
  *
- * @throws {RangeError} it is none
+ * @throws {RangeError} the text is not a rule
  */
 export function parseSendRule(text: string): SendRule {
   const words = text.trim().replace(/^!\s*/, "! ").split(/\s+/).filter((word) => word !== "");
@@ -90,15 +90,15 @@ export function parseSendRule(text: string): SendRule {
     const [, key, value = ""] = /^([^:]*):(.*)$/.exec(word) ?? [];
     if (key === undefined) throw new RangeError(`Cannot read "${word}": expected pgn:… or name:…`);
     if (key !== "pgn" && key !== "name") throw new RangeError(`Unknown key "${key}": expected pgn or name`);
-    const isTwice = key === "pgn" ? rule.pgns : rule.names;
-    if (isTwice) throw new RangeError(`Cannot read the rule "${text.trim()}": it has ${key} twice`);
+    const isDuplicate = key === "pgn" ? rule.pgns : rule.names;
+    if (isDuplicate) throw new RangeError(`Cannot read the rule "${text.trim()}": it has ${key} twice`);
     if (key === "pgn") rule.pgns = parsePgns(value);
     else rule.names = value.split(",").map(parseName);
   }
   return rule;
 }
 
-/** Reads rules with semicolons between them. @throws {RangeError} naming the rule by its place, from 1 */
+/** Parses rules separated by semicolons. @throws {RangeError} with the number of the rule, from 1 */
 export function parseSendRules(text: string): SendRule[] {
   if (text.trim() === "") return [];
   return text.split(";").map((each, i) => {
@@ -110,7 +110,7 @@ export function parseSendRules(text: string): SendRule[] {
   });
 }
 
-/** A rule as {@linkcode parseSendRule} reads it. */
+/** Formats a rule for {@linkcode parseSendRule}. */
 export function formatSendRule({ deny, pgns, names }: SendRule): string {
   return [
     ...deny ? ["!"] : [],

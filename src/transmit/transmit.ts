@@ -1,30 +1,30 @@
 import type { CanFrame } from "../frame/mod.ts";
 
-/** A message to be said on a bus. */
+/** A message to be sent on a bus. */
 export interface OutgoingMessage {
   /** Index of the bus. */
   bus: number;
   /** 0 to 7. */
   prio: number;
-  /** Of a PGN with a destination the lowest byte is 0. */
+  /** The lowest byte of an addressed PGN is 0. */
   pgn: number;
   /** 0 to 254. */
   src: number;
-  /** 255: everybody. */
+  /** 255: broadcast. */
   dst: number;
-  /** Payload, up to 1785 bytes; it is kept until it is sent. */
+  /** Payload, up to 1785 bytes; must not change until it is sent. */
   data: Uint8Array;
 }
 
-/** A message that was not sent, or not wholly. */
+/** A message was not sent or only partly sent. */
 export class TransmitError extends Error {
   override readonly name = "TransmitError";
   /**
-   * - `full`: too many wait for the bus already
-   * - `too-long`: no transport carries so many bytes
-   * - `bus`: the bus took a frame not
-   * - `address`: the address that it should come from was lost to another device
-   * - `withdrawn`: it might not be sent any more when its turn came
+   * - `full`: the queue of the bus is full
+   * - `too-long`: the payload exceeds the maximum of the transport protocol
+   * - `bus`: the bus did not accept a frame
+   * - `address`: the source address was lost to another device
+   * - `withdrawn`: sending was no longer allowed when its turn came
    * - `aborted`: the receiver ended the transport session
    * - `silent`: the receiver did not answer in time
    * - `closed`: the server stops
@@ -37,18 +37,18 @@ export class TransmitError extends Error {
   }
 }
 
-/** How messages are sent. */
+/** Options of {@linkcode Transmit.send}. */
 export interface TransmitOptions {
-  /** Goes before what waits, and at once: network management, of single frames. */
+  /** Send before queued messages and without a rate limit: for single-frame network management. */
   urgent?: boolean;
-  /** Asked when the turn of a message has come, by its place in the list: false, and it is `withdrawn`. Must not throw. */
+  /** Called with the index of a message when its turn has come; false withdraws it. Must not throw. */
   mayLeave?: (index: number) => boolean;
 }
 
-/** The way of messages to the buses: as many frames as each takes, one message after the other, never too fast. */
+/** Sends messages on the buses, framed, in order and within the rate limit. */
 export interface Transmit {
   /**
-   * Takes messages, all or none. Resolves when the last frame of the last one is out.
+   * Queues messages, all or none. Resolves when the last frame of the last message is sent.
    *
    * @throws {TransmitError} at once `full` or `too-long`: none is sent
    * @returns rejects with a {@linkcode TransmitError} when one of them fails; those after it are sent nevertheless
@@ -56,21 +56,21 @@ export interface Transmit {
   send(messages: readonly OutgoingMessage[], options?: TransmitOptions): Promise<void>;
 }
 
-/** Somebody who holds messages from addresses of ours. */
+/** Holds messages with source addresses of the virtual device. */
 export interface AddressUser {
-  /** Gives up whatever is not wholly out and comes from an address that we have no longer: it is another's by now. */
+  /** Drops unsent messages from an address that another device has taken. */
   addressLost(bus: number, src: number): void;
 }
 
-/** Somebody who must hear every frame of a bus, our own included: transport sessions, address claims, requests. */
+/** Receives every frame of a bus, including the server's own: for transport sessions, address claims and requests. */
 export interface FrameListener {
-  /** The object and its buffer are reused. Must not throw. */
+  /** A frame was received. The object and its buffer are reused. Must not throw. */
   heard(bus: number, frame: CanFrame): void;
 }
 
-/** Whether we may speak with an address of our own on a bus. */
+/** State of the virtual device's address on a bus. */
 export type OwnAddress =
-  /** We claim none: messages come from whatever source is asked for. */
+  /** No virtual device: messages may have any source address. */
   | { kind: "none" }
   | { kind: "claiming" }
   | { kind: "claimed"; src: number; name: bigint }

@@ -31,7 +31,7 @@ Deno.test(
       for (const words of [["send", "-pgn", "127250", "-data", "00"], ["request", "-pgn", "127250"]]) {
         const { code, err } = await ask(...words);
         assert.equal(code, 1);
-        assert.match(err, /: 404 Unknown path .*; a cloud sends nothing: ask the boat's own server\n$/);
+        assert.match(err, /: 404 There is nothing at .*; a cloud sends nothing: ask the boat's own server\n$/);
       }
       const form = { isTerminal: true, environment: { ...environment, LINES: "24" } };
       await using top = new LiveCommand(["top", "-server", url], form);

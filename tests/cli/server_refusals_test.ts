@@ -59,7 +59,7 @@ Deno.test("an address with nothing behind it, and one of no server, are told", N
   const { err } = await runCommand(["devices", "-server", `${boat.url}/instances`]);
   assert.match(
     err,
-    /: 404 Unknown path ".*; is this the address of a boat, or of a boat in a cloud \(https:.*\)\?\n$/,
+    /: 404 There is nothing at ".*; is this the address of a boat, or of a boat in a cloud \(https:.*\)\?\n$/,
   );
   using nobody = HeldPort.take();
   const { port } = nobody;

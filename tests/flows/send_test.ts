@@ -195,7 +195,12 @@ const GROUPS: Group[] = [
   {
     what: "a server whose rate allows a few at once",
     options: { ...OPEN, sendRateLimit: 1, sendRateBurst: 2 },
-    rows: [{ what: "more", body: Array(3).fill(HEADING), status: 429, says: /^3 messages at once are more than 2/ }],
+    rows: [{
+      what: "more",
+      body: Array(3).fill(HEADING),
+      status: 429,
+      says: /^3 messages at once exceed the burst size of 2/,
+    }],
   },
   {
     what: "a server that claims its address",
@@ -229,15 +234,15 @@ const GROUPS: Group[] = [
     options: OPEN,
     prepare: refuseAll,
     rows: [
-      { what: "does not have it", path: "/query", body: { ...ASK, dst: 20 }, status: 502, says: /does not have it$/ },
+      { what: "does not have it", path: "/query", body: { ...ASK, dst: 20 }, status: 502, says: /PGN not available$/ },
       {
         what: "denies",
         path: "/query",
         body: { pgn: 126998, dst: 20 },
         status: 502,
-        says: /20 refuses: access is den/,
+        says: /20 refused the request: access den/,
       },
-      { what: "is busy", path: "/query", body: { pgn: 126464, dst: 20 }, status: 502, says: /cannot answer now$/ },
+      { what: "is busy", path: "/query", body: { pgn: 126464, dst: 20 }, status: 502, says: /cannot respond now$/ },
     ],
   },
   {

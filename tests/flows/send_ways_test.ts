@@ -323,7 +323,7 @@ Deno.test("a query for our own virtual device is answered by it, with a frame li
   const claim = frameOf(await ask(60928));
   assert.deepEqual([claim.src, claim.data], [252, "0100c0ff008232c0"]);
   const refused = await ask(127250);
-  assert.deepEqual([refused.status, refused.detail], [502, "Device 252 refuses: it does not have it"]);
+  assert.deepEqual([refused.status, refused.detail], [502, "Device 252 refused the request: PGN not available"]);
   boat.answerRequests(PEER, ({ dst }) => dst === 255 && boat.product(PEER, "peer"));
   assert.equal(frameOf(await ask(126996, 255)).src, PEER, "what everybody is asked, others answer");
 });

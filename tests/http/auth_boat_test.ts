@@ -80,7 +80,7 @@ Deno.test("a WebSocket may what its token is good for now, not what it was good 
   await using nobody = await boat.ws();
   boat.boat.reload({ tokens: TOKENS });
   const send = JSON.stringify({ type: "send", data: MESSAGE });
-  assert.match(await nobody.errorTo(send) ?? "", /unknown/);
+  assert.match(await nobody.errorTo(send) ?? "", /no longer valid/);
   await using skipper = await boat.ws(`?access_token=${BOTH}`);
   boat.boat.reload({ tokens: [tokenOf("skipper", BOTH, ["read"])] });
   assert.match(await skipper.errorTo(send) ?? "", /token "skipper" does not have the scope "send"/);

@@ -108,7 +108,7 @@ Deno.test("a fault of decoding costs nothing but the key: it is counted, and hea
     can0: { status: "ok" },
     decoder: {
       status: "degraded",
-      message: "2 payloads not decoded by a fault: PGN 127250: TypeError: no such table",
+      message: "2 payloads not decoded because of a fault: PGN 127250: TypeError: no such table",
     },
   });
   await boat.buses[0]?.close();

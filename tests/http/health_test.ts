@@ -122,7 +122,7 @@ Deno.test("a fault of the server costs a frame, not the server: it is counted an
   const { code, body } = await health(boat);
   assert.equal(code, 200);
   assert.deepEqual(body.components, {
-    can0: { status: "degraded", message: "1 frames lost by a fault: Error: no room on the shelf" },
+    can0: { status: "degraded", message: "1 frames lost because of a fault: Error: no room on the shelf" },
   });
   assert.equal(await boat.metric(`vbg_bus_faulty_frames_total{bus="can0"}`), 1);
   assert.deepEqual(events.frames.map(({ src }) => src), [2]);

@@ -44,7 +44,7 @@ Deno.test(
       const named = Object.values(FORMATS).filter((format) => line.includes(format));
       assert.deepEqual(named, type === "application/json" ? [] : [FORMATS[type]], path);
     }
-    assert.match(html, /A link answers JSON unless its description names another format/);
+    assert.match(html, /Links return JSON unless their description names another format/);
   },
 );
 

@@ -138,7 +138,7 @@ Deno.test("a parameter that nobody knows is refused by name where there are para
     assert.equal(reply.status, 400, parameter);
     const problem: Problem = JSON.parse(await reply.text());
     assert.equal(problem.parameter, parameter);
-    assert.match(problem.detail, /known are pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus$/);
+    assert.match(problem.detail, /expected one of pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus$/);
     assert.equal((await boat.raw(`/pgns?${encodeURIComponent(parameter)}=1`)).status, 200);
   }
   for (const query of ["=", "&&", "?"]) {
@@ -178,11 +178,11 @@ Deno.test("405 and 404 say in words what is wrong", async () => {
   const detail = async (path: string, method: string) =>
     JSON.parse(await (await boat.raw(path, { method })).text()).detail;
   assert.equal(await detail("/devices", "DELETE"), `"/devices" does not support DELETE`);
-  assert.equal(await detail("/nowhere", "GET"), `Unknown path "/nowhere": see /openapi.json`);
+  assert.equal(await detail("/nowhere", "GET"), `There is nothing at "/nowhere": see /openapi.json`);
   assert.equal(await detail("/pgns/129025", "DELETE"), `"/pgns/129025" does not support DELETE`);
   assert.equal(await detail("/pgns/1", "GET"), "PGN 1 is not described: see /pgns");
   assert.equal(
     await detail("/pgns/129025/fields", "GET"),
-    `Unknown path "/pgns/129025/fields": see /openapi.json`,
+    `There is nothing at "/pgns/129025/fields": see /openapi.json`,
   );
 });

@@ -316,11 +316,11 @@ Deno.test(
       const expires = new Date(site.certificate.pair!.expiresMs).toISOString();
       const { status, message = "" } = site.certificate.health();
       assert.equal(status, "degraded");
-      assert.ok(message.startsWith(`the certificate ends ${expires}; Cannot get a certificate for `), message);
+      assert.ok(message.startsWith(`the certificate expires ${expires}; Cannot get a certificate for `), message);
       assert.equal(await askBy(folder, { root, port: pebble.tlsPort }), "hello\n");
       site.clock.advance(HOUR_MS);
       assert.equal(site.certificate.health().status, "unhealthy");
-      assert.match(site.certificate.health().message ?? "", /^the certificate ended /);
+      assert.match(site.certificate.health().message ?? "", /^the certificate expired /);
     }),
 );
 

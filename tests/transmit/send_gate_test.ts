@@ -93,7 +93,7 @@ Deno.test("send gate: an address claim is for everybody to the rules, whoever it
   assert.equal(test.refusal(claim), "policy", "it could give the address of the denied device another NAME");
   test.settings = { ...OPEN, rules: parseSendRules("name:1") };
   assert.equal(test.refusal(claim), "policy");
-  assert.equal(test.refusal(wanted({ pgn: 59904, dst: 4, judgedPgn: 60928 })), undefined);
+  assert.equal(test.refusal(wanted({ pgn: 59904, dst: 4, policyPgn: 60928 })), undefined);
   test.settings = { ...OPEN, rules: parseSendRules("pgn:60928") };
   assert.equal(test.refusal(claim), undefined);
 });
@@ -103,7 +103,7 @@ Deno.test("send gate: what waits is judged again when its turn comes: addresses 
   const rules = parseSendRules("name:1");
   test.settings = { ...OPEN, rules };
   test.holder = 1n;
-  assert.equal(test.refusal(wanted({ pgn: 61184 }), wanted({ pgn: 59904, judgedPgn: 126996, dst: 255 })), "policy");
+  assert.equal(test.refusal(wanted({ pgn: 61184 }), wanted({ pgn: 59904, policyPgn: 126996, dst: 255 })), "policy");
   assert.equal(test.refusal(wanted({ pgn: 61184 }), wanted({ pgn: 61184, dst: 6 })), undefined);
   assert.deepEqual([0, 1, 2].map((index) => test.mayLeave?.(index)), [true, true, false]);
   test.holder = 2n;
@@ -115,7 +115,7 @@ Deno.test("send gate: what waits is judged again when its turn comes: addresses 
 
 Deno.test("send gate: a query is for the device that is asked, whatever PGN it asks for", () => {
   const test = new TestGate();
-  const query = (dst: number) => wanted({ pgn: 59904, judgedPgn: 126996, dst });
+  const query = (dst: number) => wanted({ pgn: 59904, policyPgn: 126996, dst });
   test.holder = 1n;
   test.settings = { ...OPEN, rules: parseSendRules("name:1") };
   assert.equal(test.refusal(query(5)), undefined);
@@ -155,7 +155,7 @@ Deno.test("send gate: no client claims the address of the virtual device", () =>
   const test = new TestGate();
   test.own = { kind: "claimed", src: 251, name: 1n };
   assert.equal(test.refusal(wanted({ pgn: 60928, data: new Uint8Array(8) })), "policy");
-  assert.equal(test.refusal(wanted({ pgn: 59904, judgedPgn: 60928 })), undefined);
+  assert.equal(test.refusal(wanted({ pgn: 59904, policyPgn: 60928 })), undefined);
   assert.equal(test.audit[0]?.outcome, "policy");
 });
 
@@ -237,7 +237,7 @@ Deno.test("send gate: every message asked for is a line of the audit log with wh
   const test = new TestGate();
   test.refusal();
   test.settings = { ...OPEN, rules: parseSendRules("!pgn:126208") };
-  test.refusal(wanted({ judgedPgn: 126208, pgn: 59904 }));
+  test.refusal(wanted({ policyPgn: 126208, pgn: 59904 }));
   const lines = test.audit.map(({ time: _, level: _level, message, ...rest }) => ({ message, ...rest }));
   const common = { message: "audit", component: "audit", via: "/send", client: "192.0.2.7", token: "plotter" };
   assert.deepEqual(lines, [

@@ -195,7 +195,7 @@ Deno.test("virtual device: a NAME composed of fields reads back, and parts that 
     industryGroup: 4,
     arbitraryAddressCapable: true,
   });
-  assert.throws(() => composeName({ uniqueNumber: 2 ** 21 }), /uniqueNumber 2097152 is no whole number from 0 to/);
+  assert.throws(() => composeName({ uniqueNumber: 2 ** 21 }), /uniqueNumber 2097152 is not a whole number from 0 to/);
   assert.throws(() => composeName({ uniqueNumber: 1, deviceInstance: 1.5 }), RangeError);
 });
 

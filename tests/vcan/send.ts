@@ -156,7 +156,7 @@ Deno.test("POST /query is answered by the simulated boat in another process", op
   const refused = await boat.query({ pgn: 65001, dst });
   assert.deepEqual(
     [refused.status, refused.reply.detail],
-    [502, `Device ${dst} refuses: it does not have it`],
+    [502, `Device ${dst} refused the request: PGN not available`],
   );
   const nobody = await boat.query({ pgn: PRODUCT, dst: NOBODY, timeout: "500ms" });
   assert.deepEqual([nobody.status, nobody.reply.detail], [504, "No device answered in time"]);

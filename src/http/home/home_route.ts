@@ -50,6 +50,6 @@ export const SERVER_SECTION: HomeSection = {
     { text: "API", path: "/openapi.json", about: "description of all endpoints (OpenAPI)" },
     { text: "PGNs", path: "/pgns", about: "all PGNs that the server can decode" },
     { text: "health", path: "/healthz", about: "health of the server's components" },
-    { text: "metrics", path: "/metrics", about: "metrics in Prometheus text format" },
+    { text: "metrics", path: "/metrics", about: "metrics for Prometheus, as plain text" },
   ],
 };

@@ -53,7 +53,7 @@ export function sendRoutes(api: SendApi): RouteTable {
   const { broker, gate } = api;
   const refusals = { 403: PROBLEM, 429: PROBLEM, 503: PROBLEM };
   const refused = (via: string) => ({ message }: ApiError, { caller }: { caller: Caller }) =>
-    gate.turnAway(senderOf(caller, via), { outcome: BAD_REQUEST, why: message });
+    gate.auditRefusal(senderOf(caller, via), { outcome: BAD_REQUEST, why: message });
   const admit = (via: string) => ({ caller }: { caller: Caller }) => asProblem(() => gate.admit(senderOf(caller, via)));
   return [
     routeWithBody({
@@ -97,7 +97,7 @@ async function query(
   const sender = senderOf(caller, "/query");
   if (queries.open >= maxQueries) {
     const why = `All ${maxQueries} queries are in use: see -max-queries`;
-    gate.turnAway(sender, { outcome: "full", why });
+    gate.auditRefusal(sender, { outcome: "full", why });
     throw overloaded(why, RETRY_AFTER_S);
   }
   const outcome = await asProblem(() => queries.ask(wanted, sender));
@@ -141,22 +141,22 @@ export function sendFromSocket(
   { data, caller }: { data: unknown; caller: Caller },
 ): string | undefined {
   const sender = senderOf(caller, "/ws");
-  const turnAway = (outcome: string, why: string) => {
-    gate.turnAway(sender, { outcome, why });
+  const auditRefusal = (outcome: string, why: string) => {
+    gate.auditRefusal(sender, { outcome, why });
     return why;
   };
   try {
     gate.admit(sender);
-    if (caller.scopes.length === 0) return turnAway("unknown", "The token is no longer valid");
+    if (caller.scopes.length === 0) return auditRefusal("unknown", "The token is no longer valid");
     if (!caller.scopes.includes("send")) {
-      return turnAway("scope", `The token "${caller.name}" does not have the scope "send"`);
+      return auditRefusal("scope", `The token "${caller.name}" does not have the scope "send"`);
     }
-    if (!caller.originAllowed) return turnAway("origin", FOREIGN_ORIGIN);
+    if (!caller.originAllowed) return auditRefusal("origin", FOREIGN_ORIGIN);
     gate.send(messagesOf(checkBody(data, sendBody), broker.buses), sender).catch(() => {});
     return undefined;
   } catch (error) {
     if (error instanceof SendError) return error.message;
-    if (error instanceof ApiError) return turnAway(BAD_REQUEST, error.message);
+    if (error instanceof ApiError) return auditRefusal(BAD_REQUEST, error.message);
     throw error;
   }
 }

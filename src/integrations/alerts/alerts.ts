@@ -8,7 +8,7 @@ import { AlertSender } from "./sender.ts";
 import type { Alert, AlertDraft, AlertRules } from "./types.ts";
 import { AlertWatch, type Facts } from "./watch.ts";
 
-/** What alerts do when nothing else is said. */
+/** Default options of alerts. */
 export const ALERT_DEFAULTS = {
   dedupWindowMs: 5 * 60_000,
   maxAlerts: 256,
@@ -17,31 +17,31 @@ export const ALERT_DEFAULTS = {
   retry: { firstMs: 1000, capMs: 5 * 60_000 },
 } as const;
 
-/** How alerts are made and delivered. Everything may be left out. */
+/** Options of alerts; all are optional. */
 export interface AlertSettings extends Partial<AlertRules> {
-  /** Where alerts go, by POST: `http:` or `https:`. None (the default): to the log alone. */
+  /** Webhook URLs (POST), `http:` or `https:`. Default none: alerts are only logged. */
   urls?: readonly string[];
-  /** Key of the signatures; empty (the default): none. */
+  /** Signature key; default empty: no signatures. */
   secret?: string;
-  /** Which boat it is. */
+  /** Name of the boat in alerts. */
   instanceId?: string;
-  /** Most alerts that wait for one receiver, default 256. */
+  /** Maximum queued alerts per receiver; default 256. */
   maxAlerts?: number;
-  /** Longest wait for an answer, milliseconds; default 10 s. */
+  /** Maximum wait for a response, milliseconds; default 10 s. */
   timeoutMs?: number;
-  /** What cannot be delivered for so long is given up, milliseconds; default a day. */
+  /** Age at which an undelivered alert is dropped, milliseconds; default one day. */
   maxAgeMs?: number;
-  /** Waits between tries, default 1 s doubling to 5 min. */
+  /** Waits between attempts; default 1 s, doubling to 5 min. */
   retry?: BackoffOptions;
 }
 
-/** What alerts must know of their surroundings. */
+/** Dependencies of alerts. */
 export interface AlertContext {
   /** Names of the buses, in the order of their indexes. */
   buses: readonly string[];
   clock: Clock;
   log: Logger;
-  /** What waits and what was told survives here; undefined: a restart begins anew. */
+  /** Stores queued and sent alerts across restarts; undefined: they are lost at a restart. */
   file?: DurableFile | undefined;
 }
 
@@ -49,19 +49,19 @@ export interface AlertContext {
 export interface AlertFigures {
   /** Alerts delivered. */
   sent: number;
-  /** Tries that failed. */
+  /** Failed attempts. */
   failed: number;
-  /** Alerts given up: no room, or too old. */
+  /** Alerts dropped: queue full, or too old. */
   dropped: number;
-  /** Alerts that wait now. */
+  /** Alerts queued now. */
   waiting: number;
 }
 
-/** How alerts do, as a component of health. */
+/** Health of alerts. */
 export type AlertHealth = { status: "ok" } | { status: "degraded"; message: string };
 
 /**
- * Alerts of a boat: facts in, webhooks and log lines out. Nothing here waits for a receiver, or throws.
+ * Alerts of a boat, sent to webhooks and the log. No method waits for a receiver or throws.
  *
  * @example
  * ```ts ignore
@@ -111,7 +111,7 @@ export class Alerts {
   }
 
   /**
-   * Makes alerts that go on where the last run ended, and sends what still waits.
+   * Restores the state of the last run and sends the alerts that are still queued.
    *
    * @throws {TypeError} one of `urls` is none
    */
@@ -123,13 +123,13 @@ export class Alerts {
     return alerts;
   }
 
-  /** Takes note of a change of the device table. */
+  /** Processes a change of the device table. */
   device(event: RegistryEvent): void {
     this.#watch.device(event, this.#clock.monoMs());
   }
 
   /**
-   * Looks at buses and components, and sends what there is to tell. To be called once a second.
+   * Evaluates buses and components and sends due alerts. Call it once a second.
    *
    * @param nowMs monotonic time up to which all frames have been read; default now
    */
@@ -138,12 +138,12 @@ export class Alerts {
     for (const draft of this.#watch.look(facts, nowMs)) this.#raise(draft);
   }
 
-  /** Changes rules while running. */
+  /** Changes the rules at runtime. */
   reload(rules: Partial<AlertRules>): void {
     this.#watch.rules = { ...this.#watch.rules, ...rules };
   }
 
-  /** Degraded while alerts cannot be delivered or written down. */
+  /** Degraded while alerts cannot be delivered or stored. */
   health(): AlertHealth {
     const troubles = this.#senders.flatMap(({ name, queue: { trouble, size } }) =>
       trouble === undefined ? [] : [`not delivered to ${name}: ${trouble}; ${size} wait`]
@@ -152,7 +152,7 @@ export class Alerts {
     return troubles.length === 0 ? { status: "ok" } : { status: "degraded", message: troubles.join("; ") };
   }
 
-  /** Counted since the start. */
+  /** Totals since the start. */
   get figures(): AlertFigures {
     const figures: AlertFigures = { sent: 0, failed: 0, dropped: 0, waiting: 0 };
     for (const { queue } of this.#senders) {
@@ -164,7 +164,7 @@ export class Alerts {
     return figures;
   }
 
-  /** Tells nothing any more, and writes down what waits. Takes a second at most. */
+  /** Stops sending and stores the queue. Takes at most a second. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.all(this.#senders.map((sender) => sender.stop()));

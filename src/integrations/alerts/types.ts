@@ -23,15 +23,15 @@ export interface AlertDraft extends AlertWords {
 export interface Alert extends AlertDraft {
   /** Another one for each alert, the same in each try to deliver it. */
   id: string;
-  /** When it was noticed: RFC 3339. */
+  /** Time of detection, RFC 3339. */
   timestamp: string;
-  /** Which boat. */
+  /** Name of the boat. */
   instance_id?: string;
 }
 
-/** One bus, as it is now. */
+/** Current state of a bus. */
 export interface WatchedBus {
-  /** What it is doing; a closed bus is nothing to tell. */
+  /** State of the bus; a closed bus causes no alert. */
   readonly state:
     | { readonly type: "closed" }
     | { readonly type: "up"; readonly controller: string }
@@ -40,15 +40,15 @@ export interface WatchedBus {
   readonly lastFrame: { readonly monoMs: number; readonly timeUs: number } | undefined;
 }
 
-/** How parts of the server do, by name. A part that is left out does well. */
+/** Health of components by name. A component left out is ok. */
 export type WatchedComponents = Readonly<
   Record<string, { readonly status: "ok" | "degraded" | "unhealthy"; readonly message?: string | undefined }>
 >;
 
-/** When there is something to tell. */
+/** Rules of alerts. */
 export interface AlertRules {
-  /** So long after an alert there is no other of the same subject, milliseconds. */
+  /** Minimum interval of alerts about the same subject, milliseconds. */
   dedupWindowMs: number;
-  /** A bus without frames for longer is silent, milliseconds; undefined: silence is nothing to tell. */
+  /** A bus without frames for longer is silent, milliseconds; undefined: no alerts about silence. */
   busSilenceMs: number | undefined;
 }

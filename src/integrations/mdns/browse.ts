@@ -1,6 +1,6 @@
 import { BOAT_SERVICE, type MulticastOptions, openMulticast } from "./socket.ts";
 
-/** A boat server that was found on the network. */
+/** A boat server found on the network. */
 export interface FoundBoat {
   /** Instance name, unique on the network. */
   name: string;
@@ -8,7 +8,7 @@ export interface FoundBoat {
   host: string;
   /** Port of its API. */
   port: number;
-  /** Its addresses, those first that can be reached from anywhere on the network: IPv4, then IPv6. */
+  /** Its addresses: IPv4, then IPv6; link-local ones last. */
   addresses: string[];
   /** Base address of its API, by its first address; where it has none, by its host. */
   url: string;
@@ -16,7 +16,7 @@ export interface FoundBoat {
   txt: Record<string, string>;
 }
 
-/** What is looked for, and for how long. */
+/** Options of {@linkcode findBoats}. */
 export interface FindBoatsOptions {
   /** Instance name or instance id, in any case; default all boats. The first that fits ends the search. */
   name?: string;
@@ -40,10 +40,10 @@ const FIND_TIMEOUT_MS = 2000;
 const ASK_EVERY_MS = 500;
 
 /**
- * Looks for boat servers on the network.
+ * Finds boat servers on the network by mDNS.
  *
  * @returns in the order of their names; empty when there are none
- * @throws {Error} multicast DNS cannot be spoken here
+ * @throws {Error} multicast DNS is unavailable
  *
  * @example
  * ```ts ignore

@@ -5,7 +5,7 @@ import { type FoundBoat, readService, type SeenService } from "./browse.ts";
 import { freeName, hostOf } from "./name.ts";
 import { BOAT_SERVICE, type Multicast, type MulticastOptions, openMulticast, PEER_SERVICE } from "./socket.ts";
 
-/** How the announcement does. */
+/** State of the announcement. */
 export type MdnsState =
   /** Nothing to announce: stopped, or a server that only its own machine can reach. */
   | { type: "off"; reason: string }
@@ -14,13 +14,13 @@ export type MdnsState =
   /** Found under this name. */
   | { type: "announced"; name: string };
 
-/** What is announced. */
+/** Options of the announcement. */
 export interface MdnsOptions {
   /** Wanted instance name; another one is taken while somebody has this one. See `checkInstanceName`. */
   name: string;
   /** Address that the server listens on. */
   listening: { hostname: string; port: number };
-  /** Whether it speaks HTTPS. */
+  /** True for HTTPS. */
   tls: boolean;
   /** Version of the server. */
   version: string;
@@ -40,7 +40,7 @@ export interface MdnsOptions {
   lookMs?: number;
 }
 
-/** Why a session has come to its end. */
+/** Why a session has ended. */
 type End = "stopped" | "network changed" | "name lost" | { failed: string };
 
 /** Version of the HTTP API, told as `api`. */
@@ -71,7 +71,7 @@ export class MdnsAnnouncer {
   /** What was logged last; told once while it stays so. */
   #told = "";
 
-  /** Begins to announce. */
+  /** Starts the announcement. */
   constructor(options: MdnsOptions) {
     this.#options = options;
     if (isLoopback(options.listening.hostname)) {
@@ -278,7 +278,7 @@ function keepsName(other: string | undefined, own: string): boolean {
   return other === undefined || other < own;
 }
 
-/** Tells the network that the server goes. */
+/** Sends the goodbye records. */
 async function goodbye({ bonjour }: Multicast): Promise<void> {
   const said = new Promise<void>((resolve) => bonjour.unpublishAll(() => resolve()));
   const late = new AbortController();

@@ -4,25 +4,25 @@ import { type Clock, errorText, type Logger } from "../../base/mod.ts";
 /** How messages are delivered: at most once, at least once, exactly once. */
 export type MqttQos = 0 | 1 | 2;
 
-/** Where the MQTT broker is, and who we are there. */
+/** Address of the MQTT broker and credentials. */
 export interface MqttAccess {
   /** `mqtt://`, `tcp://`, `mqtts://`, `ssl://`, `ws://` or `wss://`; without a port: the scheme's. */
   url: string;
-  /** Who we are; two with the same id cut each other off. */
+  /** Client id; must be unique at the broker, which disconnects duplicates. */
   clientId: string;
   /** How frames are delivered. */
   qos: MqttQos;
-  /** Left out: nobody in particular. */
+  /** User name; default none. */
   username?: string;
-  /** Of that user. */
+  /** Password of the user. */
   password?: string;
-  /** Authorities that the broker's certificate may come from, PEM; left out: those that the system trusts. */
+  /** Root certificates for the broker, PEM; default the system's. */
   ca?: string;
-  /** Our own certificate, PEM; left out: none. */
+  /** Client certificate, PEM; default none. */
   cert?: string;
   /** Its key, PEM. */
   key?: string;
-  /** Time between two attempts to connect, milliseconds. */
+  /** Wait between connection attempts, milliseconds. */
   retryMs: number;
   /** A broker that says nothing for one and a half times as long is given up, seconds. */
   keepaliveS: number;
@@ -30,25 +30,25 @@ export interface MqttAccess {
   connectTimeoutMs: number;
 }
 
-/** How the connection does. */
+/** State of the connection. */
 export type MqttLinkState =
   | { kind: "idle" }
   | { kind: "connecting" }
   | { kind: "up"; sinceMs: number }
   | { kind: "down"; reason: string };
 
-/** What a link is made of. */
+/** Options of the link. */
 export interface MqttLinkOptions {
   access: MqttAccess;
-  /** Retained: `online` while we are there, else `offline`. */
+  /** Topic of the retained status: `online` while connected, else `offline`. */
   statusTopic: string;
   clock: Clock;
   log: Logger;
   /** The connection is there; what was under way at QoS 1 and 2 has been sent again, and was acknowledged. */
   up: () => void;
-  /** The connection is gone. */
+  /** The connection was lost. */
   down: () => void;
-  /** A ping has left. */
+  /** A ping was sent. */
   ping: () => void;
   /** A ping was answered. */
   pong: () => void;
@@ -84,7 +84,7 @@ export class MqttLink {
     return this.#state.kind === "up" && this.#client?.connected === true;
   }
 
-  /** Connections made so far. */
+  /** Connections since the start. */
   get connects(): number {
     return this.#connects;
   }
@@ -117,7 +117,7 @@ export class MqttLink {
     this.#client?.publish(topic, payload, { qos, retain }, done);
   }
 
-  /** Asks the broker whether it is there. */
+  /** Sends a ping to the broker. */
   sendPing(): void {
     this.#client?.sendPing();
   }
@@ -223,7 +223,7 @@ function clientOptions({ access, statusTopic }: MqttLinkOptions): IClientOptions
   };
 }
 
-/** Why there is no connection, in words. Where several addresses were tried, the first one's reason. */
+/** Why there is no connection: if several addresses failed, the reason of the first. */
 function wordsOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0]);
   return errorText(error);

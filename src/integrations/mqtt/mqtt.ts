@@ -9,19 +9,19 @@ import { type MqttAccess, MqttLink } from "./link.ts";
 import { type MqttItem, type MqttMessages, MqttQueue } from "./queue.ts";
 import { MqttUnconfirmed, oneFrame } from "./unconfirmed.ts";
 
-/** What is published, and where. */
+/** Settings of the MQTT bridge. */
 export interface MqttSettings extends Omit<MqttAccess, "keepaliveS" | "connectTimeoutMs"> {
   /** First level of all topics; may have several. */
   topicPrefix: string;
-  /** Most frames that wait while the broker does not keep up, a power of two. */
+  /** Maximum queued frames, a power of two. */
   bufferFrames: number;
-  /** Which frames; `{}`: all. */
+  /** Filter of published frames; `{}`: all. */
   filter: Filter;
   /** Adds `decoded` to each frame. */
   decode: boolean;
   /** Publishes each frame to `{prefix}/pgn/{pgn}/{src}`, too. */
   pgnTopics: boolean;
-  /** Publishes what Home Assistant can show, and tells it so. */
+  /** Publishes values and discovery messages for Home Assistant. */
   homeAssistant: boolean;
   /** See {@linkcode MqttAccess}; default 15. */
   keepaliveS?: number;
@@ -31,7 +31,7 @@ export interface MqttSettings extends Omit<MqttAccess, "keepaliveS" | "connectTi
   ackTimeoutMs?: number;
 }
 
-/** What a bridge works with. */
+/** Dependencies of the bridge. */
 export interface MqttBridgeOptions {
   settings: MqttSettings;
   broker: Broker;
@@ -40,17 +40,17 @@ export interface MqttBridgeOptions {
   log: Logger;
 }
 
-/** What a bridge has done so far. */
+/** Totals of the bridge since the start. */
 export interface MqttCounters {
   /** Frames that the MQTT broker has acknowledged; at QoS 0: that have left. */
   published: number;
   /** Frames that it did not get, or not for certain. */
   dropped: number;
-  /** Connections made. */
+  /** Connections since the start. */
   connects: number;
 }
 
-/** Most messages on their way that are not acknowledged. */
+/** Maximum unacknowledged messages. */
 export const WINDOW_MESSAGES = 16;
 /** Frames wait this long for company. */
 const TICK_MS = 4;
@@ -64,7 +64,7 @@ const LAST_FRAMES_MS = 1500;
 /** and then the goodbye. */
 const GOODBYE_MS = 500;
 
-/** A frame under way. */
+/** A frame being sent. */
 interface Delivery {
   readonly item: MqttItem;
   /** Messages of it that are not acknowledged yet. */
@@ -134,17 +134,17 @@ export class MqttBridge {
     this.#homeAssistant = new MqttHomeAssistant({ broker, clock, topicPrefix, clientId, publish });
   }
 
-  /** What was done so far. */
+  /** Totals since the start. */
   get counters(): MqttCounters {
     return { published: this.#published, dropped: this.#queue.dropped, connects: this.#link.connects };
   }
 
-  /** Frames that wait. */
+  /** Queued frames. */
   get waiting(): number {
     return this.#queue.waiting;
   }
 
-  /** Degraded while there is no connection. */
+  /** Degraded while not connected. */
   health(): { status: "ok" | "degraded"; message?: string } {
     const { state } = this.#link;
     if (state.kind === "up") return { status: "ok" };

@@ -1,7 +1,7 @@
 import { errorText, type Logger } from "../../base/mod.ts";
 import { type NotifySettings, Watchdog } from "./watchdog.ts";
 
-/** How the service manager is told. */
+/** Options of systemd notifications. */
 export interface SystemdOptions {
   /** See {@linkcode readNotifySettings}. */
   settings: NotifySettings;
@@ -29,7 +29,6 @@ export class SystemdNotifier {
   #watchdog: Watchdog | undefined;
   #isTold = false;
 
-  /** Says nothing yet. */
   constructor(options: SystemdOptions) {
     this.#options = options;
   }

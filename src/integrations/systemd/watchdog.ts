@@ -1,14 +1,14 @@
 import { errorText, type Logger } from "../../base/mod.ts";
 
-/** What systemd wants to be told, and where. */
+/** Notification settings from systemd's environment. */
 export interface NotifySettings {
-  /** Path of a socket; with `@` in front an abstract one. */
+  /** Socket path; a leading `@` means an abstract socket. */
   socket: string;
-  /** The manager acts without a sign of life for so long, milliseconds; undefined: it waits for none. */
+  /** Watchdog timeout, milliseconds; undefined: no watchdog. */
   watchdogMs: number | undefined;
 }
 
-/** What a {@linkcode Watchdog} does, and when. */
+/** Options of {@linkcode Watchdog}. */
 export interface WatchdogOptions {
   intervalMs: number;
   /** Whether the server still works. */
@@ -54,7 +54,7 @@ export class Watchdog {
   #state: "waiting" | "asking" | "stopped" = "waiting";
   #isSilent = false;
 
-  /** Begins. */
+  /** Starts the watchdog. */
   constructor(options: WatchdogOptions) {
     this.#options = options;
     this.#timer = setInterval(() => void this.tick(), options.intervalMs);

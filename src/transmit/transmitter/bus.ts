@@ -7,54 +7,54 @@ import {
   type TransportSession,
 } from "../../can/mod.ts";
 import { buildCanId, type CanFrame } from "../../frame/mod.ts";
-import { type Carriage, carriageOf, FrameCutter, framesAtOnce } from "./framing.ts";
+import { frameCount, FrameSplitter, type Framing, framingFor } from "./framing.ts";
 import { type OutgoingMessage, TransmitError } from "../transmit.ts";
 
-/** Starts a timer; returns how to stop it. */
+/** Starts a timer; returns its stop function. */
 export type StartTimer = (run: () => void, delayMs: number) => () => void;
 
-/** Limits of what is sent on one bus. */
+/** Limits of transmission on one bus. */
 export interface TransmitLimits {
-  /** Messages that wait at most, transport sessions aside; urgent ones have as much room again. */
+  /** Maximum queued messages without transport sessions; urgent messages have a second queue of this size. */
   queueMessages: number;
-  /** How long a message or session may wait for its turn before it is given up, milliseconds: an old one is worse than none. */
+  /** Maximum wait of a message or session in the queue, milliseconds; then it fails, because old data mislead. */
   queueTimeoutMs: number;
-  /** Transport sessions at most, under way and waiting. */
+  /** Maximum transport sessions, active and waiting. */
   queueTransfers: number;
-  /** Frames a second on average; 0 is without limit. */
+  /** Average frame rate, frames a second; 0: no limit. */
   framesPerSecond: number;
-  /** Frames that may leave at once after a pause; at least 32, a whole fast packet. */
+  /** Burst size, frames; at least 32, the longest fast packet. */
   burstFrames: number;
 }
 
-/** Totals of one bus. What was accepted was sent, or failed, or waits; what was refused is among the failed, too. */
+/** Totals of one bus. Accepted messages are sent, failed or queued; refused messages count as failed, too. */
 export interface TransmitCounters {
-  /** Messages that were taken to be sent. */
+  /** Messages queued. */
   accepted: number;
-  /** Messages whose last frame the bus has taken, or whose receiver has confirmed them. */
+  /** Messages whose last frame was sent, or that the receiver has confirmed. */
   sent: number;
-  /** Messages that were refused (`full`, `too-long`, `closed`) or failed later, by reason. */
+  /** Messages refused (`full`, `too-long`, `closed`) or failed later, by reason. */
   failed: Record<TransmitError["reason"], number>;
 }
 
 interface Entry {
   message: OutgoingMessage;
-  carriage: Carriage;
+  framing: Framing;
   acceptedMs: number;
-  /** Asked when its turn has come. */
+  /** Called when its turn has come; false withdraws it. */
   mayLeave: () => boolean;
   /** Called once. */
   settle: (error?: TransmitError) => void;
 }
 
-/** Something the bus is to do next. Never rejects. */
+/** The next step of transmission. Never rejects. */
 type Job = () => Promise<void>;
 
 const MAX_FAST_PACKET_FRAMES = 32;
 
 /**
- * What we say on one bus: one message after the other, each whole, and beside them the frames of transport sessions,
- * which take turns with them. One frame is on its way to the bus at a time.
+ * Transmission on one bus: messages one after the other, alternating with frames of transport sessions. One frame is
+ * written to the bus at a time.
  */
 export class BusTransmitter {
   readonly counters: TransmitCounters = {
@@ -67,12 +67,12 @@ export class BusTransmitter {
   readonly #limits: TransmitLimits;
   readonly #startTimer: StartTimer;
   readonly #bucket: TokenBucket;
-  readonly #cutter = new FrameCutter();
+  readonly #splitter = new FrameSplitter();
   readonly #urgent: Entry[] = [];
   readonly #queue: Entry[] = [];
   readonly #sessions = new TransportSender();
   readonly #transfers = new Map<TransportSession, Entry>();
-  /** All that was accepted and is not settled. */
+  /** Accepted messages that are not settled yet. */
   readonly #open = new Set<Entry>();
   #openTransfers = 0;
   #isWorking = false;
@@ -97,43 +97,43 @@ export class BusTransmitter {
     return this.#bus.name;
   }
 
-  /** Messages that wait or are being sent, transport sessions aside. */
+  /** Messages queued or being sent, without transport sessions. */
   get waiting(): number {
     return this.#open.size - this.#openTransfers;
   }
 
-  /** Transport sessions under way and waiting. */
+  /** Transport sessions, active and waiting. */
   get transfers(): number {
     return this.#openTransfers;
   }
 
-  /** Whether so many more messages and sessions find room. */
-  hasRoom({ messages, transfers }: { messages: number; transfers: number }): boolean {
+  /** True if the queues have capacity for these messages and sessions. */
+  hasCapacity({ messages, transfers }: { messages: number; transfers: number }): boolean {
     const { queueMessages, queueTransfers } = this.#limits;
     return (messages === 0 || this.waiting + messages <= queueMessages) &&
       (transfers === 0 || this.transfers + transfers <= queueTransfers);
   }
 
-  /** Whether so many more urgent messages find room: that of their own, so that no flood of others takes it. */
-  hasRoomForUrgent(messages: number): boolean {
+  /** True if the urgent queue has capacity. It is separate, so that other messages cannot fill it. */
+  hasUrgentCapacity(messages: number): boolean {
     return this.#urgent.length + messages <= this.#limits.queueMessages;
   }
 
-  /** Takes a message; resolves when it is out. */
+  /** Queues a message; resolves when it is sent. */
   push(message: OutgoingMessage, { urgent, mayLeave }: Pick<Entry, "mayLeave"> & { urgent: boolean }): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const carriage = carriageOf(message.pgn, message.data.length);
+    const framing = framingFor(message.pgn, message.data.length);
     const settle = (error?: TransmitError) => error ? reject(error) : resolve();
-    const entry: Entry = { message, carriage, acceptedMs: this.#clock.monoMs(), mayLeave, settle };
+    const entry: Entry = { message, framing, acceptedMs: this.#clock.monoMs(), mayLeave, settle };
     this.counters.accepted++;
     this.#open.add(entry);
-    if (carriage === "transport") this.#openTransfers++;
+    if (framing === "transport") this.#openTransfers++;
     (urgent ? this.#urgent : this.#queue).push(entry);
     void this.#work();
     return promise;
   }
 
-  /** Hears any frame of the bus. */
+  /** Processes a frame received on the bus. */
   heard(frame: CanFrame): void {
     if (this.#transfers.size === 0) return;
     const { dueMs } = this.#sessions;
@@ -142,19 +142,19 @@ export class BusTransmitter {
     if (this.#sessions.dueMs < dueMs) void this.#work();
   }
 
-  /** Gives up what is not wholly out and would come from an address that is not ours any more. */
+  /** Fails the unsent messages of a lost source address. */
   addressLost(src: number): void {
     const stays = ({ message }: Entry) => message.src !== src;
     for (const line of [this.#urgent, this.#queue]) line.splice(0, line.length, ...line.filter(stays));
     for (const session of [...this.#transfers.keys()]) if (session.src === src) this.#forget(session);
     for (const entry of [...this.#open]) {
       if (stays(entry)) continue;
-      const why = `the address ${src} that it should come from was lost`;
+      const why = `its source address ${src} was lost to another device`;
       this.#settle(entry, new TransmitError("address", `Cannot send ${this.#nameOf(entry)}: ${why}`));
     }
   }
 
-  /** Gives up all that is not out yet; `why` says it in words. */
+  /** Fails all unsent messages. */
   giveUp(reason: "bus" | "closed", why: string): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
@@ -166,7 +166,7 @@ export class BusTransmitter {
     }
   }
 
-  /** Does what there is to do now, and sets the timer for the rest. */
+  /** Runs all due jobs and sets the timer for the next one. */
   async #work(): Promise<void> {
     if (this.#isWorking) return;
     this.#isWorking = true;
@@ -180,9 +180,9 @@ export class BusTransmitter {
     const fault = this.#open.size > 0 ? faultOf(this.#bus) : undefined;
     if (fault !== undefined) this.giveUp("bus", fault);
     const urgent = this.#urgent.shift();
-    if (urgent) return () => this.#say(urgent);
+    if (urgent) return () => this.#sendEntry(urgent);
     const nowMs = this.#clock.monoMs();
-    this.#dropLate(nowMs);
+    this.#dropExpired(nowMs);
     const [head] = this.#queue;
     const isTransferDue = this.#sessions.dueMs <= nowMs;
     if (isTransferDue && (!head || this.#isTransferTurn)) return this.#nextOfTransfers(nowMs);
@@ -191,39 +191,39 @@ export class BusTransmitter {
     return undefined;
   }
 
-  /** Gives up what has waited for too long: for its turn in the queue, or behind another session. */
-  #dropLate(nowMs: number): void {
+  /** Fails messages and sessions that have waited for too long, and withdraws sessions that are no longer allowed. */
+  #dropExpired(nowMs: number): void {
     const { queueTimeoutMs } = this.#limits;
-    const isLate = ({ acceptedMs }: Entry) => nowMs - acceptedMs > queueTimeoutMs;
+    const isExpired = ({ acceptedMs }: Entry) => nowMs - acceptedMs > queueTimeoutMs;
     const why = `it has waited for more than ${queueTimeoutMs} ms`;
-    for (let [head] = this.#queue; head && isLate(head); [head] = this.#queue) {
+    for (let [head] = this.#queue; head && isExpired(head); [head] = this.#queue) {
       this.#queue.shift();
       this.#fail(head, why);
     }
     for (const [session, entry] of [...this.#transfers]) {
-      if (session.hasBegun || (!isLate(entry) && entry.mayLeave())) continue;
+      if (session.hasBegun || (!isExpired(entry) && entry.mayLeave())) continue;
       this.#forget(session);
-      if (isLate(entry)) this.#fail(entry, why);
+      if (isExpired(entry)) this.#fail(entry, why);
       else this.#withdraw(entry);
     }
   }
 
   #nextOfTransfers(nowMs: number): Job | undefined {
-    if (!this.#mayLeave(1, nowMs)) return undefined;
+    if (!this.#takeTokens(1, nowMs)) return undefined;
     this.#isTransferTurn = false;
     const frame = this.#sessions.take(nowMs);
-    return frame && (() => this.#carry(frame));
+    return frame && (() => this.#sendTransportFrame(frame));
   }
 
   #nextOfQueue(head: Entry, nowMs: number): Job | undefined {
-    if (!this.#mayLeave(framesAtOnce(head.carriage, head.message.data.length), nowMs)) return undefined;
+    if (!this.#takeTokens(frameCount(head.framing, head.message.data.length), nowMs)) return undefined;
     this.#isTransferTurn = true;
     this.#queue.shift();
-    return () => this.#say(head);
+    return () => this.#sendEntry(head);
   }
 
-  /** Takes frames from the bucket, or sets the timer for when they will be there. */
-  #mayLeave(frames: number, nowMs: number): boolean {
+  /** Takes tokens for frames, or sets the timer for when they are available. */
+  #takeTokens(frames: number, nowMs: number): boolean {
     if (this.#bucket.take(nowMs, frames)) return true;
     this.#wakeIn(this.#bucket.waitMs(frames));
     return false;
@@ -234,17 +234,17 @@ export class BusTransmitter {
     this.#stopTimer = this.#startTimer(() => void this.#work(), Math.max(1, Math.ceil(delayMs)));
   }
 
-  /** Sends a message whole, or begins its session, which then runs beside the queue. */
-  async #say(entry: Entry): Promise<void> {
-    const { message, carriage } = entry;
+  /** Sends a message, or begins its transport session, which then runs in parallel with the queue. */
+  async #sendEntry(entry: Entry): Promise<void> {
+    const { message, framing } = entry;
     if (!entry.mayLeave()) return this.#withdraw(entry);
     try {
-      if (carriage === "transport") {
+      if (framing === "transport") {
         this.#transfers.set(this.#sessions.begin(message, this.#clock.monoMs()), entry);
         return;
       }
       const id = buildCanId(message);
-      for (const data of this.#cutter.cut(carriage, message)) {
+      for (const data of this.#splitter.split(framing, message)) {
         if (!this.#open.has(entry)) return;
         await this.#bus.send(id, data);
       }
@@ -254,8 +254,7 @@ export class BusTransmitter {
     }
   }
 
-  /** Sends a frame of a session. */
-  async #carry({ session, id, data, end }: TransportFrame): Promise<void> {
+  async #sendTransportFrame({ session, id, data, end }: TransportFrame): Promise<void> {
     try {
       await this.#bus.send(id, data);
       if (end) this.#endTransfer(session, end);
@@ -280,7 +279,7 @@ export class BusTransmitter {
   }
 
   #withdraw(entry: Entry): void {
-    const why = "it is not allowed any more";
+    const why = "sending is no longer allowed";
     this.#settle(entry, new TransmitError("withdrawn", `Cannot send ${this.#nameOf(entry)}: ${why}`));
   }
 
@@ -290,7 +289,7 @@ export class BusTransmitter {
 
   #settle(entry: Entry, error?: TransmitError): void {
     if (!this.#open.delete(entry)) return;
-    if (entry.carriage === "transport") this.#openTransfers--;
+    if (entry.framing === "transport") this.#openTransfers--;
     if (error) this.counters.failed[error.reason]++;
     else this.counters.sent++;
     entry.settle(error);
@@ -301,7 +300,7 @@ export class BusTransmitter {
   }
 }
 
-/** Why a bus can carry nothing now, in words; undefined while it can. */
+/** Why a bus cannot send now; undefined while it can. */
 export function faultOf({ state }: Pick<CanBus, "state">): string | undefined {
   switch (state.type) {
     case "up":

@@ -2,21 +2,21 @@ import { fastPacketFrames, splitFastPacket } from "../../can/mod.ts";
 import { MAX_CAN_BYTES, MAX_FAST_PACKET_BYTES } from "../../frame/mod.ts";
 import { framingOf, isFastPacket } from "../../pgn/mod.ts";
 
-/** How a message travels: in one frame, as a fast packet, or in a session of the ISO transport protocol. */
-export type Carriage = "single" | "fast" | "transport";
+/** Framing of a message: one frame, a fast packet, or a session of the ISO transport protocol. */
+export type Framing = "single" | "fast" | "transport";
 
-/** Fast-packet counters kept for one bus; of those that have not counted for longest, the next message begins at 0. */
+/** Maximum fast-packet counters per bus; an evicted counter restarts at 0. */
 const MAX_COUNTERS = 4096;
 
-/** How a payload of `length` bytes travels. What may be both, a frame or a fast packet, goes in one frame if it fits. */
-export function carriageOf(pgn: number, length: number): Carriage {
+/** The framing of a payload. A PGN that allows single frame and fast packet uses a single frame if it fits. */
+export function framingFor(pgn: number, length: number): Framing {
   if (length <= MAX_CAN_BYTES && !isFastPacket(pgn)) return "single";
   return length <= MAX_FAST_PACKET_BYTES && framingOf(pgn) !== "single" ? "fast" : "transport";
 }
 
-/** CAN frames that a message takes at once; those of a session leave one by one. */
-export function framesAtOnce(carriage: Carriage, length: number): number {
-  switch (carriage) {
+/** CAN frames of a message, for the rate limit; 0 for a session, whose frames are counted one by one. */
+export function frameCount(framing: Framing, length: number): number {
+  switch (framing) {
     case "single":
       return 1;
     case "fast":
@@ -26,13 +26,13 @@ export function framesAtOnce(carriage: Carriage, length: number): number {
   }
 }
 
-/** Cuts the messages of one bus into frames, and counts the fast packets of each PGN and source. */
-export class FrameCutter {
+/** Splits the messages of one bus into frames, with a fast-packet counter per PGN and source. */
+export class FrameSplitter {
   readonly #counters = new Map<number, number>();
 
   /** Payloads of the frames, in order. */
-  cut(carriage: "single" | "fast", { pgn, src, data }: { pgn: number; src: number; data: Uint8Array }): Uint8Array[] {
-    if (carriage === "single") return [data];
+  split(framing: "single" | "fast", { pgn, src, data }: { pgn: number; src: number; data: Uint8Array }): Uint8Array[] {
+    if (framing === "single") return [data];
     const key = (pgn << 8) | src;
     const counter = this.#counters.get(key) ?? 0;
     this.#counters.delete(key);

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "../../base/mod.ts";
 import type { CanBus } from "../../can/mod.ts";
 import { type CanFrame, MAX_MESSAGE_BYTES } from "../../frame/mod.ts";
 import { BusTransmitter, type StartTimer, type TransmitCounters, type TransmitLimits } from "./bus.ts";
-import { carriageOf } from "./framing.ts";
+import { framingFor } from "./framing.ts";
 import {
   type AddressUser,
   type FrameListener,
@@ -14,10 +14,10 @@ import {
 
 export type { StartTimer, TransmitCounters, TransmitLimits };
 
-/** What is sent of a bus when nothing else is said; see {@linkcode TransmitLimits}. */
+/** Default {@linkcode TransmitLimits}. */
 export const TRANSMIT_DEFAULTS: Readonly<TransmitLimits> = {
   queueMessages: 64,
-  /** Twice what a full queue of the longest fast packets takes. */
+  /** Twice the time that a full queue of the longest fast packets takes. */
   queueTimeoutMs: 10_000,
   queueTransfers: 16,
   /** A bus carries about 1800 frames a second. */
@@ -25,30 +25,31 @@ export const TRANSMIT_DEFAULTS: Readonly<TransmitLimits> = {
   burstFrames: 64,
 };
 
-/** What a transmitter is made of. */
+/** Options of {@linkcode Transmitter}. */
 export interface TransmitterOptions extends Partial<TransmitLimits> {
   /** In the order of the bus indexes. */
   buses: readonly CanBus[];
-  /** Default the machine's. */
+  /** Default the system clock. */
   clock?: Clock;
   /** Default setTimeout. */
   startTimer?: StartTimer;
 }
 
-/** How one bus does, for metrics. */
+/** Transmission state of one bus, for metrics. */
 export interface TransmitStatus {
   /** Name of the bus. */
   bus: string;
   counters: Readonly<TransmitCounters>;
-  /** Messages that wait or are being sent now, transport sessions aside. */
+  /** Messages queued or being sent, without transport sessions. */
   waiting: number;
-  /** Transport sessions under way and waiting now. */
+  /** Transport sessions, active and waiting. */
   transfers: number;
 }
 
 /**
- * Carries messages to the buses, in the framing that their PGN and length want: one frame, a fast packet, or an ISO
- * transport session, which runs beside the queue. Needs to hear what the buses hear: receivers answer.
+ * Sends messages on the buses in the framing of their PGN and length: one frame, a fast packet, or an ISO transport
+ * session, which runs in parallel with the queue. It must receive all frames of the buses, because receivers of sessions
+ * answer.
  */
 export class Transmitter implements Transmit, AddressUser, FrameListener {
   readonly #buses: readonly BusTransmitter[];
@@ -67,8 +68,8 @@ export class Transmitter implements Transmit, AddressUser, FrameListener {
   /**
    * See {@linkcode Transmit.send}.
    *
-   * @throws {TransmitError} at once `full`, `too-long` or `closed`: none is sent
-   * @throws {RangeError} there is no such bus, or an empty payload for a PGN that is a fast packet
+   * @throws {TransmitError} synchronously `full`, `too-long` or `closed`: none is sent
+   * @throws {RangeError} unknown bus, or an empty payload for a fast-packet PGN
    */
   send(
     messages: readonly OutgoingMessage[],
@@ -83,7 +84,7 @@ export class Transmitter implements Transmit, AddressUser, FrameListener {
       this.#refuse(loads, new TransmitError("too-long", message));
     }
     for (const [bus, load] of loads) {
-      if (urgent ? bus.hasRoomForUrgent(load.messages) : bus.hasRoom(load)) continue;
+      if (urgent ? bus.hasUrgentCapacity(load.messages) : bus.hasCapacity(load)) continue;
       const message = `Cannot send on bus "${bus.name}": ${bus.waiting} messages and ${bus.transfers} transport ` +
         "sessions wait already";
       this.#refuse(loads, new TransmitError("full", message));
@@ -102,24 +103,24 @@ export class Transmitter implements Transmit, AddressUser, FrameListener {
     this.#buses[bus]?.addressLost(src);
   }
 
-  /** Gives up what waits, and takes no more. Safe to call twice. */
+  /** Fails all unsent messages and refuses new ones. Safe to call twice. */
   close(): void {
     this.#isClosed = true;
     for (const bus of this.#buses) bus.giveUp("closed", "the server stops");
   }
 
-  /** What each bus is asked to take. */
+  /** Number of messages and sessions by bus. */
   #loadsOf(messages: readonly OutgoingMessage[]): Map<BusTransmitter, Load> {
     const loads = new Map<BusTransmitter, Load>();
     for (const message of messages) {
       const { pgn, data } = message;
-      const carriage = carriageOf(pgn, data.length);
-      if (carriage === "fast" && data.length === 0) {
+      const framing = framingFor(pgn, data.length);
+      if (framing === "fast" && data.length === 0) {
         throw new RangeError(`Cannot send PGN ${pgn} without payload: it is a fast packet`);
       }
       const bus = this.#busOf(message);
       const load = loads.get(bus) ?? { messages: 0, transfers: 0 };
-      load[carriage === "transport" ? "transfers" : "messages"]++;
+      load[framing === "transport" ? "transfers" : "messages"]++;
       loads.set(bus, load);
     }
     return loads;

@@ -26,42 +26,42 @@ import { framesOf, HEARTBEAT_MS, type OwnAnswer, OwnAnswers, type OwnIdentity } 
 import { EchoedClaims } from "./echoes.ts";
 import type { AddressUser, OutgoingMessage, OwnAddress, Transmit } from "../transmit.ts";
 
-/** Addresses that are tried, in this order. */
+/** Addresses to claim, in this order. */
 const CANDIDATES: readonly number[] = Array.from({ length: 253 }, (_, i) => 252 - i);
-/** Time to hear who is there: an answer comes within 200 ms (ISO 11783-3 §5.13.3), after up to 153 ms on purpose. */
+/** Listening time before the first claim: answers come within 200 ms (ISO 11783-3 §5.13.3) plus a random delay of up to 153 ms. */
 const LISTEN_MS = 400;
-/** Wait before what could not be sent is tried again. */
+/** Wait before a failed transmission is repeated. */
 const RETRY_MS = 1000;
-/** Claims in a fight over an address: so many at once and then a second, whatever the others do. */
+/** Rate limit of claims while an address is contested. */
 const CLAIM_BURST = 20;
 export const CLAIMS_PER_SECOND = 5;
-/** An address that is silent for so long is free again; devices send a heartbeat a minute. */
+/** Silence after which an address counts as free; devices send a heartbeat every minute. */
 const ADDRESS_SILENT_MS = 5 * 60_000;
-/** How often silent addresses are looked for. */
+/** Interval of checks for silent addresses. */
 const SWEEP_MS = 10_000;
 const CLAIM_PRIO = 6;
 const TRANSPORT_PRIO = 7;
-/** Frames that answers may take at once, however low their rate: the longest fast packet. */
+/** Minimum burst of answers, frames: the longest fast packet. */
 const MIN_ANSWER_BURST_FRAMES = 32;
 
-/** Running totals of the virtual device on one bus. */
+/** Totals of the virtual device on one bus since the start. */
 export interface VirtualDeviceCounters {
-  /** Claims that were sent, each heartbeat and defence included. */
+  /** Claims sent, including heartbeats and defences. */
   claims: number;
-  /** Messages, claims included, that could not be sent. */
+  /** Messages that could not be sent, including claims. */
   notSent: number;
-  /** Times that the address was lost to a lower NAME. */
+  /** Addresses lost to a lower NAME. */
   addressesLost: number;
-  /** Claims of others with our very NAME. */
+  /** Claims of other devices with the same NAME. */
   sameName: number;
   /** Requests answered, and refused with a NAK. */
   answered: number;
   refused: number;
-  /** Requests, and control frames of long messages to us, left unanswered because there were too many. */
+  /** Requests and transport control frames left unanswered because of the rate limit. */
   unanswered: number;
 }
 
-/** What the virtual device needs on one bus. Defaults are those of `VirtualDeviceOptions`. */
+/** Options of {@linkcode VirtualDeviceBus}; defaults as in `VirtualDeviceOptions`. */
 export interface VirtualDeviceBusOptions {
   /** Index of the bus. */
   bus: number;
@@ -79,22 +79,22 @@ export interface VirtualDeviceBusOptions {
   maxInboundSessions: number;
 }
 
-/** How it stands with the last thing that the claim had to say: the request at the beginning, or a claim. */
-type Said =
+/** State of the last claim message: the initial request, or a claim. */
+type Announcement =
   | { type: "nothing" }
-  | { type: "leaving" }
-  | { type: "out"; atMs: number }
+  | { type: "sending" }
+  | { type: "sent"; atMs: number }
   | { type: "failed"; retryMs: number };
 
-/** Something that is said again and again while an address is held. */
-interface Beat {
+/** A periodic message while an address is held. */
+interface Heartbeat {
   /** 0: never. */
   readonly intervalMs: number;
-  readonly say: () => void;
+  readonly send: () => void;
   dueMs: number;
 }
 
-/** The virtual device on one bus: hears its frames, claims an address, answers. Does nothing by itself but in `tick`. */
+/** The virtual device on one bus: claims an address and answers requests. Timeouts are checked in `tick`. */
 export class VirtualDeviceBus {
   readonly counters: VirtualDeviceCounters = {
     ...{ claims: 0, notSent: 0, addressesLost: 0, sameName: 0, answered: 0, refused: 0, unanswered: 0 },
@@ -106,16 +106,16 @@ export class VirtualDeviceBus {
   readonly #answerBucket: TokenBucket;
   readonly #claimBucket = new TokenBucket({ perSecond: CLAIMS_PER_SECOND, burst: CLAIM_BURST });
   readonly #echoes = new EchoedClaims();
-  readonly #heartbeats: readonly Beat[];
-  /** When each address was heard last. */
+  readonly #heartbeats: readonly Heartbeat[];
+  /** Time of the last frame of each address, monotonic. */
   readonly #heardMs = new Float64Array(MAX_DEVICE_ADDRESS + 1);
   #claim: Claim = NEW_CLAIM;
-  #said: Said = { type: "nothing" };
-  /** An address that it was told to take. */
+  #announcement: Announcement = { type: "nothing" };
+  /** Commanded address that is not claimed yet. */
   #command: number | undefined;
   #sweepMs = 0;
 
-  /** @throws {EncodeError} something that it says of itself is too long */
+  /** @throws {EncodeError} a text of the identity is too long */
   constructor(options: VirtualDeviceBusOptions) {
     const { name, identity, answerFramesPerSecond, claimHeartbeatMs, productInfoHeartbeatMs } = options;
     this.#options = options;
@@ -128,74 +128,74 @@ export class VirtualDeviceBus {
       perSecond: answerFramesPerSecond,
       burst: Math.max(answerFramesPerSecond, MIN_ANSWER_BURST_FRAMES),
     });
-    const beat = (intervalMs: number, say: () => void): Beat => ({ intervalMs, say, dueMs: Infinity });
+    const beat = (intervalMs: number, send: () => void): Heartbeat => ({ intervalMs, send, dueMs: Infinity });
     this.#heartbeats = [
-      beat(claimHeartbeatMs, () => this.#happen({ type: "asked" })),
-      beat(productInfoHeartbeatMs, () => this.#say([this.#answers.product()])),
-      beat(HEARTBEAT_MS, () => this.#say([this.#answers.heartbeat()])),
+      beat(claimHeartbeatMs, () => this.#apply({ type: "asked" })),
+      beat(productInfoHeartbeatMs, () => this.#sendAnswers([this.#answers.product()])),
+      beat(HEARTBEAT_MS, () => this.#sendAnswers([this.#answers.heartbeat()])),
     ];
   }
 
-  /** How far it is. */
+  /** State of the address claim. */
   get address(): OwnAddress {
     const { state } = this.#claim;
     if (state.type === "claimed") return { kind: "claimed", src: state.address, name: this.#claimant.name };
     return { kind: state.type === "without-address" ? "cannot-claim" : "claiming" };
   }
 
-  /** The bus is there, or there again: asks who is on it, or claims anew. */
+  /** The bus has come up: requests the claims of all devices, or repeats the own claim. */
   up(): void {
     const { state } = this.#claim;
     if (state.type === "off" || state.type === "listening") {
-      this.#happen({ type: "listen" });
+      this.#apply({ type: "listen" });
       const data = isoRequestPayload(PGN.addressClaim);
-      this.#leave({ pgn: PGN.isoRequest, src: NULL_ADDRESS, data }, { isNew: true });
+      this.#sendClaimMessage({ pgn: PGN.isoRequest, src: NULL_ADDRESS, data }, { isNew: true });
     } else {
-      this.#happen({ type: "again", nowMs: this.#options.clock.monoMs() });
+      this.#apply({ type: "again", nowMs: this.#options.clock.monoMs() });
     }
   }
 
-  /** Hears a frame of the bus, our own included. */
+  /** Processes a frame of the bus, including own frames. */
   heard(frame: CanFrame): void {
     const src = sourceOfId(frame.id);
     const pgn = pgnOfId(frame.id);
     const own = addressOf(this.#claim.state);
     if (src <= MAX_DEVICE_ADDRESS) this.#heardMs[src] = frame.monoMs;
-    if (pgn === PGN.addressClaim) return this.#hearClaim(frame, src);
+    if (pgn === PGN.addressClaim) return this.#onClaim(frame, src);
     if (src <= MAX_DEVICE_ADDRESS && src !== own && !this.#claim.holders.has(src)) {
-      this.#happen({ type: "spoke", address: src });
+      this.#apply({ type: "spoke", address: src });
     }
-    if (pgn === PGN.isoRequest) return this.#hearRequest(frame, { src, own });
+    if (pgn === PGN.isoRequest) return this.#onRequest(frame, { src, own });
     if (this.#claim.state.type !== "claimed" || destinationOfId(frame.id) !== own) return;
-    // Who has no address can be answered by nobody; what we said to 255 would be for everybody.
+    // A device without an address cannot be answered; a broadcast would reach all devices.
     if (src > MAX_DEVICE_ADDRESS) return;
     if (pgn === PGN.transportControl) this.#receiver.control(frame);
     else if (pgn === PGN.transportData) this.#receiver.data(frame);
   }
 
   /**
-   * Takes an address that it is told to take (PGN 65240), if it is meant by the NAME: when next something is due, so
-   * that whoever told it still gets the confirmation from the old one.
+   * Handles a commanded address (PGN 65240) for the own NAME. The change happens at the next tick, so that the sender
+   * still gets the acknowledgement from the old address.
    */
   commanded({ name, address }: { name: bigint; address: number }): void {
     if (name !== this.#claimant.name) return;
-    this.#options.log.info("told to take an address", { bus: this.#options.busName, src: address });
+    this.#options.log.info("address commanded", { bus: this.#options.busName, src: address });
     this.#command = address;
   }
 
-  /** Does what is due. */
+  /** Runs everything that is due. */
   tick(): void {
     const nowMs = this.#options.clock.monoMs();
     this.#receiver.expire(nowMs);
-    if (this.#command !== undefined) this.#happen({ type: "commanded", nowMs, address: this.#command });
+    if (this.#command !== undefined) this.#apply({ type: "commanded", nowMs, address: this.#command });
     this.#command = undefined;
     const { state } = this.#claim;
-    if (this.#said.type === "failed" && nowMs >= this.#said.retryMs) this.#retry(state, nowMs);
-    if (this.#said.type === "out") {
+    if (this.#announcement.type === "failed" && nowMs >= this.#announcement.retryMs) this.#retry(state, nowMs);
+    if (this.#announcement.type === "sent") {
       if (state.type === "listening") {
-        if (nowMs >= this.#said.atMs + LISTEN_MS) this.#happen({ type: "power-on", nowMs });
+        if (nowMs >= this.#announcement.atMs + LISTEN_MS) this.#apply({ type: "power-on", nowMs });
       } else {
-        this.#happen({ type: "time", nowMs });
+        this.#apply({ type: "time", nowMs });
       }
     }
     if (this.#claim.state.type === "claimed") this.#beat(nowMs);
@@ -204,47 +204,47 @@ export class VirtualDeviceBus {
 
   #retry(state: ClaimState, nowMs: number): void {
     if (state.type === "listening") this.up();
-    // A claim that was held back in a fight leaves an address that is ours as it is.
-    else this.#happen(state.type === "claiming" ? { type: "again", nowMs } : { type: "asked" });
+    // A claim delayed by the rate limit does not change a claimed address.
+    else this.#apply(state.type === "claiming" ? { type: "again", nowMs } : { type: "asked" });
   }
 
   #beat(nowMs: number): void {
     for (const beat of this.#heartbeats) {
       if (beat.intervalMs === 0 || nowMs < beat.dueMs) continue;
       beat.dueMs = Math.max(beat.dueMs + beat.intervalMs, nowMs);
-      beat.say();
+      beat.send();
     }
   }
 
   #sweep(nowMs: number): void {
     this.#sweepMs = nowMs + SWEEP_MS;
     for (const address of this.#claim.holders.keys()) {
-      if (nowMs - (this.#heardMs[address] ?? 0) > ADDRESS_SILENT_MS) this.#happen({ type: "gone", nowMs, address });
+      if (nowMs - (this.#heardMs[address] ?? 0) > ADDRESS_SILENT_MS) this.#apply({ type: "gone", nowMs, address });
     }
   }
 
-  #hearClaim(frame: CanFrame, address: number): void {
+  #onClaim(frame: CanFrame, address: number): void {
     if (frame.length < NAME_BYTES) return;
     const name = nameFromBytes(frame.data, frame.offset);
     if (name !== this.#claimant.name) {
-      this.#happen({ type: "heard", nowMs: this.#options.clock.monoMs(), address, name });
-    } else if (!this.#echoes.take(address)) {
-      this.#hearOwnName(address);
+      this.#apply({ type: "heard", nowMs: this.#options.clock.monoMs(), address, name });
+    } else if (!this.#echoes.consume(address)) {
+      this.#onDuplicateName(address);
     }
   }
 
-  /** Neither may win against the same NAME, so we stay where we are; a person must give one of them another NAME. */
-  #hearOwnName(address: number): void {
+  /** Equal NAMEs have no winner, so the address stays; the user must change one NAME. */
+  #onDuplicateName(address: number): void {
     const { log, busName } = this.#options;
     const level = this.counters.sameName++ === 0 ? "warn" : "debug";
-    log[level]("another device has our NAME", { bus: busName, src: address, name: formatName(this.#claimant.name) });
-    if (address <= MAX_DEVICE_ADDRESS) this.#happen({ type: "spoke", address });
+    log[level]("duplicate NAME on the bus", { bus: busName, src: address, name: formatName(this.#claimant.name) });
+    if (address <= MAX_DEVICE_ADDRESS) this.#apply({ type: "spoke", address });
   }
 
-  #hearRequest(frame: CanFrame, { src, own }: { src: number; own: number | undefined }): void {
+  #onRequest(frame: CanFrame, { src, own }: { src: number; own: number | undefined }): void {
     const to = destinationOfId(frame.id);
-    const isMeant = to === BROADCAST_ADDRESS ? src !== own : to === own;
-    if (frame.length < 3 || !isMeant) return;
+    const isForUs = to === BROADCAST_ADDRESS ? src !== own : to === own;
+    if (frame.length < 3 || !isForUs) return;
     const { data, offset } = frame;
     const pgn = (data[offset] ?? 0) | ((data[offset + 1] ?? 0) << 8) | ((data[offset + 2] ?? 0) << 16);
     const isClaim = pgn === PGN.addressClaim;
@@ -256,8 +256,8 @@ export class VirtualDeviceBus {
     if (!this.#mayAnswer(frames)) return;
     if (answers[0]?.pgn === PGN.isoAcknowledgement) this.counters.refused++;
     else this.counters.answered++;
-    if (isClaim) this.#happen({ type: "asked" });
-    else this.#say(answers);
+    if (isClaim) this.#apply({ type: "asked" });
+    else this.#sendAnswers(answers);
   }
 
   #mayAnswer(frames: number): boolean {
@@ -268,26 +268,26 @@ export class VirtualDeviceBus {
 
   #answerTransport(dst: number, data: Uint8Array): void {
     if (!this.#mayAnswer(1)) return;
-    this.#say([{ pgn: PGN.transportControl, prio: TRANSPORT_PRIO, dst, data }], { urgent: true });
+    this.#sendAnswers([{ pgn: PGN.transportControl, prio: TRANSPORT_PRIO, dst, data }], { urgent: true });
   }
 
-  /** Says something from our address; what cannot be sent is counted. */
-  #say(answers: readonly OwnAnswer[], options?: { urgent: boolean }): void {
+  /** Sends from the own address; failures are counted. */
+  #sendAnswers(answers: readonly OwnAnswer[], options?: { urgent: boolean }): void {
     const { bus, busName, log } = this.#options;
     const src = addressOf(this.#claim.state);
     if (src === undefined) return;
     this.#send(answers.map((answer) => ({ ...answer, bus, src })), options).catch((error: unknown) => {
       this.counters.notSent++;
-      log.debug("virtual device could not answer", { bus: busName, error: String(error) });
+      log.debug("virtual device answer not sent", { bus: busName, error: String(error) });
     });
   }
 
-  /** A refusal at once is a promise like any other. */
+  /** Turns synchronous refusals into rejections. */
   async #send(messages: readonly OutgoingMessage[], options?: { urgent: boolean }): Promise<void> {
     await this.#options.transmit.send(messages, options);
   }
 
-  #happen(event: ClaimEvent): void {
+  #apply(event: ClaimEvent): void {
     const before = this.#claim.state;
     const { claim, announce } = stepClaim(this.#claimant, { claim: this.#claim, event });
     this.#claim = claim;
@@ -296,9 +296,9 @@ export class VirtualDeviceBus {
     if (isNew && event.type === "heard" && addressOf(before) !== undefined) this.counters.addressesLost++;
     if (announce === undefined) return;
     const nowMs = this.#options.clock.monoMs();
-    // Who asks has a limit of its own.
+    // Requests have a rate limit of their own.
     if (event.type === "asked" || this.#claimBucket.take(nowMs)) this.#announce(announce, { isNew });
-    else this.#said = { type: "failed", retryMs: nowMs + RETRY_MS };
+    else this.#announcement = { type: "failed", retryMs: nowMs + RETRY_MS };
   }
 
   #changed(before: ClaimState, state: ClaimState): void {
@@ -307,9 +307,9 @@ export class VirtualDeviceBus {
     if (lost !== src) this.#receiver.clear();
     if (lost !== undefined && lost !== src) {
       this.#options.transmit.addressLost(this.#options.bus, lost);
-      log.debug("address given up", { bus, src: lost });
+      log.debug("address released", { bus, src: lost });
     }
-    if (state.type === "without-address") log.warn("no address is free on the bus", { bus });
+    if (state.type === "without-address") log.warn("no free address on the bus", { bus });
     if (state.type !== "claimed") return;
     log.info("address claimed", { bus, src: state.address, name: formatName(this.#claimant.name) });
     const nowMs = clock.monoMs();
@@ -320,27 +320,30 @@ export class VirtualDeviceBus {
     const data = new Uint8Array(NAME_BYTES);
     new DataView(data.buffer).setBigUint64(0, this.#claimant.name, true);
     this.#echoes.expect(src, this.#options.clock.monoMs());
-    this.#leave({ pgn: PGN.addressClaim, src, data }, { isNew });
+    this.#sendClaimMessage({ pgn: PGN.addressClaim, src, data }, { isNew });
   }
 
-  /** Sends what the claim has to say. How it goes on is decided by the last new thing, or by a repeated one that fails. */
-  #leave({ pgn, src, data }: Pick<OutgoingMessage, "pgn" | "src" | "data">, { isNew }: { isNew: boolean }): void {
+  /** Sends a claim message. The last new message, or a failed repetition, determines the next step. */
+  #sendClaimMessage(
+    { pgn, src, data }: Pick<OutgoingMessage, "pgn" | "src" | "data">,
+    { isNew }: { isNew: boolean },
+  ): void {
     const { bus, busName, clock, log } = this.#options;
-    const leaving: Said = { type: "leaving" };
-    if (isNew) this.#said = leaving;
+    const sending: Announcement = { type: "sending" };
+    if (isNew) this.#announcement = sending;
     const isClaim = pgn === PGN.addressClaim;
     this.#send([{ bus, pgn, prio: CLAIM_PRIO, src, dst: BROADCAST_ADDRESS, data }], { urgent: true }).then(() => {
       if (isClaim) this.counters.claims++;
-      if (this.#said !== leaving) return;
+      if (this.#announcement !== sending) return;
       const atMs = clock.monoMs();
-      this.#said = { type: "out", atMs };
-      this.#happen({ type: "sent", nowMs: atMs });
+      this.#announcement = { type: "sent", atMs };
+      this.#apply({ type: "sent", nowMs: atMs });
     }, (error: unknown) => {
       this.counters.notSent++;
-      if (isClaim) this.#echoes.take(src);
-      log.debug("virtual device could not claim", { bus: busName, src, error: String(error) });
-      const isLast = isNew ? this.#said === leaving : this.#said.type === "out";
-      if (isLast) this.#said = { type: "failed", retryMs: clock.monoMs() + RETRY_MS };
+      if (isClaim) this.#echoes.consume(src);
+      log.debug("address claim not sent", { bus: busName, src, error: String(error) });
+      const isLast = isNew ? this.#announcement === sending : this.#announcement.type === "sent";
+      if (isLast) this.#announcement = { type: "failed", retryMs: clock.monoMs() + RETRY_MS };
     });
   }
 }

@@ -3,69 +3,65 @@ import { MAX_DEVICE_ADDRESS, NULL_ADDRESS } from "../../frame/mod.ts";
 /** Quiet time after a claim before anything else may be sent (ISO 11783-5 §4.5.2), milliseconds. */
 export const CLAIM_QUIET_MS = 250;
 
-/** How far a node is on its way to an address. */
+/** State of the address claim. */
 export type ClaimState =
-  /** Switched off: hears and says nothing. */
+  /** Switched off: neither receives nor sends. */
   | { readonly type: "off" }
-  /** Hears who is there before it chooses an address; says nothing. */
+  /** Receives claims before it chooses an address; sends nothing. */
   | { readonly type: "listening" }
-  /** Has claimed, and waits whether somebody objects. */
+  /** Has sent a claim and waits for objections. */
   | { readonly type: "claiming"; readonly address: number; readonly untilMs: number }
   | { readonly type: "claimed"; readonly address: number }
-  /** Found no address; stays silent but for saying so, and takes the first that becomes free. */
+  /** Found no free address. Sends only "cannot claim", and takes the first address that becomes free. */
   | { readonly type: "without-address" };
 
-/** Who claims. */
+/** The claiming device. */
 export interface Claimant {
   readonly name: bigint;
-  /** Addresses that it may take by itself, in the order in which it tries them; behind the last it begins again. */
+  /** Addresses to try, in this order, cyclically. */
   readonly candidates: readonly number[];
 }
 
-/** The state together with what was heard. */
+/** State of the claim and the known addresses of the bus. */
 export interface Claim {
   readonly state: ClaimState;
-  /** Addresses in use: the NAME of the holder, or undefined when it speaks without having said who it is. */
+  /** Addresses in use with the NAME of their device; undefined: not identified. */
   readonly holders: ReadonlyMap<number, bigint | undefined>;
 }
 
-/** What can happen to a claim. */
+/** Events of the claim procedure. */
 export type ClaimEvent =
-  /** From now on it hears. */
+  /** Receiving begins. */
   | { readonly type: "listen" }
   | { readonly type: "power-on"; readonly nowMs: number }
   /** Time has passed. */
   | { readonly type: "time"; readonly nowMs: number }
-  /** The last claim has left only now: the quiet time begins here. */
+  /** The last claim was sent now: the quiet time begins. */
   | { readonly type: "sent"; readonly nowMs: number }
-  /** The last claim was not heard by all (the bus was down): it must be made anew. */
+  /** The bus was down: the last claim must be repeated. */
   | { readonly type: "again"; readonly nowMs: number }
-  /** Somebody claimed an address, or said from the null address that it found none. */
+  /** A device claimed an address, or sent "cannot claim" from the null address. */
   | { readonly type: "heard"; readonly nowMs: number; readonly address: number; readonly name: bigint }
-  /** Somebody speaks from an address whose holder is not known. */
+  /** A frame came from an address without a known device. */
   | { readonly type: "spoke"; readonly address: number }
-  /** Nothing was heard of an address for long. */
+  /** An address has been silent for long. */
   | { readonly type: "gone"; readonly nowMs: number; readonly address: number }
-  /** Told to take an address (PGN 65240). */
+  /** Commanded address (PGN 65240). */
   | { readonly type: "commanded"; readonly nowMs: number; readonly address: number }
-  /** Somebody asks who is there. */
+  /** A device requests address claims. */
   | { readonly type: "asked" };
 
-/** A claim after an event, and the address that must be claimed on the bus now (254: "cannot claim"), if any. */
+/** The claim after an event, and the address to announce on the bus, if any (254: "cannot claim"). */
 export interface ClaimStep {
   readonly claim: Claim;
   readonly announce?: number;
 }
 
-/** A claim of a node that is switched off. */
+/** The claim of a device that is switched off. */
 export const NEW_CLAIM: Claim = { state: { type: "off" }, holders: new Map() };
 
 /**
- * The address claim procedure of ISO 11783-5: claim, wait, defend against higher NAMEs, give way to lower ones. Pure.
- *
- * @param claimant who claims
- * @param step.claim where it stands
- * @param step.event what happened
+ * The address claim procedure of ISO 11783-5: claim, wait, defend against higher NAMEs, yield to lower ones. Pure.
  */
 export function stepClaim(claimant: Claimant, { claim, event }: { claim: Claim; event: ClaimEvent }): ClaimStep {
   const { state } = claim;
@@ -85,7 +81,7 @@ export function stepClaim(claimant: Claimant, { claim, event }: { claim: Claim; 
       return address === undefined ? ask(claim) : take(claim, { address, event });
     }
     case "heard":
-      return hear(claimant, { claim, event });
+      return onOtherClaim(claimant, { claim, event });
     case "spoke":
       if (claim.holders.has(event.address) || addressOf(state) === event.address) return { claim };
       return { claim: { ...claim, holders: new Map(claim.holders).set(event.address, undefined) } };
@@ -95,13 +91,13 @@ export function stepClaim(claimant: Claimant, { claim, event }: { claim: Claim; 
       return seek(claimant, { claim: { ...claim, holders }, event });
     }
     case "commanded":
-      return obey(claimant, { claim, event });
+      return applyCommand(claimant, { claim, event });
     case "asked":
       return ask(claim);
   }
 }
 
-/** Address that this state holds or claims. */
+/** The address that a state holds or claims. */
 export function addressOf(state: ClaimState): number | undefined {
   return state.type === "claiming" || state.type === "claimed" ? state.address : undefined;
 }
@@ -112,7 +108,7 @@ function ask(claim: Claim): ClaimStep {
   return announce === undefined ? { claim } : { claim, announce };
 }
 
-function hear(
+function onOtherClaim(
   claimant: Claimant,
   { claim, event }: { claim: Claim; event: ClaimEvent & { type: "heard" } },
 ): ClaimStep {
@@ -132,14 +128,14 @@ function withHolder(
   const next = new Map(holders);
   for (const [address, name] of holders) if (name === heard.name) next.delete(address);
   const known = next.get(heard.address);
-  // A lower NAME is going to defend its address, and the other one will go: until then nothing has changed hands.
+  // A device with a lower NAME will defend its address, so the holder does not change.
   const defends = known !== undefined && known < heard.name;
   if (keep && !defends && heard.address <= MAX_DEVICE_ADDRESS) next.set(heard.address, heard.name);
   return next;
 }
 
-/** Takes the address it is told to, unless it knows that it would lose it at once: then it stays where it is. */
-function obey(
+/** Claims a commanded address, unless a known device with a lower NAME holds it. */
+function applyCommand(
   { name }: Claimant,
   { claim, event }: { claim: Claim; event: ClaimEvent & { type: "commanded" } },
 ): ClaimStep {
@@ -150,14 +146,14 @@ function obey(
   return addressOf(claim.state) === address ? ask(claim) : take(claim, { address, event });
 }
 
-/** Who has no address takes one that has become free. */
+/** Without an address, claims one that has become free. */
 function seek(claimant: Claimant, { claim, event }: { claim: Claim; event: { nowMs: number } }): ClaimStep {
   if (claim.state.type !== "without-address") return { claim };
   const address = freeAddress(claimant, { claim });
   return address === undefined ? { claim } : take(claim, { address, event });
 }
 
-/** Claims the first free address behind the lost one. */
+/** Claims the first free address after the lost one. */
 function takeNext(
   claimant: Claimant,
   { claim, lost, event }: { claim: Claim; lost?: number; event: { nowMs: number } },
@@ -167,7 +163,7 @@ function takeNext(
   return { claim: { ...claim, state: { type: "without-address" } }, announce: NULL_ADDRESS };
 }
 
-/** An address held by a higher NAME counts as taken: nobody is driven out without need. */
+/** An address held by a higher NAME counts as used: other devices are not displaced without need. */
 function freeAddress(
   { candidates }: Claimant,
   { claim, lost }: { claim: Claim; lost?: number | undefined },

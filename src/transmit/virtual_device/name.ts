@@ -1,10 +1,10 @@
 import { buildName } from "../../frame/mod.ts";
 
-/** What a NAME is composed of. Only the unique number must be given. */
+/** Fields of a NAME. Only the unique number is required. */
 export interface NameParts {
-  /** 21 bits; must differ from those of other gateways on the same bus. */
+  /** 21 bits; must be unique among the gateways on a bus. */
   uniqueNumber: number;
-  /** 11 bits; default 2046, which no maker has. */
+  /** 11 bits; default 2046, which no manufacturer has. */
   manufacturerCode?: number;
   /** 0 to 252; default 0. */
   deviceInstance?: number;
@@ -18,7 +18,6 @@ export interface NameParts {
   industryGroup?: number;
 }
 
-/** A gateway by class and function, of no registered maker. */
 const DEFAULT_PARTS = {
   manufacturerCode: 2046,
   deviceInstance: 0,
@@ -27,7 +26,7 @@ const DEFAULT_PARTS = {
   systemInstance: 0,
   industryGroup: 4,
 } as const;
-/** Highest value of each part. */
+/** Maximum value of each field. */
 const HIGHEST: Readonly<Record<keyof NameParts, number>> = {
   uniqueNumber: 0x1fffff,
   manufacturerCode: 0x7ff,
@@ -40,21 +39,21 @@ const HIGHEST: Readonly<Record<keyof NameParts, number>> = {
 const UNIQUE_NUMBER_BITS = 21;
 
 /**
- * NAME of a virtual device that may take any address.
+ * NAME of a virtual device that can use any address (arbitrary address capable).
  *
- * @throws {RangeError} a part does not fit into its field
+ * @throws {RangeError} a value exceeds its field
  */
 export function composeName(parts: NameParts): bigint {
   const all = { ...DEFAULT_PARTS, ...parts };
   for (const [part, highest] of Object.entries(HIGHEST)) {
     const value = all[part as keyof NameParts];
     if (Number.isInteger(value) && value >= 0 && value <= highest) continue;
-    throw new RangeError(`Cannot compose a NAME: ${part} ${value} is no whole number from 0 to ${highest}`);
+    throw new RangeError(`Cannot compose a NAME: ${part} ${value} is not a whole number from 0 to ${highest}`);
   }
   return buildName({ ...all, arbitraryAddressCapable: true });
 }
 
-/** A unique number for a NAME, always the same for the same text (a host name, an instance id): FNV-1a, folded. */
+/** A unique number for a NAME, derived from a text such as a host name: FNV-1a, folded to 21 bits. */
 export function uniqueNumberOf(id: string): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(id)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;

@@ -9,7 +9,7 @@ const PGN_LISTS = 126464;
 const CONFIGURATION = 126998;
 /** PGN of the commanded address (ISO 11783-5 §4.4.4.5). */
 export const COMMANDED_ADDRESS = 65240;
-/** What we may send and what we take, by ourselves; what clients send comes on top and is not foreseeable. */
+/** PGNs that the virtual device itself sends and receives, without those of clients. */
 const TRANSMITS = [
   ...[PGN.isoAcknowledgement, PGN.isoRequest, PGN.transportData, PGN.transportControl, PGN.addressClaim],
   ...[PGN_LISTS, PGN.heartbeat, PGN.productInformation, CONFIGURATION],
@@ -18,17 +18,17 @@ const RECEIVES = [
   ...[PGN.isoAcknowledgement, PGN.isoRequest, PGN.transportData, PGN.transportControl, PGN.addressClaim],
   COMMANDED_ADDRESS,
 ];
-/** Priority of network messages; the heartbeat goes after everything else. */
+/** Priority of network messages; the heartbeat has the lowest priority. */
 const NETWORK_PRIO = 6;
 const HEARTBEAT_PRIO = 7;
-/** How often PGN 126993 is sent, as NMEA 2000 has it. */
+/** Interval of PGN 126993, as specified by NMEA 2000. */
 export const HEARTBEAT_MS = 60_000;
 /** The heartbeat counts from 0 to 252. */
 const HEARTBEAT_COUNTS = 253;
 /** NMEA 2000 version of the network messages: 2.100. */
 const NMEA_2000_VERSION = 2100;
 
-/** What the virtual device says of itself. Texts of up to 32 bytes for the product, 70 for the configuration. */
+/** Identity of the virtual device. Product texts have up to 32 bytes, configuration texts up to 70. */
 export interface OwnIdentity {
   /** Default 0. */
   productCode?: number;
@@ -40,14 +40,14 @@ export interface OwnIdentity {
   modelVersion?: string;
   /** Serial number; default empty. */
   serial?: string;
-  /** Two installation descriptions and the maker's words; default empty. */
+  /** Two installation descriptions and the manufacturer information; default empty. */
   configuration?: readonly [string, string, string];
 }
 
-/** An answer, complete but for the bus and our address. */
+/** An answer without bus and source address. */
 export type OwnAnswer = Omit<OutgoingMessage, "bus" | "src">;
 
-/** What the virtual device answers. Knows nothing of claims: those go by the claim's own state. */
+/** Answers of the virtual device to requests other than address claims. */
 export class OwnAnswers {
   readonly #product: Uint8Array;
   readonly #configuration: Uint8Array;
@@ -65,7 +65,7 @@ export class OwnAnswers {
       software_version: softwareVersion,
       model_version: modelVersion,
       model_serial: identity.serial ?? "",
-      // Nobody has certified it, and it is not fed by the bus.
+      // Not certified, and not powered by the bus.
       cert_level: null,
       load_equiv: 0,
     });
@@ -81,10 +81,10 @@ export class OwnAnswers {
   }
 
   /**
-   * The answers to a request. What we do not have is refused when we alone were asked, and passed over when all were.
+   * The answers to a request. An unknown PGN gets a NAK if the request was addressed, and no answer after a broadcast.
    *
-   * @param request.from who asks; the null address cannot be spoken to, so that everybody hears the answer
-   * @param request.to 255 when everybody is asked
+   * @param request.from source of the request; the answer to the null address is a broadcast
+   * @param request.to destination of the request; 255: broadcast
    */
   to({ pgn, from, to }: { pgn: number; from: number; to: number }): OwnAnswer[] {
     const dst = from === NULL_ADDRESS || to === BROADCAST_ADDRESS ? BROADCAST_ADDRESS : from;
@@ -103,7 +103,7 @@ export class OwnAnswers {
     return [{ pgn: PGN.isoAcknowledgement, prio: NETWORK_PRIO, dst, data: refusal(pgn) }];
   }
 
-  /** Product information for everybody. */
+  /** Product information as a broadcast. */
   product(): OwnAnswer {
     return { pgn: PGN.productInformation, prio: NETWORK_PRIO, dst: BROADCAST_ADDRESS, data: this.#product };
   }
@@ -121,7 +121,7 @@ export class OwnAnswers {
   }
 }
 
-/** Number of CAN frames that an answer takes. */
+/** Number of CAN frames of an answer. */
 export function framesOf({ pgn, data }: OwnAnswer): number {
   return isFastPacket(pgn) ? fastPacketFrames(data.length) : 1;
 }

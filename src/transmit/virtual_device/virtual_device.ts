@@ -11,51 +11,51 @@ import { COMMANDED_ADDRESS, type OwnIdentity } from "./own_answers.ts";
 import { VirtualDeviceBus, type VirtualDeviceCounters } from "./bus.ts";
 import type { AddressUser, FrameListener, OwnAddress, Transmit } from "../transmit.ts";
 
-/** How often it looks for what is due. */
+/** Interval of ticks. */
 const TICK_MS = 50;
-/** Bytes of a commanded address: a NAME and the address. */
+/** Length of a commanded address: NAME and address. */
 const COMMAND_BYTES = NAME_BYTES + 1;
 
-/** What a virtual device does when nothing else is said. */
+/** Default options of a virtual device. */
 export const VIRTUAL_DEVICE_DEFAULTS = {
   claimHeartbeatMs: 60_000,
   productInfoHeartbeatMs: 5 * 60_000,
-  /** About a twentieth of a full bus: five product informations. */
+  /** About a twentieth of the bus capacity: five product information messages. */
   answerFramesPerSecond: 100,
   maxInboundSessions: 16,
 } as const;
 
-/** How a virtual device is made. */
+/** Options of {@linkcode VirtualDevice}. */
 export interface VirtualDeviceOptions extends OwnIdentity {
-  /** The buses, in the order of their indexes. It claims an address on each. */
+  /** The buses in the order of their indexes. It claims an address on each. */
   buses: readonly { readonly name: string }[];
-  /** Where messages go. */
+  /** Sends its messages. */
   transmit: Transmit & AddressUser;
-  /** What timeouts go by. */
+  /** Time source of all timeouts. */
   clock: Clock;
-  /** Gets what happens to its addresses. */
+  /** Receives address changes. */
   log: Logger;
   /** 64-bit NAME, see `composeName`. The lower of two wins a contested address. */
   name: bigint;
-  /** How often the claim is repeated, milliseconds; 0: never. Default 60 s. */
+  /** Interval of repeated claims, milliseconds; 0: never. Default 60 s. */
   claimHeartbeatMs?: number;
-  /** How often product information is repeated, milliseconds; 0: never. Default 5 minutes. */
+  /** Interval of product information, milliseconds; 0: never. Default 5 minutes. */
   productInfoHeartbeatMs?: number;
-  /** Most CAN frames a second that answers to requests take on one bus; 0: no limit. Default 100. */
+  /** Maximum rate of answers on one bus, CAN frames a second; 0: no limit. Default 100. */
   answerFramesPerSecond?: number;
-  /** Nodes on one bus that may send us a long message at once (RTS/CTS). Default 16. */
+  /** Maximum concurrent inbound transport sessions (RTS/CTS) on one bus. Default 16. */
   maxInboundSessions?: number;
 }
 
 /**
- * A device of our own on every bus: claims an address (252 downwards) and defends it, answers the requests that every
- * NMEA 2000 device must answer, takes a commanded address, and takes part when somebody sends it a long message.
+ * The server's own device on every bus: claims and defends an address (252 downwards), answers the requests that every
+ * NMEA 2000 device must answer, accepts a commanded address, and receives transport sessions.
  */
 export class VirtualDevice implements FrameListener {
   readonly #buses: readonly VirtualDeviceBus[];
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** @throws {EncodeError} something that it says of itself is too long */
+  /** @throws {EncodeError} a text of the identity is too long */
   constructor({ buses, transmit, clock, log, name, ...options }: VirtualDeviceOptions) {
     const limits = { ...VIRTUAL_DEVICE_DEFAULTS, ...options };
     this.#buses = buses.map(({ name: busName }, bus) =>
@@ -63,34 +63,34 @@ export class VirtualDevice implements FrameListener {
     );
   }
 
-  /** Begins to claim; the buses are open by now. */
+  /** Starts claiming. The buses must be open. */
   start(): void {
     for (const bus of this.#buses) bus.up();
     this.#timer = setInterval(() => this.tick(), TICK_MS);
   }
 
-  /** A bus has come up again: nobody there has heard our claim. */
+  /** A bus has come up again: the claim is repeated. */
   up(bus: number): void {
     if (this.#timer !== undefined) this.#buses[bus]?.up();
   }
 
-  /** Says no more. */
+  /** Stops sending. */
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  /** Does what is due. Called by itself from {@linkcode VirtualDevice.start} on. */
+  /** Runs everything that is due. After {@linkcode VirtualDevice.start} a timer calls it. */
   tick(): void {
     for (const bus of this.#buses) bus.tick();
   }
 
-  /** Whether we may speak on a bus, and from which address. */
+  /** State of the address on a bus. */
   address(bus: number): OwnAddress {
     return this.#buses[bus]?.address ?? { kind: "none" };
   }
 
-  /** Running totals of a bus. */
+  /** Totals of a bus. */
   counters(bus: number): Readonly<VirtualDeviceCounters> | undefined {
     return this.#buses[bus]?.counters;
   }
@@ -99,7 +99,7 @@ export class VirtualDevice implements FrameListener {
     if (this.#timer !== undefined) this.#buses[bus]?.heard(frame);
   }
 
-  /** Takes a whole message: a commanded address comes in more than one frame. All others are passed over. */
+  /** Processes a reassembled message: a commanded address has more than one frame. Other PGNs are ignored. */
   message({ bus, pgn, id, data, offset, length }: Message): void {
     if (pgn !== COMMANDED_ADDRESS || length < COMMAND_BYTES || this.#timer === undefined) return;
     const dst = destinationOfId(id);
