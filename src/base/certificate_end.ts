@@ -19,7 +19,7 @@ export class CertificateEndLog {
   readonly #warn: (message: string, fields: Record<string, string>) => void;
   readonly #reported = new Map<string, number>();
 
-  /** @param warn writes a warning to the log */
+  /** Creates a log without reports; `warn` writes a warning to the log. */
   constructor(warn: (message: string, fields: Record<string, string>) => void) {
     this.#warn = warn;
   }
