@@ -19,7 +19,7 @@ import {
   MEASURE_MS,
   SLICE_MS as HISTORY_SLICE_MS,
 } from "../src/http/history/turns.ts";
-import { TRANSPORT_BYTES } from "../src/stream/live/memory.ts";
+import { TRANSPORT_BYTES } from "../src/stream/live/budget.ts";
 import { DEGRADED_SYNC_INTERVALS, UNHEALTHY_MS } from "../src/http/status/journal_health.ts";
 import { MAX_MESSAGES } from "../src/http/send/body.ts";
 import { BATCH_CHARACTERS, BATCH_FRAMES } from "../src/stream/live/channel.ts";
@@ -36,7 +36,7 @@ import { CLAIMS_PER_SECOND } from "../src/transmit/virtual_device/bus.ts";
 import { MAX_SUBJECTS } from "../src/integrations/alerts/subjects.ts";
 import { ACK_TIMEOUT_MS, WINDOW_MESSAGES } from "../src/integrations/mqtt/mqtt.ts";
 import { MAX_ENTITIES } from "../src/integrations/mqtt/home_assistant.ts";
-import { SYNC_PATIENCE_MS } from "../src/stream/session_sync.ts";
+import { SYNC_PATIENCE_MS } from "../src/stream/session_state.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 import { REPLICATION } from "./fixed_limits_replication.ts";
 

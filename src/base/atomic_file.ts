@@ -1,32 +1,31 @@
 import { FileError } from "./file_error.ts";
 
-/** Largest file that is read; a larger one is none of ours. */
+/** Larger files are rejected: the server does not write such files. */
 const DEFAULT_MAX_BYTES = 1024 * 1024;
-/** What is kept so is nobody else's business unless somebody says so. */
+/** Only the owner can read the file. */
 const DEFAULT_MODE = 0o600;
 
-/** A small file that is replaced as a whole: after a crash at any moment it holds the old content or the new. */
+/** A small file that is replaced as a whole: after a crash at any moment it holds either the old or the new content. */
 export interface DurableFile {
-  /** Where it is, for messages. */
-  /** Where it is. */
+  /** Path of the file. */
   readonly path: string;
   /**
-   * All of it; undefined when there is none.
+   * Reads the whole file; undefined when it does not exist.
    *
-   * @throws {FileError} it is there and cannot be read
+   * @throws {FileError} the file exists and cannot be read
    */
   read(): Promise<Uint8Array<ArrayBuffer> | undefined>;
   /**
-   * Replaces it. When this is done a power cut does not undo it. Calls are served one after another.
+   * Replaces the content. Resolves when it is synced to disk. Calls are served one after another.
    *
-   * @throws {FileError} its `content` says whether the old content is sure to be still there
+   * @throws {FileError} its `content` tells whether the old content is certainly intact
    */
   write(content: Uint8Array | string): Promise<void>;
 }
 
-/** A {@linkcode DurableFile} of the file system. The name with a dot in front and `.tmp` behind is taken, too. */
+/** A {@linkcode DurableFile} on disk. Also uses the file `.NAME.tmp` in the same directory. */
 export class AtomicFile implements DurableFile {
-  /** Where it is. */
+  /** Path of the file. */
   readonly path: string;
   readonly #directory: string;
   readonly #temporary: string;
@@ -35,10 +34,10 @@ export class AtomicFile implements DurableFile {
   #lastWrite: Promise<void> = Promise.resolve();
 
   /**
-   * Names a file in a directory that is there; nothing is touched yet.
+   * Refers to a file in an existing directory; nothing is read or written yet.
    *
    * @param options.mode permissions of the file, default 0600
-   * @param options.maxBytes a file larger than this is not read, default 1 MiB
+   * @param options.maxBytes larger files are not read, default 1 MiB
    */
   constructor(
     directory: string,
@@ -51,12 +50,12 @@ export class AtomicFile implements DurableFile {
     this.#maxBytes = maxBytes;
   }
 
-  /** See {@linkcode DurableFile}. @throws {FileError} it is there and cannot be read */
+  /** See {@linkcode DurableFile}. @throws {FileError} the file exists and cannot be read */
   read(): Promise<Uint8Array<ArrayBuffer> | undefined> {
     return readBounded(this.path, this.#maxBytes);
   }
 
-  /** See {@linkcode DurableFile}. @throws {FileError} its `content` says whether the old content is sure to be still there */
+  /** See {@linkcode DurableFile}. @throws {FileError} its `content` tells whether the old content is certainly intact */
   write(content: Uint8Array | string): Promise<void> {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content.slice();
     const done = this.#lastWrite.then(() => this.#replace(bytes));
@@ -82,25 +81,25 @@ export class AtomicFile implements DurableFile {
 }
 
 /**
- * Makes what was created, renamed or removed in a directory survive a power cut.
+ * Syncs a directory to disk, so that created, renamed and removed files survive a power cut.
  *
- * @throws {Error} as the system says it
+ * @throws {Error} error of the system
  */
 export async function syncDirectory(path: string): Promise<void> {
-  // Windows opens no directories, and keeps them in its own log.
+  // Windows cannot open directories; its file system journals them.
   if (Deno.build.os === "windows") return;
   using directory = await Deno.open(path);
   await directory.sync();
 }
 
-/** Created, never opened: whoever may write there could have put a link in its place. */
+/** Creates the file and never opens an existing one, which could be a link planted by somebody else. */
 async function writeNew(path: string, { bytes, mode }: { bytes: Uint8Array; mode: number }): Promise<void> {
   using file = await Deno.open(path, { write: true, createNew: true, mode });
   for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
   await file.sync();
 }
 
-/** Removes a file; one that is not there is as good. @throws {Error} as the system says it */
+/** Removes a file if it exists. @throws {Error} error of the system */
 export async function removeIfThere(path: string): Promise<void> {
   try {
     await Deno.remove(path);
@@ -110,14 +109,14 @@ export async function removeIfThere(path: string): Promise<void> {
 }
 
 /**
- * Reads a whole file; undefined where there is none.
+ * Reads a whole file; undefined when it does not exist.
  *
- * @throws {FileError} it is larger than `maxBytes`, no file, or cannot be read
+ * @throws {FileError} it is larger than `maxBytes`, not a regular file, or cannot be read
  */
 export async function readBounded(path: string, maxBytes: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
   try {
     const { isFile, size } = await Deno.stat(path);
-    if (!isFile) throw new TypeError("it is no file");
+    if (!isFile) throw new TypeError("it is not a regular file");
     if (size > maxBytes) throw new RangeError(`it has ${size} bytes, more than ${maxBytes}`);
     return await Deno.readFile(path);
   } catch (cause) {

@@ -1,22 +1,22 @@
-/** Both clocks, handed to whatever must know the time. */
+/** Wall clock and monotonic clock. */
 export interface Clock {
-  /** Wall clock, microseconds since 1970. Labels only: it jumps. */
+  /** Wall clock, microseconds since 1970. For time stamps only: it can jump. */
   wallUs(): number;
-  /** Monotonic clock, milliseconds. What timeouts are measured with. */
+  /** Monotonic clock, milliseconds. For timeouts. */
   monoMs(): number;
 }
 
-/** The machine gives its wall clock in whole milliseconds, rounded down. */
+/** Resolution of the system's wall clock, which rounds down. */
 const WALL_STEP_US = 1000;
-/** The wall clock may be slowed down this far before it counts as set back. */
+/** Tolerance for slewing before the wall clock counts as set back. */
 const SLACK_US = 1000;
 
 /**
- * A wall clock of microseconds that runs with the monotonic one until the machine's is set: two frames of which one came
- * later never get times in the other order.
+ * A wall clock in microseconds that follows the monotonic clock until the system's wall clock is set: a later frame never
+ * gets an earlier time.
  */
 class WallClock {
-  /** Difference of wall and monotonic time. Rounded readings are at most a step below it. */
+  /** Wall time minus monotonic time. Rounded readings are at most one step below it. */
   #offsetUs = -Infinity;
 
   nowUs(monoMs: number): number {
@@ -29,7 +29,7 @@ class WallClock {
 
 const wallClock = new WallClock();
 
-/** The machine's clocks. */
+/** The clocks of the system. */
 export const systemClock: Clock = {
   wallUs: () => wallClock.nowUs(performance.now()),
   monoMs: () => performance.now(),

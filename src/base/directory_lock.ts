@@ -1,26 +1,26 @@
 import { pause } from "./pause.ts";
 import { FileError } from "./file_error.ts";
 
-/** File in the directory that carries the lock. It stays: to remove it would let two in at once. */
+/** The locked file. It is never removed: otherwise two processes could hold locks on different files. */
 const DEFAULT_LOCK_FILE = ".lock";
-/** What is kept there is nobody else's business. */
+/** Only the owner has access. */
 const PRIVATE_MODE = 0o700;
 
-/** A directory held by this process until it is closed, or the process ends, however that happens. */
+/** A directory locked by this process until the lock is closed or the process ends in any way. */
 export interface DirectoryLock extends Disposable {
   /** The directory. */
   readonly path: string;
-  /** Lets it go. May be called twice. */
+  /** Releases the lock. May be called twice. */
   close(): void;
 }
 
 /**
- * Takes a directory for this process, and makes it when it is missing.
+ * Locks a directory for this process, and creates it if it is missing.
  *
- * @param options.what what to call it in messages, default `directory`
- * @param options.mode permissions of a directory that is made, default 0700
- * @param options.file name of the file that carries the lock: one directory may be held for several purposes
- * @throws {FileError} another process holds it, or it cannot be made or written
+ * @param options.what its name in messages, default `directory`
+ * @param options.mode permissions of a new directory, default 0700
+ * @param options.file name of the locked file, default `.lock`: one directory can have several locks
+ * @throws {FileError} another process holds the lock, or the directory cannot be created or written
  */
 export async function lockDirectory(
   path: string,
@@ -33,13 +33,13 @@ export async function lockDirectory(
 const TRIES = 11;
 const TRY_EVERY_MS = 50;
 
-/** How a directory is taken. */
+/** Options of {@linkcode lockDirectory}. */
 export interface LockOptions {
-  /** What to call it in messages. */
+  /** Name of the directory in messages. */
   what: string;
-  /** Permissions of a directory that is made. */
+  /** Permissions of a new directory. */
   mode: number;
-  /** Name of the file that carries the lock. */
+  /** Name of the locked file. */
   file: string;
 }
 
@@ -48,8 +48,8 @@ async function openLock(path: string, { what, mode, file: name }: LockOptions): 
   try {
     await Deno.mkdir(path, { recursive: true, mode });
     file = await Deno.open(`${path}/${name}`, { read: true, write: true, create: true });
-    // Not `lock()`: it holds up the whole program until the other one ends.
-    if (!await isLocked(file)) throw new Error("it is used by another process");
+    // Not `lock()`: it blocks the whole program until the other process ends.
+    if (!await tryLock(file)) throw new Error("it is used by another process");
     return closeOnce(file);
   } catch (cause) {
     file?.close();
@@ -58,10 +58,10 @@ async function openLock(path: string, { what, mode, file: name }: LockOptions): 
 }
 
 /**
- * A program that is just being started holds for a moment what its parent had open, and with it a lock that the parent has
- * let go: so it is tried again for half a second.
+ * Tries to lock for half a second. A program being started inherits its parent's open files for a moment, and with them a
+ * lock that the parent has released.
  */
-async function isLocked(file: Deno.FsFile): Promise<boolean> {
+async function tryLock(file: Deno.FsFile): Promise<boolean> {
   for (let tries = 1; tries < TRIES; tries++) {
     if (await file.tryLock(true)) return true;
     await pause(TRY_EVERY_MS);

@@ -1,17 +1,29 @@
-import { errorText } from "./error_text.ts";
-/** What could not be done with a file or directory; the message names the action, the path and the reason. */
+/** Deno's error when a program without all permissions opens a special file. */
+const SPECIAL_FILE = /^Requires all access to (".*"), run again/;
+
+/** Message of an error, or the text of any other thrown value. */
+export function errorText(error: unknown): string {
+  const [, special] = error instanceof Error ? SPECIAL_FILE.exec(error.message) ?? [] : [];
+  // Deno advises flags that the user of an installed program cannot pass.
+  if (special !== undefined) {
+    return `this program may not open ${special}: files of /dev, /proc and /sys need all permissions of Deno`;
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** An operation on a file or directory failed; the message names the action, the path and the reason. */
 export class FileError extends Error {
   /** `FileError`. */
   override name = "FileError";
   /** The file or directory. */
   readonly path: string;
-  /** After a failed write: whether the file surely is as it was, or may hold what was written, now or after a crash. */
+  /** State after a failed write: `unknown` if the file may hold the new content, now or after a crash. */
   readonly content: "untouched" | "unknown";
 
   /**
-   * An error about one path.
+   * Creates an error about one path.
    *
-   * @param action what could not be done: `write`
+   * @param action what failed, such as `write`
    */
   constructor(
     action: string,
@@ -20,5 +32,16 @@ export class FileError extends Error {
     super(`Cannot ${action} "${path}": ${errorText(cause)}`, { cause });
     this.path = path;
     this.content = content;
+  }
+}
+
+/** Whether the path exists, as a file of any kind. @throws {FileError} it cannot be determined */
+export async function isThere(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return false;
+    throw new FileError("look at", { path, cause: error });
   }
 }

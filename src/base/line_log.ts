@@ -3,32 +3,32 @@ import { readBounded, removeIfThere, syncDirectory } from "./atomic_file.ts";
 import { FileError } from "./file_error.ts";
 import { turn } from "./pause.ts";
 
-/** Largest file that is read when nothing else is said. */
+/** Default size above which a file is not read. */
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
-/** Nobody else's business unless somebody says so. */
+/** Only the owner can read the file. */
 const DEFAULT_MODE = 0o600;
 /** Digits of a line's checksum. */
 const CRC_DIGITS = 8;
-/** A file is read and written in pieces of about this many characters, so that the event loop is not held. */
+/** Characters written at once, about, so that the event loop is not blocked. */
 const PIECE_CHARACTERS = 64 * 1024;
 
-/** What a line log holds. */
+/** Content of a line log. */
 export interface LogLines {
-  /** In the order in which they were written. */
+  /** Values in the order of writing. */
   values: unknown[];
-  /** Lines that were torn by a crash, or damaged: they are skipped. */
+  /** Number of torn or damaged lines, which were skipped. */
   damaged: number;
 }
 
 /**
- * A file of JSON values, one a line, each behind its CRC-32 in hex: `1c291ca3 [17,4711]`. Lines are appended and synced;
- * now and then the file is replaced by a shorter one. After a crash at any byte the file holds every line of each append
- * that has returned. A torn or damaged line is skipped; the other lines are read.
+ * A file of JSON values, one per line, each after its CRC-32 in hex: `1c291ca3 [17,4711]`. Lines are appended and synced;
+ * the caller compacts the file by replacing it. After a crash at any byte the file holds every line of each append
+ * that has returned. Reading skips torn and damaged lines.
  *
- * The caller waits for each call before the next.
+ * Calls must not overlap.
  */
 export class LineLog {
-  /** Where it is, for messages. */
+  /** Path of the file. */
   readonly path: string;
   readonly #directory: string;
   readonly #temporary: string;
@@ -38,9 +38,9 @@ export class LineLog {
   #state: { kind: "whole"; bytes: number; compactBytes: number } | { kind: "unknown" } = { kind: "unknown" };
 
   /**
-   * Takes a file name in an existing directory; touches nothing yet.
+   * Refers to a file in an existing directory; nothing is read or written yet.
    *
-   * @param options.maxBytes a longer file is not read, default 64 MiB
+   * @param options.maxBytes larger files are not read, default 64 MiB
    * @param options.mode permissions of the file, default 0600
    */
   constructor(
@@ -54,20 +54,20 @@ export class LineLog {
     this.#mode = mode;
   }
 
-  /** Length of the file; undefined where it has to be replaced before anything can be appended. */
+  /** Length of the file; undefined when it must be replaced before lines can be appended. */
   get bytes(): number | undefined {
     return this.#state.kind === "whole" ? this.#state.bytes : undefined;
   }
 
-  /** Length after the last replacement, or when it was read. */
+  /** Length after the last replacement, or when the file was read. */
   get compactBytes(): number {
     return this.#state.kind === "whole" ? this.#state.compactBytes : 0;
   }
 
   /**
-   * All of it; undefined when there is none.
+   * Reads the whole file; undefined when it does not exist.
    *
-   * @throws {FileError} it is there and cannot be read
+   * @throws {FileError} the file exists and cannot be read
    */
   async read(): Promise<LogLines | undefined> {
     const bytes = await this.#bytes();
@@ -90,14 +90,18 @@ export class LineLog {
   }
 
   /**
-   * Adds lines. When this is done a power cut does not undo it.
+   * Appends lines. Resolves when they are synced to disk.
    *
-   * @throws {FileError} `content` is unknown: the file has to be replaced before anything can be appended
+   * @throws {FileError} `content` is unknown: the file must be replaced before lines can be appended
    */
   async append(values: Iterable<unknown>): Promise<void> {
     const { bytes } = this;
     if (bytes === undefined) {
-      throw new FileError("append to", { path: this.path, cause: "its end is not known", content: "unknown" });
+      throw new FileError("append to", {
+        path: this.path,
+        cause: "the end of the file is unknown",
+        content: "unknown",
+      });
     }
     const { compactBytes } = this;
     this.#state = { kind: "unknown" };
@@ -114,9 +118,9 @@ export class LineLog {
   }
 
   /**
-   * Replaces all lines. When this is done a power cut does not undo it; before, the old ones are there.
+   * Replaces all lines. Resolves when they are synced to disk; until then the file holds the old ones.
    *
-   * @throws {FileError} the new lines are not there, or not for sure
+   * @throws {FileError} the new lines may not be on disk
    */
   async replace(values: Iterable<unknown>): Promise<void> {
     this.#state = { kind: "unknown" };
@@ -142,7 +146,7 @@ export class LineLog {
   }
 }
 
-/** Lines that are read before other work has its turn: few enough even where each is long. */
+/** Lines read before other work gets its turn: few, because a line can be long. */
 const LINES_A_TURN = 64;
 const encoder = new TextEncoder();
 
@@ -160,7 +164,7 @@ function crcText(body: Uint8Array | string): string {
   return crc32(body).toString(16).padStart(CRC_DIGITS, "0");
 }
 
-/** Writes lines in pieces, each made when the one before is written; returns how many bytes. */
+/** Writes lines in pieces, to bound the memory. Returns the number of bytes. */
 async function writeLines(file: Deno.FsFile, values: Iterable<unknown>): Promise<number> {
   let total = 0;
   let piece = "";

@@ -1,27 +1,27 @@
-/** Severity of a log line, least first. */
+/** Severities of log lines, in ascending order. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 /** Severity of a log line. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
-/** `json`: one object a line; `text`: for people. */
+/** `json`: one object per line; `text`: human-readable. */
 export type LogFormat = "json" | "text";
-/** Named values of a log line. */
+/** Data fields of a log line. */
 export type LogFields = Record<string, string | number | boolean | undefined>;
 
-/** Structured log lines. One logger is made at start and handed to every part. */
+/** Writes structured log lines. */
 export class Logger {
-  /** Lines below this severity are not written. May be changed while running. */
+  /** Lines below this severity are not written. Can be changed at run time. */
   level: LogLevel;
   readonly #format: LogFormat;
   readonly #write: (line: string) => void;
   readonly #now: () => Date;
 
   /**
-   * Makes a logger.
+   * Creates a logger.
    *
-   * @param options.level least severity written, default `info`
+   * @param options.level lowest severity written, default `info`
    * @param options.format default `text`
-   * @param options.write where a finished line goes, default stderr
-   * @param options.now the clock, default the machine's
+   * @param options.write writes a formatted line, default to stderr
+   * @param options.now returns the current time, default the system's
    */
   constructor(
     { level = "info", format = "text", write = (line) => console.error(line), now = () => new Date() }: {
@@ -37,19 +37,19 @@ export class Logger {
     this.#now = now;
   }
 
-  /** For whoever looks for a fault. */
+  /** Details for troubleshooting. */
   debug(message: string, fields: LogFields = {}): void {
     this.#line("debug", message, fields);
   }
-  /** Normal life. */
+  /** Normal operation. */
   info(message: string, fields: LogFields = {}): void {
     this.#line("info", message, fields);
   }
-  /** Something is wrong and the program copes. */
+  /** A fault that the program handles without loss. */
   warn(message: string, fields: LogFields = {}): void {
     this.#line("warn", message, fields);
   }
-  /** Something is lost or given up. */
+  /** Data was lost or an operation failed. */
   error(message: string, fields: LogFields = {}): void {
     this.#line("error", message, fields);
   }

@@ -1,12 +1,12 @@
-/** Whole numbers from `start` up to but without `end`. */
+/** Integers from `start` to `end`, without `end`. */
 export interface Range {
   /** The first number. */
   start: number;
-  /** The number behind the last. */
+  /** The number after the last. */
   end: number;
 }
 
-/** A set that may hold no more ranges than it has. Nothing was changed. */
+/** The limit of ranges is reached. The set was not changed. */
 export class RangesFullError extends Error {
   /** `RangesFullError`. */
   override readonly name = "RangesFullError";
@@ -14,14 +14,14 @@ export class RangesFullError extends Error {
 
 /** Limits of a set. */
 export interface RangesOptions {
-  /** Most ranges that {@linkcode Ranges.add} and {@linkcode Ranges.remove} may leave; left out: as many as it takes. */
+  /** Most ranges after {@linkcode Ranges.add} and {@linkcode Ranges.remove}; default no limit. */
   maxRanges?: number;
 }
 
 /**
- * A set of sequence numbers, kept as sorted ranges that neither overlap nor touch. Numbers are whole, from 0 to 2^53 - 2.
+ * A set of sequence numbers, stored as sorted ranges that neither overlap nor touch. Numbers are integers from 0 to 2^53 - 2.
  *
- * Adding in order takes constant time; anywhere else, a binary search and moving what lies behind.
+ * Adding in ascending order takes constant time; elsewhere it takes a binary search and moving the following ranges.
  *
  * @example
  * ```ts
@@ -35,17 +35,17 @@ export interface RangesOptions {
  */
 export class Ranges implements Iterable<Range> {
   /**
-   * Starts and ends in turn, each above the one before. A number is in the set when an odd count of edges is at or
-   * below it; that makes adding and removing the same work.
+   * Alternating starts and ends, ascending. A number is in the set when an odd number of edges is at or
+   * below it; so adding and removing are the same operation.
    */
   #edges: number[] = [];
   #count = 0;
   readonly #maxRanges: number;
 
   /**
-   * Makes a set of some ranges, in any order.
+   * Creates a set from ranges in any order.
    *
-   * @throws {RangeError} an end before its start, or a number that is not whole, negative or above 2^53 - 1
+   * @throws {RangeError} an end before its start, or a number that is negative, above 2^53 - 1 or not an integer
    * @throws {RangesFullError} more than `maxRanges`
    */
   constructor(ranges: Iterable<Range> = [], { maxRanges = Infinity }: RangesOptions = {}) {
@@ -54,9 +54,9 @@ export class Ranges implements Iterable<Range> {
   }
 
   /**
-   * Reads what {@linkcode Ranges.toJSON} gave; also when the order is another one or ranges overlap.
+   * Reads the output of {@linkcode Ranges.toJSON}. Ranges may be in any order and overlap.
    *
-   * @throws {RangeError} not a list of `{start, end}` with whole numbers, `start` below `end`
+   * @throws {RangeError} not a list of `{start, end}` with integers, `start` below `end`
    * @throws {RangesFullError} more than `maxRanges`
    */
   static fromJSON(value: unknown, options: RangesOptions = {}): Ranges {
@@ -64,24 +64,24 @@ export class Ranges implements Iterable<Range> {
     return new Ranges(value.map(rangeOf), options);
   }
 
-  /** Count of the ranges. */
+  /** Number of ranges. */
   get size(): number {
     return this.#edges.length / 2;
   }
 
-  /** Count of the numbers. */
+  /** Number of members. */
   get count(): number {
     return this.#count;
   }
 
-  /** The highest number; nothing in an empty set. */
+  /** The highest member; undefined when the set is empty. */
   get last(): number | undefined {
     const end = this.#edges.at(-1);
     return end === undefined ? undefined : end - 1;
   }
 
   /**
-   * Adds the numbers from `start` up to but without `end`.
+   * Adds the numbers from `start` to `end`, without `end`.
    *
    * @returns how many of them are new
    * @throws {RangeError} as the constructor
@@ -92,9 +92,9 @@ export class Ranges implements Iterable<Range> {
   }
 
   /**
-   * Takes the numbers from `start` up to but without `end` out.
+   * Removes the numbers from `start` to `end`, without `end`.
    *
-   * @returns how many of them were there
+   * @returns how many of them were members
    * @throws {RangeError} as the constructor
    * @throws {RangesFullError} there would be more than `maxRanges`
    */
@@ -102,41 +102,41 @@ export class Ranges implements Iterable<Range> {
     return 0 - this.#set(start, end, 1);
   }
 
-  /** Adds all of these. Throws as {@linkcode Ranges.add}; what came before the one that fails stays. */
+  /** Adds several ranges. Throws as {@linkcode Ranges.add}; the ranges before the failing one stay added. */
   addAll(ranges: Iterable<Range>): void {
     for (const { start, end } of ranges) this.add(start, end);
   }
 
-  /** Whether the number is in the set. */
+  /** Whether the set contains the number. */
   has(number: number): boolean {
     return this.#edgesUpTo(number) % 2 === 1;
   }
 
-  /** Whether all numbers from `start` up to but without `end` are in the set. */
+  /** Whether the set contains all numbers from `start` to `end`, without `end`. */
   covers(start: number, end: number): boolean {
     if (start >= end) return true;
     const at = this.#edgesUpTo(start);
     return at % 2 === 1 && end <= (this.#edges[at] ?? 0);
   }
 
-  /** Whether any number from `start` up to but without `end` is in the set. */
+  /** Whether the set contains any number from `start` to `end`, without `end`. */
   touches(start: number, end: number): boolean {
     if (start >= end) return false;
     const at = this.#edgesUpTo(start);
     return at % 2 === 1 || (this.#edges[at] ?? Infinity) < end;
   }
 
-  /** The last of the numbers that follow `from` without a hole, itself included; `from - 1` when it is not there. */
+  /** The last number that is contiguous with `from`; `from - 1` when `from` is not a member. */
   contiguousThrough(from = 1): number {
     const at = this.#edgesUpTo(from);
     return at % 2 === 1 ? (this.#edges[at] ?? from) - 1 : from - 1;
   }
 
-  /** What is missing from `from` up to but without `end`. */
+  /** Missing ranges from `from` to `end`, without `end`. */
   holes(end: number, from = 1): Range[] {
     const result: Range[] = [];
     let at = this.#edgesUpTo(from);
-    // Behind an odd count of edges a range is open: the hole begins where it ends.
+    // After an odd number of edges `from` is inside a range: the hole begins at its end.
     let start = at % 2 === 1 ? this.#edges[at++] ?? end : from;
     while (start < end) {
       result.push({ start, end: Math.min(end, this.#edges[at] ?? end) });
@@ -146,7 +146,7 @@ export class Ranges implements Iterable<Range> {
     return result;
   }
 
-  /** The first of {@linkcode Ranges.holes}; undefined where nothing is missing. Takes a binary search. */
+  /** The first of {@linkcode Ranges.holes}; undefined when none is missing. Takes a binary search. */
   firstHole(end: number, from = 1): Range | undefined {
     const at = this.#edgesUpTo(from);
     const isInside = at % 2 === 1;
@@ -155,17 +155,17 @@ export class Ranges implements Iterable<Range> {
     return { start, end: Math.min(end, this.#edges[isInside ? at + 1 : at] ?? end) };
   }
 
-  /** What is in this set or the other. */
+  /** Members of this set or the other. */
   union(other: Ranges): Ranges {
     return this.#combine(other, (here, there) => here || there);
   }
 
-  /** What is in this set and in the other. */
+  /** Members of both sets. */
   intersect(other: Ranges): Ranges {
     return this.#combine(other, (here, there) => here && there);
   }
 
-  /** What is in this set and not in the other. */
+  /** Members of this set that are not in the other. */
   subtract(other: Ranges): Ranges {
     return this.#combine(other, (here, there) => here && !there);
   }
@@ -182,7 +182,7 @@ export class Ranges implements Iterable<Range> {
     return [...this];
   }
 
-  /** Puts numbers in (`parity` 0) or takes them out (1). Gives by how much the count grew. */
+  /** Adds (`parity` 0) or removes (1) numbers. Returns the growth of the count. */
   #set(start: number, end: number, parity: 0 | 1): number {
     checkRange(start, end);
     if (start === end) return 0;
@@ -209,7 +209,7 @@ export class Ranges implements Iterable<Range> {
     return grown;
   }
 
-  /** How many numbers of `start` to `end` are there, when the edges among them have the indices `from` to `to`. */
+  /** Number of members from `start` to `end`; the edges in between have the indexes `from` to `to`. */
   #countWithin(start: number, end: number, { from, to }: { from: number; to: number }): number {
     let count = 0;
     let since = start;
@@ -221,7 +221,7 @@ export class Ranges implements Iterable<Range> {
     return to % 2 === 1 ? count + end - since : count;
   }
 
-  /** Count of edges that are not above `number`. */
+  /** Number of edges at or below `number`. */
   #edgesUpTo(number: number): number {
     const edges = this.#edges;
     let [low, high] = [0, edges.length];
@@ -254,7 +254,7 @@ export class Ranges implements Iterable<Range> {
 
 function checkRange(start: number, end: number): void {
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end < start) {
-    throw new RangeError(`not a range of whole numbers: ${start} to ${end}`);
+    throw new RangeError(`not a range of integers: ${start} to ${end}`);
   }
 }
 

@@ -1,19 +1,19 @@
 import type { Logger } from "./log.ts";
 
-/** How often the loop itself is looked at, for what nobody measures. */
+/** Interval of checking the event loop for unmeasured work. */
 const CHECK_MS = 20;
-/** Whatever holds the event loop longer than this is counted. */
+/** Work that blocks the event loop longer than this is counted. */
 const STALL_MS = 10;
 /** A stall longer than this is also logged, */
 const LOGGED_STALL_MS = 100;
 /** but not more often than this. */
 const LOG_INTERVAL_MS = 5000;
-/** Span of the longest stall that is told. */
+/** Window of the longest stall. */
 const WINDOW_MS = 60_000;
 
 /**
- * Notices when something held the event loop, and says what. What runs inside {@linkcode StallDetector.run} is measured;
- * anything else shows as lag of a timer, put down to the activity that was marked last.
+ * Detects and names work that blocks the event loop. Work inside {@linkcode StallDetector.run} is measured; other work
+ * shows as timer lag, which is attributed to the activity marked last.
  */
 export class StallDetector {
   readonly #log: Logger;
@@ -25,16 +25,16 @@ export class StallDetector {
   #activity = "idle";
   #stalls = 0;
   #loggedMs = -Infinity;
-  /** Longest stall of this span and of the one before. */
+  /** Longest stall of the current and of the previous window. */
   #longestMs = 0;
   #longestBeforeMs = 0;
   #windowMs: number;
 
   /**
-   * Begins to look.
+   * Starts checking.
    *
    * @param log gets a warning for long stalls
-   * @param options.now monotonic milliseconds, default the machine's
+   * @param options.now monotonic clock, milliseconds; default `performance.now`
    */
   constructor(log: Logger, { now = () => performance.now() }: { now?: () => number } = {}) {
     this.#log = log;
@@ -45,7 +45,7 @@ export class StallDetector {
     Deno.unrefTimer(this.#timer);
   }
 
-  /** Times that something held the event loop for more than 10 ms. */
+  /** Number of times that the event loop was blocked for more than 10 ms. */
   get stalls(): number {
     return this.#stalls;
   }
@@ -55,7 +55,7 @@ export class StallDetector {
     return Math.max(this.#longestMs, this.#longestBeforeMs);
   }
 
-  /** Runs `work` and measures how long it holds the loop; of an asynchronous function, its first turn. */
+  /** Runs `work` and measures how long it blocks the loop; for an asynchronous function only its synchronous part. */
   run<T>(activity: string, work: () => T): T {
     const startMs = this.#now();
     try {
@@ -63,16 +63,16 @@ export class StallDetector {
     } finally {
       const heldMs = this.#now() - startMs;
       this.#measuredMs += heldMs;
-      if (heldMs > STALL_MS) this.#note(heldMs, activity);
+      if (heldMs > STALL_MS) this.#record(heldMs, activity);
     }
   }
 
-  /** Says what runs now, where measuring each time would cost more than the work. */
+  /** Names the current activity, where measuring it would cost more than the work itself. */
   mark(activity: string): void {
     this.#activity = activity;
   }
 
-  /** Looks at the lag of the loop since the last look. The timer calls it. */
+  /** Measures the lag of the loop since the last check. Called by the timer. */
   check(): void {
     const now = this.#now();
     const lagMs = now - this.#checkedMs - CHECK_MS - this.#measuredMs;
@@ -83,16 +83,16 @@ export class StallDetector {
       this.#longestMs = 0;
       this.#windowMs = now;
     }
-    if (lagMs > STALL_MS) this.#note(lagMs, this.#activity);
+    if (lagMs > STALL_MS) this.#record(lagMs, this.#activity);
     this.#activity = "idle";
   }
 
-  /** Looks no more. */
+  /** Stops checking. */
   stop(): void {
     clearInterval(this.#timer);
   }
 
-  #note(heldMs: number, activity: string): void {
+  #record(heldMs: number, activity: string): void {
     this.#stalls++;
     this.#longestMs = Math.max(this.#longestMs, heldMs);
     const now = this.#now();

@@ -1,4 +1,4 @@
-/** Lets `burst` things through at once and `perSecond` on average. Pure: the caller says what time it is. */
+/** Rate limiter: allows bursts of `burst` and `perSecond` on average. Pure: the caller passes the time. */
 export class TokenBucket {
   readonly #perSecond: number;
   readonly #burst: number;
@@ -8,7 +8,7 @@ export class TokenBucket {
   /**
    * Makes a full bucket.
    *
-   * @param options.perSecond refill, tokens a second; 0 or less lets everything through
+   * @param options.perSecond refill, tokens per second; 0 or less means no limit
    * @param options.burst size of the bucket, tokens
    */
   constructor({ perSecond, burst }: { perSecond: number; burst: number }) {
@@ -17,7 +17,7 @@ export class TokenBucket {
     this.#tokens = burst;
   }
 
-  /** Takes `count` tokens if they are there. */
+  /** Takes `count` tokens. Returns false, and takes none, when there are fewer. */
   take(nowMs: number, count = 1): boolean {
     if (this.#perSecond <= 0) return true;
     const elapsedMs = Math.max(0, nowMs - (this.#lastMs ?? nowMs));
@@ -28,7 +28,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Milliseconds from the last take until `count` tokens are there; Infinity when the bucket is too small for them. */
+  /** Milliseconds from the last `take` until `count` tokens are available; Infinity when the bucket is smaller. */
   waitMs(count = 1): number {
     if (this.#perSecond <= 0 || this.#tokens >= count) return 0;
     return count > this.#burst ? Infinity : (count - this.#tokens) * 1000 / this.#perSecond;

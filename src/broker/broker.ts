@@ -7,25 +7,25 @@ import type { RingPool } from "./ring_pool.ts";
 import { type SkippedFrames, Subscription, type SubscriptionOptions } from "./subscription.ts";
 import { DEFAULT_MAX_VALUES, Values } from "./values.ts";
 
-/** How a broker is made. */
+/** Options of a {@linkcode Broker}. */
 export interface BrokerOptions {
   /** Names of the buses, in the order of their indexes. */
   buses: readonly string[];
   /** Frames in the ring, a power of two; default {@linkcode DEFAULT_RING_FRAMES}. */
   ringFrames?: number;
-  /** Number of the first frame, default 1. */
+  /** Sequence number of the first frame, default 1. */
   firstSeq?: number;
-  /** (Device, PGN) pairs in the store of last values; default {@linkcode DEFAULT_MAX_VALUES}. */
+  /** Most (device, PGN) pairs in the last-value store; default {@linkcode DEFAULT_MAX_VALUES}. */
   maxValues?: number;
-  /** Default: by the definitions of the PGNs. */
+  /** Default: decodes by the PGN definitions. */
   decoder?: Decoder;
-  /** Where the ring's memory comes from; default: it has its own. */
+  /** Supplies the ring's memory; default: the ring allocates its own. */
   pool?: RingPool;
 }
 
 /**
- * The one writer. Every message comes through {@linkcode Broker.publish}, gets its number, and is from then on in the
- * ring, in the device table, among the last values, and on its way to every subscriber that wants it.
+ * The single writer. {@linkcode Broker.publish} assigns each message its sequence number, stores it in the ring, updates
+ * the device table and the last values, and offers it to every subscription.
  */
 export class Broker {
   readonly buses: readonly string[];
@@ -37,8 +37,8 @@ export class Broker {
   #subscriptions: readonly Subscription[] = [];
   #wakers: readonly (() => void)[] = [];
   #published = 0;
-  #droppedByGone = 0;
-  /** Monotonic and wall time of the newest frame by bus. */
+  #droppedByClosed = 0;
+  /** By bus index: time of the newest frame, and the number of frames. */
   readonly #lastFrames: { monoMs: number; timeUs: number; frames: number }[];
 
   constructor(options: BrokerOptions) {
@@ -61,36 +61,36 @@ export class Broker {
     return this.ring.head;
   }
 
-  /** Frames published. */
+  /** Frames published since the start. */
   get published(): number {
     return this.#published;
   }
 
-  /** Subscriptions open. */
+  /** Number of open subscriptions. */
   get subscribers(): number {
     return this.#subscriptions.length;
   }
 
-  /** Most frames that wait in one subscription now. */
+  /** Frames waiting in the subscription with the longest queue. */
   get mostWaiting(): number {
     return this.#subscriptions.reduce((most, { waiting }) => Math.max(most, waiting), 0);
   }
 
-  /** Frames dropped on the way to subscribers, those that have gone included. */
+  /** Frames dropped by all subscriptions, closed ones included. */
   get dropped(): number {
-    return this.#subscriptions.reduce((sum, each) => sum + each.droppedTotal, this.#droppedByGone);
+    return this.#subscriptions.reduce((sum, each) => sum + each.droppedTotal, this.#droppedByClosed);
   }
 
-  /** When a bus was heard last, and how many messages it has brought. */
+  /** Time of the newest frame of a bus, and its number of frames; undefined for an unknown bus. */
   lastFrame(bus: number): { readonly monoMs: number; readonly timeUs: number; readonly frames: number } | undefined {
     return this.#lastFrames[bus];
   }
 
   /**
-   * Numbers a message and gives it to everybody. The message object and its buffer stay the caller's.
+   * Assigns a message its number and publishes it. The caller may reuse the message and its buffer afterwards.
    *
-   * @param seq the number of a frame that has one already (a replica's); above the head
-   * @returns the number
+   * @param seq number of a frame that already has one (in a replica); must be above the head
+   * @returns the sequence number
    */
   publish(message: Message, seq: number = this.ring.head + 1): number {
     this.#published++;
@@ -101,52 +101,53 @@ export class Broker {
     return seq;
   }
 
-  /** Devices and values learn from a message that was published before this broker was made; nobody gets it again. */
+  /** Updates devices and last values from a message published before this broker existed. Subscribers do not get it. */
   recall(seq: number, message: Message): void {
     this.registry.note(message);
     this.values.set(seq, message);
     const last = this.#lastFrames[message.bus];
     if (!last) return;
-    // A frame that was held back by the assembler comes with its own, earlier time.
+    // The assembler may hold a frame back: its time is then earlier than that of the frame before.
     last.monoMs = Math.max(last.monoMs, message.monoMs);
     last.timeUs = Math.max(last.timeUs, message.timeUs);
     last.frames++;
   }
 
-  /** Calls `wake` once, in the course of the next publishing: it must be quick. Returns the way to take it back. */
+  /** Calls `wake` once, during the next `publish`, so it must be quick. Returns a function that cancels it. */
   onPublish(wake: () => void): () => void {
     this.#wakers = [...this.#wakers, wake];
     return () => this.#wakers = this.#wakers.filter((each) => each !== wake);
   }
 
   /**
-   * Forgets all frames: numbers begin again, or go on far behind. What waits in subscriptions is taken now, or dropped.
+   * Removes all frames from the ring, for a new epoch or a jump in the numbers. Subscribers read their waiting frames
+   * now; the rest is dropped.
    *
-   * @param firstSeq the number that the next frame has at least, default 1
+   * @param firstSeq lowest possible number of the next frame, default 1
    */
   startOver(firstSeq = 1): void {
-    for (const subscription of this.#subscriptions) subscription.endRun();
+    for (const subscription of this.#subscriptions) subscription.endEpoch();
     this.ring.clear(firstSeq);
     this.json.clear();
   }
 
-  /** Tells subscribers of frames that are not here, before the next frame. */
+  /** Reports frames that are not available to all subscribers, before the next frame. */
   skip(frames: SkippedFrames): void {
     for (const subscription of this.#subscriptions) subscription.skip(frames);
   }
 
-  /** Opens a bounded way out for frames from now on. */
+  /** Opens a bounded queue for the frames published from now on. */
   subscribe(options: SubscriptionOptions): Subscription {
     const subscription = new Subscription(options);
     this.#subscriptions = [...this.#subscriptions, subscription];
     return subscription;
   }
 
-  /** Closes a subscription; what waits in it is not delivered. */
+  /** Closes a subscription and discards its waiting frames. */
   unsubscribe(subscription: Subscription): void {
     if (!this.#subscriptions.includes(subscription)) return;
     this.#subscriptions = this.#subscriptions.filter((each) => each !== subscription);
-    this.#droppedByGone += subscription.droppedTotal;
+    this.#droppedByClosed += subscription.droppedTotal;
   }
 
   #wakeAll(): void {

@@ -7,19 +7,19 @@ import {
   labelsOfPayload,
 } from "../pgn/mod.ts";
 
-/** Decodes a payload; undefined when nothing describes it. */
+/** Decodes a payload; undefined when no definition matches. */
 export type Decode = (pgn: number, payload: Uint8Array) => Decoded | undefined;
 
-/** Decodes for whoever asks. A fault of ours costs the decoding, never the frame: it is counted, and logged once. */
+/** Decodes payloads. An exception in the decoder never costs the frame: it is counted, and the first one is logged. */
 export class Decoder {
   readonly #decode: Decode;
   readonly #log: Logger;
-  /** Payloads that a fault of ours left undecoded, with the newest fault in words. */
+  /** Number of payloads that the decoder failed on, and the message of the newest failure. */
   readonly fault = { count: 0, message: "" };
 
   /**
-   * @param options.decode default: by the definitions of the PGNs
-   * @param options.log default silent
+   * @param options.decode default: decodes by the PGN definitions
+   * @param options.log default: no logging
    */
   constructor(
     { decode = decodeByDefinitions, log = silentLogger }: { decode?: Decode | undefined; log?: Logger } = {},
@@ -28,12 +28,12 @@ export class Decoder {
     this.#log = log;
   }
 
-  /** Decoded fields of a payload; undefined when nothing describes it. */
+  /** Decoded fields of a payload; undefined when no definition matches or decoding failed. */
   decode(pgn: number, payload: Uint8Array): Decoded | undefined {
     return this.#guard(pgn, () => this.#decode(pgn, payload));
   }
 
-  /** The same as JSON. */
+  /** Decoded fields as JSON text. */
   json(pgn: number, payload: Uint8Array): string | undefined {
     return this.#guard(pgn, () => {
       const decoded = this.#decode(pgn, payload);
@@ -41,7 +41,7 @@ export class Decoder {
     });
   }
 
-  /** Labels of the codes in a payload; undefined where it has none that are known. */
+  /** Labels of the lookup values in a payload; undefined when none has a known label. */
   labels(pgn: number, payload: Uint8Array): Labels | undefined {
     return this.#guard(pgn, () => {
       const decoded = this.#decode(pgn, payload);
@@ -49,20 +49,20 @@ export class Decoder {
     });
   }
 
-  /** What a message is called; undefined when nobody has described it. */
+  /** Description of the message definition; undefined when no definition matches. */
   describe(pgn: number, payload: Uint8Array): string | undefined {
     return this.#guard(pgn, () => describePayload(pgn, payload));
   }
 
-  #guard<T>(pgn: number, work: () => T): T | undefined {
+  #guard<T>(pgn: number, run: () => T): T | undefined {
     try {
-      return work();
+      return run();
     } catch (error) {
       this.fault.count++;
       this.fault.message = `PGN ${pgn}: ${error}`;
       if (this.fault.count > 1) return undefined;
       const stack = error instanceof Error ? error.stack : undefined;
-      this.#log.error("a payload is not decoded by a fault of the server", { pgn, error: String(error), stack });
+      this.#log.error("payload decoder failed", { pgn, error: String(error), stack });
       return undefined;
     }
   }

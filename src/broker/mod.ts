@@ -1,13 +1,12 @@
 /**
- * The one writer: numbers every message and keeps it in a packed ring, in the device table and among the last values,
- * and hands it to subscribers, each bounded and with its drops counted.
+ * The single writer: assigns every message its sequence number, stores it in a ring buffer, updates the device table and
+ * the last values, and offers it to subscriptions. Each subscription is bounded and counts its drops.
  *
  * @module
  */
 export * from "./broker.ts";
 export * from "./decoder.ts";
 export * from "./frame_json.ts";
-export * from "./frame_text.ts";
 export * from "./registry.ts";
 export * from "./ring.ts";
 export * from "./ring_pool.ts";

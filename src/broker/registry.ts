@@ -16,10 +16,10 @@ import {
 } from "../frame/mod.ts";
 import { manufacturerName, PGN, type ProductInformation, readProductInformation } from "../pgn/mod.ts";
 
-/** Default time after which a device that says nothing is removed (the specification's 5 minutes). */
+/** Default time after which a silent device is removed (5 minutes, as specified). */
 export const DEFAULT_DEVICE_IDLE_TIMEOUT_MS = 5 * 60_000;
 
-/** What is known of one source address on one bus. */
+/** State of one source address on one bus. */
 export interface DeviceRecord {
   /** Index of the bus. */
   readonly bus: number;
@@ -36,43 +36,43 @@ export interface DeviceRecord {
   readonly bytes: number;
 }
 
-/** What a recording knows of a device. */
+/** A device as a recording describes it. */
 export interface KnownDevice {
   /** Index of the bus. */
   bus: number;
   src: number;
-  /** 64-bit NAME; 0 is none, and nothing is learned. */
+  /** 64-bit NAME; 0 means unknown, and the entry is ignored. */
   name: bigint;
   product: ProductInformation | undefined;
 }
 
-/** What was known of an address before a restart. */
+/** State of an address from before a restart. */
 export type RestoredDevice = Omit<DeviceRecord, "fields">;
 
-/** Where and when something was heard. */
-type Heard = Pick<Message, "bus" | "timeUs" | "monoMs">;
+/** Bus and time of a received message. */
+type Reception = Pick<Message, "bus" | "timeUs" | "monoMs">;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Entry = Mutable<DeviceRecord>;
 
-/** A change of the device table. `removed` comes before the `added` of whoever took the address. */
+/** A change of the device table. When a device takes over an address, `removed` precedes `added`. */
 export interface RegistryEvent {
   event: DeviceEvent["event"];
   device: DeviceRecord;
 }
 
-/** Claims and product information that could not be used. */
+/** Changes of the table, and messages that could not be used. */
 export interface RegistryCounters {
   added: number;
   removed: number;
-  /** Address claims with the wrong length, a NAME of zero, or from everybody's address. */
+  /** Address claims with the wrong length, a NAME of zero, or from the broadcast address. */
   invalidClaims: number;
-  /** Product information that was cut short. */
+  /** Truncated product information. */
   invalidProducts: number;
 }
 
 /**
- * Who is on the buses, by (bus, source address). Built from address claims (PGN 60928) and product information
- * (PGN 126996); entries without a claim are there too and say how much was heard. Pure: times come with the messages.
+ * Devices by (bus, source address), from address claims (PGN 60928) and product information (PGN 126996). An address that
+ * sends without a claim also has an entry, with its counters. Pure: times come with the messages.
  */
 export class Registry {
   readonly counters: RegistryCounters = { added: 0, removed: 0, invalidClaims: 0, invalidProducts: 0 };
@@ -87,7 +87,7 @@ export class Registry {
     this.#entries = Array.from({ length: buses.length * 256 }, () => undefined);
   }
 
-  /** Number of entries, those without a claim included. */
+  /** Number of entries, including those without a claim. */
   get size(): number {
     return this.#size;
   }
@@ -97,18 +97,18 @@ export class Registry {
     return this.#entries[addressKey(bus, src)];
   }
 
-  /** All entries, by bus and address. */
+  /** All entries, in the order of bus and address. */
   *[Symbol.iterator](): IterableIterator<DeviceRecord> {
     for (const entry of this.#entries) if (entry) yield entry;
   }
 
-  /** Calls `listener` on every change. Returns the way to stop. */
+  /** Calls `listener` on every change. Returns a function that removes it. */
   listen(listener: (event: RegistryEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes note of a message: counts it, and learns from it when it is a claim or product information. */
+  /** Counts a received message, and updates the entry from a claim or product information. */
   note(message: Message): void {
     const src = sourceOfId(message.id);
     let event = message.pgn === PGN.addressClaim ? this.#claim(message, src) : undefined;
@@ -123,42 +123,42 @@ export class Registry {
     entry.bytes += message.length;
     entry.lastUs = message.timeUs;
     entry.lastMonoMs = message.monoMs;
-    if (event) this.#tell(event, entry);
+    if (event) this.#notify(event, entry);
     if (message.pgn === PGN.productInformation) this.#product(message, entry);
   }
 
-  /** Takes note of what a recording says of an address; nothing was heard. */
+  /** Updates an entry from a recording's device table. Counters and times of reception stay. */
   learn({ bus, src, name, product }: KnownDevice, at: { timeUs: number; monoMs: number }): void {
     if (name === 0n || src > MAX_DEVICE_ADDRESS) return;
-    const held = this.#hold(name, src, { bus, ...at });
+    const assigned = this.#assign(name, src, { bus, ...at });
     const entry = this.#entries[addressKey(bus, src)];
     if (!entry) return;
-    const isNews = product !== undefined && JSON.stringify(entry.product) !== JSON.stringify(product);
-    if (isNews) entry.product = product;
-    const event = held ?? (isNews ? "updated" : undefined);
-    if (event) this.#tell(event, entry);
+    const isNewProduct = product !== undefined && JSON.stringify(entry.product) !== JSON.stringify(product);
+    if (isNewProduct) entry.product = product;
+    const event = assigned ?? (isNewProduct ? "updated" : undefined);
+    if (event) this.#notify(event, entry);
   }
 
-  /** Takes note of a claim or product information that is told again: it is learned from, and nothing was heard. */
+  /** Updates an entry from a repeated claim or product information. Counters and times of reception stay. */
   introduce(message: Message): void {
     const src = sourceOfId(message.id);
     const claimed = message.pgn === PGN.addressClaim ? this.#claim(message, src) : undefined;
     const isProduct = message.pgn === PGN.productInformation && src <= MAX_DEVICE_ADDRESS;
     const known = this.get(message.bus, src);
-    if (known && claimed) this.#tell(claimed, known);
+    if (known && claimed) this.#notify(claimed, known);
     if (!isProduct) return;
     const entry = this.#entries[addressKey(message.bus, src)] ?? newEntry(message, src);
     if (!known) {
       this.#put(entry);
-      this.#tell("added", entry);
+      this.#notify("added", entry);
     }
     this.#product(message, entry);
   }
 
   /**
-   * Puts back what was known of an address.
+   * Restores an entry.
    *
-   * @throws {RangeError} there is no such address, or it or the NAME is taken
+   * @throws {RangeError} the address is invalid, or the address or NAME has an entry already
    */
   restore(device: RestoredDevice): void {
     const { bus, src, name } = device;
@@ -168,7 +168,7 @@ export class Registry {
     if (namesake) throw new RangeError(`Cannot restore ${formatName(name)} at two addresses of bus ${bus}`);
     const entry = { ...device, fields: name === undefined ? undefined : parseName(name) };
     this.#put(entry);
-    this.#tell("added", entry);
+    this.#notify("added", entry);
   }
 
   /** Removes every entry. */
@@ -176,7 +176,7 @@ export class Registry {
     for (const entry of this.#entries) if (entry) this.#remove(entry);
   }
 
-  /** Removes every entry that has said nothing for `idleMs`; 0 removes none. */
+  /** Removes every entry that has been silent for more than `idleMs`; 0 removes none. */
   expire(nowMonoMs: number, idleMs: number): void {
     if (idleMs <= 0) return;
     for (const entry of this.#entries) {
@@ -184,7 +184,7 @@ export class Registry {
     }
   }
 
-  /** An entry as the APIs show it. */
+  /** Converts an entry to the form of the APIs. */
   describe(entry: DeviceRecord): Device {
     const { fields, product, name } = entry;
     const bus = this.#buses.length > 1 ? this.#buses[entry.bus] : undefined;
@@ -214,7 +214,7 @@ export class Registry {
     };
   }
 
-  /** Learns whose address it is; returns what there is to tell of the entry once the message is counted. */
+  /** Processes an address claim. Returns the event to report once the message is counted. */
   #claim(message: Message, src: number): "added" | "updated" | undefined {
     const name = message.length === NAME_BYTES && src !== BROADCAST_ADDRESS
       ? nameFromBytes(message.data, message.offset)
@@ -223,11 +223,11 @@ export class Registry {
       this.counters.invalidClaims++;
       return undefined;
     }
-    return this.#hold(name, src, message);
+    return this.#assign(name, src, message);
   }
 
-  /** From now on the address is this NAME's. Returns what there is to tell of the entry. */
-  #hold(name: bigint, src: number, at: Heard): "added" | "updated" | undefined {
+  /** Assigns the address to this NAME. Returns the event to report. */
+  #assign(name: bigint, src: number, at: Reception): "added" | "updated" | undefined {
     const here = this.#entries[addressKey(at.bus, src)];
     if (here?.name === name) return undefined;
     const product = this.#evict(name, at.bus);
@@ -242,7 +242,7 @@ export class Registry {
     return known ? "updated" : "added";
   }
 
-  /** Removes the address that this NAME held on the bus until now; what it had told of itself stays true. */
+  /** Removes the entry of the address that this NAME held before. Returns its product information, which stays valid. */
   #evict(name: bigint, bus: number): ProductInformation | undefined {
     for (let at = addressKey(bus, 0); at < addressKey(bus + 1, 0); at++) {
       const entry = this.#entries[at];
@@ -261,7 +261,7 @@ export class Registry {
     }
     const known = entry.product;
     entry.product = product;
-    if (JSON.stringify(known) !== JSON.stringify(product)) this.#tell("updated", entry);
+    if (JSON.stringify(known) !== JSON.stringify(product)) this.#notify("updated", entry);
   }
 
   #put(entry: Entry): void {
@@ -274,15 +274,15 @@ export class Registry {
     this.#entries[addressKey(entry.bus, entry.src)] = undefined;
     this.#size--;
     this.counters.removed++;
-    this.#tell("removed", entry);
+    this.#notify("removed", entry);
   }
 
-  #tell(event: RegistryEvent["event"], device: DeviceRecord): void {
+  #notify(event: RegistryEvent["event"], device: DeviceRecord): void {
     for (const listener of this.#listeners) listener({ event, device });
   }
 }
 
-function newEntry({ bus, timeUs, monoMs }: Heard, src: CanHeader["src"]): Entry {
+function newEntry({ bus, timeUs, monoMs }: Reception, src: CanHeader["src"]): Entry {
   return {
     bus,
     src,

@@ -1,44 +1,44 @@
 import { type Message, pgnOfId, type StoredFrame } from "../frame/mod.ts";
 import { RingPool } from "./ring_pool.ts";
 
-/** Frames that a ring holds when nothing else is said. */
+/** Default capacity of a ring, frames. */
 export const DEFAULT_RING_FRAMES = 65_536;
-/** A ring's payload memory may grow to this many bytes a frame; longer traffic pushes the oldest frames out early. */
+/** Limit of payload memory, bytes per frame of capacity. With longer payloads the oldest frames are evicted early. */
 const MAX_BYTES_PER_FRAME = 256;
-const FIRST_SLOTS = 1024;
-/** First size of the payload memory; must hold the longest message. */
-const FIRST_ARENA_BYTES = 16_384;
+const INITIAL_SLOTS = 1024;
+/** Initial size of the payload memory; must hold the longest message. */
+const INITIAL_ARENA_BYTES = 16_384;
 /** Bytes of a frame's header: number, time, start, identifier, length, bus. */
 const HEADER_BYTES = 8 + 8 + 8 + 4 + 2 + 1;
-/** For rings that share with nobody. */
+/** For rings without a shared pool: keeps nothing. */
 const NO_POOL = new RingPool({ maxBytes: 0 });
 
-/** How a ring is made. */
+/** Options of a {@linkcode Ring}. */
 export interface RingOptions {
-  /** Number of the first frame that will come, default 1. */
+  /** Sequence number of the first frame, default 1. */
   firstSeq?: number;
-  /** Where its memory comes from and goes to; default: it shares with nobody. */
+  /** Supplies the memory; default: the ring allocates its own. */
   pool?: RingPool;
 }
 
 /**
- * The newest frames, found by sequence number. Headers lie in typed arrays and payloads in one arena, so that a full
- * ring costs a few megabytes and no garbage. Both grow on demand; before the first frame there is neither.
+ * Ring buffer of the newest frames, indexed by sequence number. Headers are in typed arrays and payloads in one arena, so
+ * a full ring takes a few megabytes and creates no garbage. Both are allocated with the first frame and grow on demand.
  */
 export class Ring {
-  /** Most frames it holds; a power of two. */
+  /** Most frames in the ring; a power of two. */
   readonly capacity: number;
   readonly #pool: RingPool;
   #headers = new Headers(0, new ArrayBuffer(0));
   #slots = 0;
   #arena = new Uint8Array(0);
   #maxArenaBytes: number;
-  /** Bytes ever written to the arena, skipped ones included; modulo its size this is where the next payload goes. */
+  /** Bytes ever written to the arena, padding included; modulo its size this is the offset of the next payload. */
   #written = 0;
   #base: number;
   #head: number;
   #oldest: number;
-  #goneThrough: number;
+  #evictedThrough: number;
 
   /** @throws {RangeError} `capacity` is no power of two */
   constructor(capacity: number = DEFAULT_RING_FRAMES, { firstSeq = 1, pool = NO_POOL }: RingOptions = {}) {
@@ -47,8 +47,8 @@ export class Ring {
     }
     this.capacity = capacity;
     this.#pool = pool;
-    this.#maxArenaBytes = this.#mostArenaBytes();
-    this.#base = this.#head = this.#goneThrough = firstSeq - 1;
+    this.#maxArenaBytes = this.#arenaLimit();
+    this.#base = this.#head = this.#evictedThrough = firstSeq - 1;
     this.#oldest = firstSeq;
   }
 
@@ -57,53 +57,53 @@ export class Ring {
     return this.#head;
   }
 
-  /** The number before the first that could be here. */
+  /** The number before the first frame of this ring. */
   get base(): number {
     return this.#base;
   }
 
-  /** Highest number of a frame that was here and is no more; the base while there is none. */
-  get goneThrough(): number {
-    return this.#goneThrough;
+  /** Highest number of a frame evicted from the ring; the base before the first eviction. */
+  get evictedThrough(): number {
+    return this.#evictedThrough;
   }
 
-  /** Oldest sequence number that may still be here; head + 1 when empty. */
+  /** Oldest sequence number in the ring; head + 1 when empty. */
   get oldest(): number {
     return this.#oldest;
   }
 
-  /** Frames between oldest and head. */
+  /** Sequence numbers from oldest to head, including those without a frame. */
   get size(): number {
     return this.#head - this.#oldest + 1;
   }
 
-  /** Forgets all frames; the next one is `firstSeq` or higher, by default numbers begin at 1 again. */
+  /** Removes all frames. The next one has number `firstSeq` or higher; default 1. */
   clear(firstSeq = 1): void {
     this.#headers.seqs.fill(0);
     this.#written = 0;
-    this.#base = this.#head = this.#goneThrough = firstSeq - 1;
+    this.#base = this.#head = this.#evictedThrough = firstSeq - 1;
     this.#oldest = firstSeq;
   }
 
-  /** Lets all frames and their memory go. Numbers stay. */
+  /** Evicts all frames and frees their memory. The numbering continues. */
   release(): void {
-    if (this.#oldest <= this.#head) this.#goneThrough = this.#head;
+    if (this.#oldest <= this.#head) this.#evictedThrough = this.#head;
     this.#oldest = this.#head + 1;
     this.#written = 0;
-    this.#pool.give(this.#headers.memory);
-    this.#pool.give(this.#arena.buffer);
+    this.#pool.free(this.#headers.memory);
+    this.#pool.free(this.#arena.buffer);
     this.#headers = new Headers(0, new ArrayBuffer(0));
     this.#slots = 0;
     this.#arena = new Uint8Array(0);
-    this.#maxArenaBytes = this.#mostArenaBytes();
+    this.#maxArenaBytes = this.#arenaLimit();
   }
 
-  /** Keeps a copy of a message under `seq`, which must be above the head. */
+  /** Stores a copy of a message under `seq`, which must be above the head. */
   push(seq: number, message: Message): void {
-    if (this.#slots === 0) this.#begin();
+    if (this.#slots === 0) this.#allocateInitial();
     if (this.#oldest > this.#head) this.#oldest = seq;
     while (seq - this.#oldest >= this.#slots && this.#slots < this.capacity) this.#growSlots();
-    if (seq - this.#slots >= this.#oldest) this.#moveOldest(seq - this.#slots + 1);
+    if (seq - this.#slots >= this.#oldest) this.#evictBelow(seq - this.#slots + 1);
     const { length } = message;
     const start = this.#reserve(length);
     const slot = seq & (this.#slots - 1);
@@ -119,10 +119,10 @@ export class Ring {
     const { data, offset } = message;
     for (let i = 0; i < length; i++) arena[at + i] = data[offset + i] ?? 0;
     this.#head = seq;
-    this.#letGo();
+    this.#evictOverwritten();
   }
 
-  /** Reads frame `seq` into `into`; false when it is not here. */
+  /** Reads frame `seq` into `into`; false when it is not in the ring. */
   read(seq: number, into: StoredFrame): boolean {
     if (seq < this.#oldest || seq > this.#head) return false;
     const slot = seq & (this.#slots - 1);
@@ -139,22 +139,22 @@ export class Ring {
     return true;
   }
 
-  #begin(): void {
-    this.#slots = Math.min(FIRST_SLOTS, this.capacity);
-    this.#headers = new Headers(this.#slots, this.#pool.take(this.#slots * HEADER_BYTES));
-    this.#arena = new Uint8Array(this.#pool.take(FIRST_ARENA_BYTES));
+  #allocateInitial(): void {
+    this.#slots = Math.min(INITIAL_SLOTS, this.capacity);
+    this.#headers = new Headers(this.#slots, this.#pool.allocate(this.#slots * HEADER_BYTES));
+    this.#arena = new Uint8Array(this.#pool.allocate(INITIAL_ARENA_BYTES));
   }
 
-  #mostArenaBytes(): number {
+  #arenaLimit(): number {
     return this.capacity * MAX_BYTES_PER_FRAME;
   }
 
-  /** Finds room for `length` bytes in one piece; grows the arena rather than overwrite a frame that should stay. */
+  /** Reserves `length` contiguous bytes; grows the arena, up to its limit, before it overwrites frames. */
   #reserve(length: number): number {
     for (;;) {
-      const oldestStart = this.#startOf(this.#oldest);
+      const oldestStart = this.#startOffset(this.#oldest);
       if (oldestStart === undefined && this.#oldest < this.#head) {
-        this.#letGo();
+        this.#evictOverwritten();
         continue;
       }
       const size = this.#arena.length;
@@ -170,30 +170,30 @@ export class Ring {
     }
   }
 
-  #startOf(seq: number): number | undefined {
+  #startOffset(seq: number): number | undefined {
     const slot = seq & (this.#slots - 1);
     const { seqs, starts } = this.#headers;
     return seqs[slot] === seq ? starts[slot] : undefined;
   }
 
-  /** Moves the oldest end past numbers that were never used and past what the newest frame has overwritten. */
-  #letGo(): void {
+  /** Advances `oldest` past unused numbers and past frames that the newest frame has overwritten. */
+  #evictOverwritten(): void {
     const floor = this.#written - this.#arena.length;
     while (this.#oldest < this.#head) {
-      const start = this.#startOf(this.#oldest);
+      const start = this.#startOffset(this.#oldest);
       if (start !== undefined) {
         if (start >= floor) return;
-        this.#goneThrough = this.#oldest;
+        this.#evictedThrough = this.#oldest;
       }
       this.#oldest++;
     }
   }
 
-  /** Lets every frame below `oldest` go, before their places are used again. */
-  #moveOldest(oldest: number): void {
+  /** Evicts every frame below `oldest`, before their slots are reused. */
+  #evictBelow(oldest: number): void {
     const end = Math.min(oldest, this.#head + 1);
     for (let seq = this.#oldest; seq < end; seq++) {
-      if (this.#startOf(seq) !== undefined) this.#goneThrough = seq;
+      if (this.#startOffset(seq) !== undefined) this.#evictedThrough = seq;
     }
     this.#oldest = oldest;
   }
@@ -219,13 +219,13 @@ export class Ring {
     }
     this.#arena = arena;
     this.#written = written;
-    this.#pool.give(old.buffer);
+    this.#pool.free(old.buffer);
   }
 
-  /** Memory, or nothing when the machine has no more: then the oldest frames leave early. */
+  /** Undefined when the machine is out of memory: the oldest frames are then evicted early. */
   #allocate(bytes: number): ArrayBuffer | undefined {
     try {
-      return this.#pool.take(bytes);
+      return this.#pool.allocate(bytes);
     } catch (error) {
       if (error instanceof RangeError) return undefined;
       throw error;
@@ -235,15 +235,15 @@ export class Ring {
   #growSlots(): void {
     const slots = this.#slots * 2;
     const old = this.#headers;
-    const headers = new Headers(slots, this.#pool.take(slots * HEADER_BYTES));
+    const headers = new Headers(slots, this.#pool.allocate(slots * HEADER_BYTES));
     for (let slot = 0; slot < this.#slots; slot++) headers.copy((old.seqs[slot] ?? 0) & (slots - 1), { old, slot });
     this.#headers = headers;
     this.#slots = slots;
-    this.#pool.give(old.memory);
+    this.#pool.free(old.memory);
   }
 }
 
-/** Headers of frames in one piece of memory; a number of 0 is none. */
+/** Frame headers in one buffer; sequence number 0 marks a free slot. */
 class Headers {
   readonly memory: ArrayBuffer;
   readonly seqs: Float64Array<ArrayBuffer>;
@@ -253,7 +253,7 @@ class Headers {
   readonly lengths: Uint16Array<ArrayBuffer>;
   readonly buses: Uint8Array<ArrayBuffer>;
 
-  /** @param memory what is in it is forgotten */
+  /** @param memory its old content is ignored */
   constructor(slots: number, memory: ArrayBuffer) {
     this.memory = memory;
     this.seqs = new Float64Array(memory, 0, slots).fill(0);
@@ -264,7 +264,7 @@ class Headers {
     this.buses = new Uint8Array(memory, 30 * slots, slots);
   }
 
-  /** Takes over one of the old headers, if there is one. */
+  /** Copies a header from the old table unless its slot is free. */
   copy(to: number, { old, slot }: { old: Headers; slot: number }): void {
     const seq = old.seqs[slot] ?? 0;
     if (seq === 0) return;

@@ -1,43 +1,43 @@
-/** Bytes that wait for another ring when nothing else is said. */
+/** Default limit of free memory in a pool. */
 export const DEFAULT_POOL_BYTES: number = 16 * 1024 * 1024;
 
 /**
- * Memory of rings that are gone, for rings that come: where brokers start and stop all the time, it is neither allocated
- * nor collected each time. What is in it is old; whoever takes it sees to that.
+ * Reuses the memory of released rings. Where brokers start and stop often, this saves allocation and garbage collection.
+ * The memory is not cleared.
  */
 export class RingPool {
   readonly #maxBytes: number;
   readonly #free = new Map<number, ArrayBuffer[]>();
   #bytes = 0;
 
-  /** @param options.maxBytes most bytes that wait here, default {@linkcode DEFAULT_POOL_BYTES} */
+  /** @param options.maxBytes most free bytes kept, default {@linkcode DEFAULT_POOL_BYTES} */
   constructor({ maxBytes = DEFAULT_POOL_BYTES }: { maxBytes?: number } = {}) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes that wait here. */
+  /** Free bytes in the pool. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Memory of exactly so many bytes, not cleared.
+   * Returns memory of exactly this size, not cleared.
    *
-   * @throws {RangeError} the machine has no more
+   * @throws {RangeError} the machine is out of memory
    */
-  take(bytes: number): ArrayBuffer {
-    const waiting = this.#free.get(bytes)?.pop();
-    if (!waiting) return new ArrayBuffer(bytes);
+  allocate(bytes: number): ArrayBuffer {
+    const memory = this.#free.get(bytes)?.pop();
+    if (!memory) return new ArrayBuffer(bytes);
     this.#bytes -= bytes;
-    return waiting;
+    return memory;
   }
 
-  /** Takes memory back that nobody uses any more; what is too much is let go. */
-  give(memory: ArrayBuffer): void {
+  /** Returns memory to the pool, or drops it when the pool is full. */
+  free(memory: ArrayBuffer): void {
     const bytes = memory.byteLength;
     if (bytes === 0 || this.#bytes + bytes > this.#maxBytes) return;
-    const waiting = this.#free.get(bytes);
-    if (waiting) waiting.push(memory);
+    const sameSize = this.#free.get(bytes);
+    if (sameSize) sameSize.push(memory);
     else this.#free.set(bytes, [memory]);
     this.#bytes += bytes;
   }

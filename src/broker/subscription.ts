@@ -1,42 +1,42 @@
 import { type Message, sourceOfId } from "../frame/mod.ts";
 
-/** Decides by bus index, source address and PGN whether a frame is wanted. */
+/** Filters frames by bus index, source address and PGN; true accepts. */
 export type Accept = (bus: number, src: number, pgn: number) => boolean;
 
-/** Frames that could not be delivered. The numbers bound the range; `count` says how many of the wanted were lost. */
+/** Frames that could not be delivered. `count` is the number of dropped frames within the range. */
 export interface DroppedFrames {
   from_seq: number;
   to_seq: number;
   count: number;
 }
 
-/** Frames that a live stream passes over because they are not here. */
+/** Frames that a live stream skips because they are not available. */
 export interface SkippedFrames extends Omit<DroppedFrames, "count"> {
-  /** How many frames these are; null: nobody knows which of them the filter would want. */
+  /** Number of frames; null where it is unknown how many would have passed the filter. */
   count: number | null;
-  /** They have not come yet: backfill brings them, and they can be read later. */
+  /** Backfill will deliver them; they can be read later. */
   backfill?: true;
-  /** Why they cannot be had, where that is known. */
+  /** Why they are lost, where known. */
   reason?: string;
 }
 
-/** How a subscription is made. */
+/** Options of a {@linkcode Subscription}. */
 export interface SubscriptionOptions {
-  /** Most frames that may wait, a power of two. */
+  /** Size of the queue, frames; a power of two. */
   capacity: number;
-  /** Default: every frame. */
+  /** Default: accepts every frame. */
   accept?: Accept;
-  /** Called when the first frame waits; not again before {@linkcode Subscription.drain}. */
+  /** Called when a frame enters the empty queue; not again before {@linkcode Subscription.drain}. */
   wake?: () => void;
-  /** Called before the ring forgets all frames, as numbers begin again: what is drained now can still be read. */
+  /** Called before the ring is cleared: frames drained now can still be read. */
   lastCall?: () => void;
-  /** Called when numbers are passed over, before the next frame: see {@linkcode Subscription.skip}. */
+  /** Called when frames are skipped, before the next frame: see {@linkcode Subscription.skip}. */
   skipped?: (frames: SkippedFrames) => void;
 }
 
 /**
- * One way out of the broker: the numbers of the frames that are wanted and wait to be read from the ring. Bounded: when
- * full, the newest are dropped, counted and told.
+ * Bounded queue of the sequence numbers of accepted frames, which the subscriber reads from the ring. When the queue is
+ * full, new frames are dropped, counted and reported.
  */
 export class Subscription {
   readonly #accept: Accept | undefined;
@@ -52,7 +52,7 @@ export class Subscription {
   /** @throws {RangeError} `capacity` is no power of two */
   constructor({ capacity, accept, wake, lastCall, skipped }: SubscriptionOptions) {
     if (!(capacity >= 1) || !Number.isInteger(Math.log2(capacity))) {
-      throw new RangeError(`Cannot subscribe with room for ${capacity} frames: the size must be a power of two`);
+      throw new RangeError(`Cannot subscribe with a queue of ${capacity} frames: the size must be a power of two`);
     }
     this.#accept = accept;
     this.#wake = wake;
@@ -61,23 +61,23 @@ export class Subscription {
     this.#seqs = new Float64Array(capacity);
   }
 
-  /** Frames that wait. */
+  /** Frames in the queue. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Number of the newest frame that waits; undefined: none does. */
+  /** Sequence number of the newest frame in the queue; undefined when it is empty. */
   get newest(): number | undefined {
     if (this.#waiting === 0) return undefined;
     return this.#seqs[(this.#first + this.#waiting - 1) & (this.#seqs.length - 1)];
   }
 
-  /** Frames ever dropped here. */
+  /** Frames dropped since the start. */
   get droppedTotal(): number {
     return this.#droppedTotal;
   }
 
-  /** Called by the broker for each frame. */
+  /** Queues a frame if it is accepted. Called by the broker. */
   offer(seq: number, message: Message): void {
     if (this.#accept && !this.#accept(message.bus, sourceOfId(message.id), message.pgn)) return;
     const capacity = this.#seqs.length;
@@ -89,7 +89,7 @@ export class Subscription {
     if (this.#waiting++ === 0) this.#wake?.();
   }
 
-  /** Hands over up to `max` waiting numbers in order. */
+  /** Removes up to `max` numbers from the queue, in order. */
   drain(each: (seq: number) => void, max: number = Infinity): void {
     const count = Math.min(this.#waiting, max);
     for (let i = 0; i < count; i++) {
@@ -98,17 +98,17 @@ export class Subscription {
       this.#waiting--;
       each(seq);
     }
-    // Starting anew at the front leaves most of the memory untouched, and so unused.
+    // Starting again at index 0 leaves most of the memory untouched, so the kernel need not back it.
     if (this.#waiting === 0) this.#first = 0;
   }
 
-  /** Gives what waits to be read a last time; what is not taken is dropped. */
-  endRun(): void {
+  /** Lets the subscriber read its waiting frames before the ring is cleared, and drops the rest. */
+  endEpoch(): void {
     this.#lastCall?.();
     this.drain((seq) => this.drop(seq));
   }
 
-  /** Tells of frames that are not here, whatever of them would be wanted. They do not count as dropped here. */
+  /** Reports frames that are not available, without applying the filter. They do not count as dropped. */
   skip(frames: SkippedFrames): void {
     this.#skipped?.(frames);
   }
@@ -119,12 +119,12 @@ export class Subscription {
     this.#dropped = extendDropped(this.#dropped, { from_seq: seq, to_seq: seq, count: 1 });
   }
 
-  /** Whether something was dropped that nobody has been told of. */
+  /** Whether drops have not been reported yet. */
   get hasDropped(): boolean {
     return this.#dropped !== undefined;
   }
 
-  /** What was dropped since the last call. */
+  /** The drops since the last call. */
   takeDropped(): DroppedFrames | undefined {
     const dropped = this.#dropped;
     this.#dropped = undefined;
@@ -132,7 +132,7 @@ export class Subscription {
   }
 }
 
-/** Two reports of dropped frames as one. */
+/** Merges two reports of dropped frames. */
 export function extendDropped(known: DroppedFrames | undefined, more: DroppedFrames): DroppedFrames {
   if (!known) return more;
   return {

@@ -1,6 +1,6 @@
 import { addressKey, MAX_DEVICE_ADDRESS, type Message, sourceOfId } from "../frame/mod.ts";
 
-/** (Device, PGN) pairs kept when nothing else is said. */
+/** Default number of (device, PGN) pairs kept. */
 export const DEFAULT_MAX_VALUES = 65_536;
 
 /** The newest frame of one PGN from one device. */
@@ -10,14 +10,14 @@ export interface Value {
   readonly timeUs: number;
   /** CAN identifier. */
   readonly id: number;
-  /** Payload; longer than `length` when a longer one was here before. */
+  /** Buffer of the payload; may be longer than `length`. */
   readonly data: Uint8Array;
   readonly length: number;
 }
 
 type Slot = { -readonly [K in keyof Value]: Value[K] };
 
-/** The newest frame of every (device, PGN) pair, at most as many as it was told to keep. */
+/** The newest frame of every (device, PGN) pair, up to `maxValues` pairs. */
 export class Values {
   readonly #maxValues: number;
   readonly #bySource: (Map<number, Slot> | undefined)[];
@@ -43,7 +43,7 @@ export class Values {
     return this.#refused;
   }
 
-  /** Keeps a copy of a message as the newest of its device and PGN. Messages without a device's address are not kept. */
+  /** Stores a copy of a message as the newest of its device and PGN. Ignores messages from addresses that no device holds. */
   set(seq: number, message: Message): void {
     const src = sourceOfId(message.id);
     if (src > MAX_DEVICE_ADDRESS) return;
@@ -62,12 +62,12 @@ export class Values {
     slot.id = message.id;
   }
 
-  /** Values of one address, by PGN. */
+  /** Values of one address, in the order of PGNs. */
   of(bus: number, src: number): Value[] {
     return [...this.#bySource[addressKey(bus, src)]?.values() ?? []].sort((a, b) => a.pgn - b.pgn);
   }
 
-  /** Forgets what an address has sent. */
+  /** Removes all values of an address. */
   forget(bus: number, src: number): void {
     const source = addressKey(bus, src);
     this.#size -= this.#bySource[source]?.size ?? 0;

@@ -1,84 +1,87 @@
 import { setImmediate } from "node:timers";
 import type { Message } from "../frame/mod.ts";
 
-/** A message and its place among all of the turn. */
-interface Held extends Message {
-  place: number;
+/** A copied message and its index in the order of arrival. */
+interface QueuedMessage extends Message {
+  arrivalIndex: number;
 }
 
-/** Message objects that are kept for reuse between turns. */
+/** Message objects kept for reuse between turns. */
 const MAX_SPARE = 4096;
 
 /**
- * Puts what several buses deliver in one turn of the event loop in order of time before it is numbered. Messages of one
- * bus, and those of the same time, stay in the order in which they came. Messages are copied, as buses reuse theirs.
+ * Sorts the messages that several buses deliver in one turn of the event loop by time, before they are numbered. Messages
+ * of one bus, and those with the same time, keep the order of arrival. Messages are copied, because buses reuse theirs.
  */
 export class ArrivalOrder {
-  readonly #take: (message: Message) => void;
+  readonly #emit: (message: Message) => void;
   readonly #schedule: (run: () => void) => void;
   /** By bus. */
-  #held: Held[][];
-  #spare: Held[] = [];
+  #queued: QueuedMessage[][];
+  #spare: QueuedMessage[] = [];
   #added = 0;
   #isScheduled = false;
 
   /**
-   * @param take gets each message, in order; must not throw
-   * @param options.buses how many buses there are
+   * @param emit gets each message, in order; must not throw
+   * @param options.buses number of buses
    * @param options.schedule runs a function at the end of the turn; for tests
    */
   constructor(
-    take: (message: Message) => void,
+    emit: (message: Message) => void,
     { buses, schedule = (run) => void setImmediate(run) }: { buses: number; schedule?: (run: () => void) => void },
   ) {
-    this.#take = take;
+    this.#emit = emit;
     this.#schedule = schedule;
-    this.#held = Array.from({ length: buses }, () => []);
+    this.#queued = Array.from({ length: buses }, () => []);
   }
 
-  /** Takes a message of any bus; its bytes are copied. */
+  /** Adds a copy of a message. */
   add(message: Message): void {
-    this.#held[message.bus]?.push(this.#copyOf(message));
+    this.#queued[message.bus]?.push(this.#copyOf(message));
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     this.#schedule(() => this.flush());
   }
 
-  /** Hands over everything now. */
+  /** Emits all messages at once. */
   flush(): void {
     this.#isScheduled = false;
     this.#added = 0;
-    const held = this.#held;
-    // What is added meanwhile belongs to the next turn.
-    this.#held = held.map(() => []);
-    const next = held.map(() => 0);
-    for (let bus = earliest(held, next); bus >= 0; bus = earliest(held, next)) {
-      const message = held[bus]?.[next[bus] ?? 0];
+    const queued = this.#queued;
+    // Messages added during this loop belong to the next turn.
+    this.#queued = queued.map(() => []);
+    const next = queued.map(() => 0);
+    for (let bus = busOfEarliest(queued, next); bus >= 0; bus = busOfEarliest(queued, next)) {
+      const message = queued[bus]?.[next[bus] ?? 0];
       next[bus] = (next[bus] ?? 0) + 1;
       if (!message) continue;
-      this.#take(message);
+      this.#emit(message);
       if (this.#spare.length < MAX_SPARE) this.#spare.push(message);
     }
   }
 
-  #copyOf({ id, pgn, bus, timeUs, monoMs, data, offset, length }: Message): Held {
-    const place = this.#added++;
+  #copyOf({ id, pgn, bus, timeUs, monoMs, data, offset, length }: Message): QueuedMessage {
+    const arrivalIndex = this.#added++;
     const bytes = data.subarray(offset, offset + length);
     const spare = this.#spare.pop();
     if (!spare || spare.data.length < length) {
-      return { id, pgn, bus, timeUs, monoMs, data: bytes.slice(), offset: 0, length, place };
+      return { id, pgn, bus, timeUs, monoMs, data: bytes.slice(), offset: 0, length, arrivalIndex };
     }
     spare.data.set(bytes);
-    return Object.assign(spare, { id, pgn, bus, timeUs, monoMs, length, place });
+    return Object.assign(spare, { id, pgn, bus, timeUs, monoMs, length, arrivalIndex });
   }
 }
 
-/** The bus whose next message came first; -1 where none is left. */
-function earliest(held: readonly (readonly Held[])[], next: readonly number[]): number {
-  let first: Held | undefined;
-  for (const [bus, messages] of held.entries()) {
+/** The bus with the earliest next message; -1 when none is left. */
+function busOfEarliest(queued: readonly (readonly QueuedMessage[])[], next: readonly number[]): number {
+  let first: QueuedMessage | undefined;
+  for (const [bus, messages] of queued.entries()) {
     const each = messages[next[bus] ?? 0];
-    if (each && (!first || each.monoMs < first.monoMs || (each.monoMs === first.monoMs && each.place < first.place))) {
+    if (
+      each &&
+      (!first || each.monoMs < first.monoMs || (each.monoMs === first.monoMs && each.arrivalIndex < first.arrivalIndex))
+    ) {
       first = each;
     }
   }

@@ -1,99 +1,99 @@
 import type { CanFrame } from "../frame/mod.ts";
 
-/** What a bus is doing right now. `message` says why in words for a person. */
+/** State of a bus. `message` is the reason, human-readable. */
 export type BusState =
   | { type: "closed" }
   | { type: "up"; controller: ControllerState }
   /**
-   * The interface exists but is switched off, or the bus met an exception and rests for a moment. Not bus-off: that is
+   * The interface exists but is switched off, or the bus pauses after an exception. Not bus-off: that is
    * `up` with the controller `bus-off`.
    */
   | { type: "down"; message: string }
-  /** The interface has gone (unplugged, deleted, driver unloaded); the bus looks for it again by itself. */
+  /** The interface does not exist (unplugged, deleted, driver unloaded); the bus keeps looking for it. */
   | { type: "missing"; message: string };
 
-/** Fault confinement of the CAN controller (ISO 11898-1 §12.1.4). Interfaces that cannot tell stay error-active. */
+/** Fault confinement of the CAN controller (ISO 11898-1 §12.1.4); error-active for interfaces that do not report it. */
 export type ControllerState = "error-active" | "error-warning" | "error-passive" | "bus-off";
 
-/** Running totals of one bus since it was opened. Nothing that was not delivered is missing here. */
+/** Totals of one bus since it was opened. Every frame that was not delivered is counted. */
 export interface BusCounters {
-  /** Data frames, and whole messages of gateways, handed to the sink. */
+  /** Data frames, and complete messages of gateways, delivered to the sink. */
   received: number;
-  /** Frames that the kernel threw away because we did not read in time (socket buffer full). */
+  /** Frames that the kernel dropped because the socket's buffer was full. */
   kernelDropped: number;
-  /** Frames that controller or driver lost before the kernel's socket saw them; datagrams that were not read in time. */
+  /** Frames lost by the controller or driver before they reached the socket; datagrams that were not read in time. */
   interfaceDropped: number;
-  /** Frames that are no NMEA 2000: 11-bit identifiers and remote requests; of a gateway also lines that cannot be read. */
+  /** Frames that are not NMEA 2000 (11-bit identifiers, remote requests) and unreadable lines of gateways. */
   ignored: number;
   /** CAN error frames. */
   errorFrames: number;
-  /** Frames handed to the kernel, or to the connection to a gateway. */
+  /** Frames accepted by the kernel or the connection to a gateway. */
   sent: number;
-  /** Frames given up: bus down, its queue still full after all tries, too many bytes, or the connection to a gateway lost. */
+  /** Frames not sent: bus down, queue full after all retries, too many bytes, or connection to the gateway lost. */
   sendFailed: number;
 }
 
 /**
- * Where a bus delivers. Calls never overlap, and must not throw. A bus that meets an exception all the same goes down,
- * with the message as its state, and comes back by itself; the frame it was met at counts as received, and the frames
+ * Receiver of a bus's frames. Calls never overlap and must not throw. If one does, the bus goes down with the exception
+ * as its message, and recovers by itself; the failing frame counts as received, and the frames
  * after it are delivered.
  */
 export interface BusSink {
-  /** One data frame with a 29-bit identifier. The object and its buffer are reused: copy what must live on. */
+  /** A data frame with a 29-bit identifier. The object and its buffer are reused: copy what must outlive the call. */
   frame(frame: CanFrame): void;
   /**
-   * One message that a gateway has put together, in the form of a frame but up to 1785 bytes long; it goes past the
-   * assembler. Those that fit one frame come as that frame. A bus counts what nobody takes as ignored.
+   * A message reassembled by a gateway, in the form of a frame but up to 1785 bytes long; it bypasses the
+   * assembler. Messages that fit one frame are delivered by `frame`. Without this method the bus counts them as ignored.
    */
   message?(message: CanFrame): void;
   /**
-   * Asked by buses that can wait, such as recordings, before they deliver: resolves when more can be taken, undefined
-   * while it can be taken now.
+   * Back-pressure for buses that can wait, such as recordings: called before a delivery. Resolves when the sink accepts
+   * more; undefined when it does already.
    */
   ready?(): Promise<void> | undefined;
-  /** Called on each change of state. An exception from here is dropped: this is where it would be told. */
+  /** Called on each change of state. Exceptions are ignored, since they would be reported here. */
   state(state: BusState): void;
 }
 
 /**
- * A CAN bus: frames in, frames out. After `open` a bus looks after itself: whatever happens to the interface is told
- * through `state` and mended without help.
+ * A CAN bus: receives and sends frames. After `open` it recovers from all faults of the interface by itself and reports
+ * them through `state`.
  */
 export interface CanBus {
   /** Interface name, for example `can0`. */
   readonly name: string;
-  /** What the bus is doing now. */
+  /** Current state. */
   readonly state: BusState;
-  /** False where nothing can be sent, ever: a recording. Default true. */
+  /** False for buses that can never send, such as recordings. Default true. */
   readonly canSend?: boolean;
-  /** Totals, as of now. */
+  /** Current totals. */
   readonly counters: Readonly<BusCounters>;
   /**
    * Starts delivery to `sink`.
    *
-   * @throws {BusError} the interface does not exist or cannot be opened; nothing is left open then
+   * @throws {BusError} the interface does not exist or cannot be opened; nothing stays open
    */
   open(sink: BusSink): Promise<void>;
   /**
-   * Queues one frame and resolves when the kernel has taken it. Frames leave in the order of the calls, and come back
-   * through the sink as the kernel echoes them.
+   * Queues one frame and resolves when the kernel has accepted it. Frames are sent in the order of the calls, and the
+   * kernel echoes them to the sink.
    *
    * @param id 29-bit identifier
    * @param data 0 to 8 bytes
-   * @throws {BusError} the bus is not up, or its queue stayed full, or there are more than 8 bytes
+   * @throws {BusError} the bus is not up, its queue stayed full, or there are more than 8 bytes
    */
   send(id: number, data: Uint8Array): Promise<void>;
-  /** Stops delivery and frees the interface. Safe to call twice. */
+  /** Stops delivery and closes the interface. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** A bus could not do what was asked; the message names bus and reason. */
+/** An operation of a bus failed; the message names the bus and the reason. */
 export class BusError extends Error {
   /** `BusError`. */
   override name = "BusError";
 }
 
-/** Counters that start at zero. */
+/** Creates counters that start at zero. */
 export function newCounters(): BusCounters {
   return {
     received: 0,

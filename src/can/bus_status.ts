@@ -1,7 +1,7 @@
 import { errorText } from "../base/mod.ts";
 import type { BusSink, BusState, ControllerState } from "./bus.ts";
 
-/** State of one bus: tells its sink of each change, once. */
+/** State of one bus. Reports each change to the sink once. */
 export class BusStatus {
   #sink: BusSink | undefined;
   #state: BusState = { type: "closed" };
@@ -11,7 +11,7 @@ export class BusStatus {
     return this.#state;
   }
 
-  /** Tells this sink from now on, or nobody. */
+  /** Sets the sink that changes are reported to, or none. */
   attach(sink: BusSink | undefined): void {
     this.#sink = sink;
   }
@@ -21,15 +21,15 @@ export class BusStatus {
     return this.#state.type === "up" ? this.#state.controller : "error-active";
   }
 
-  /** The interface works, and its controller is in this state. */
+  /** Sets the state to up, with this state of the controller. */
   up(controller: ControllerState = "error-active"): void {
     if (this.#state.type === "up" && this.#state.controller === controller) return;
     this.#set({ type: "up", controller });
   }
 
   /**
-   * The interface was looked at and is switched on. Its carrier tells of a bus-off whose error frame did not come, and of
-   * its end.
+   * The interface was inspected and is switched on. Its carrier shows a bus-off whose error frame was missed, and the
+   * recovery from it.
    */
   seenUp(carrier: boolean): void {
     if (!carrier) this.up("bus-off");
@@ -37,30 +37,30 @@ export class BusStatus {
     this.#hadCarrier = carrier;
   }
 
-  /** The interface is a new one: what was seen of the carrier does not count. */
+  /** Resets the known carrier for a new interface. */
   forgetCarrier(): void {
     this.#hadCarrier = true;
   }
 
-  /** The interface is switched off, or something else keeps the bus from working for now. */
+  /** Sets the state to down: the interface is switched off, or the bus cannot work for another reason. */
   down(message: string): void {
     if (this.#state.type === "down" && this.#state.message === message) return;
     this.#set({ type: "down", message });
   }
 
-  /** Something threw, in the bus or in its sink. Says so; nothing once the bus is closed. */
+  /** Sets the state to down after an exception in the bus or its sink. Has no effect once the bus is closed. */
   failed(error: unknown): void {
     if (this.#state.type === "closed") return;
     this.down(`an error in the gateway: ${errorText(error)}`);
   }
 
-  /** The interface has gone. */
+  /** Sets the state to missing: the interface does not exist. */
   missing(message: string): void {
     if (this.#state.type === "missing") return;
     this.#set({ type: "missing", message });
   }
 
-  /** The end: nobody is told anything after. */
+  /** Sets the state to closed, the last one that is reported. */
   closed(): void {
     if (this.#state.type === "closed") return;
     this.#set({ type: "closed" });
@@ -72,7 +72,7 @@ export class BusStatus {
     try {
       this.#sink?.state(state);
     } catch {
-      // Whoever would be told is the one that threw; the bus must live on, and be closed.
+      // An exception would be reported to the sink that threw it. The bus must keep working and be closable.
     }
   }
 }

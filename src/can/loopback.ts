@@ -4,7 +4,7 @@ import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, n
 import { BusStatus } from "./bus_status.ts";
 
 /**
- * A bus in memory that echoes what is sent, as the kernel does with a CAN socket's own frames. Other parties on the same
+ * A bus in memory that echoes sent frames, as the kernel does for a CAN socket. Other nodes of the same
  * bus (a simulated boat, a test) join with {@linkcode LoopbackBus.attach}.
  */
 export class LoopbackBus implements CanBus {
@@ -14,13 +14,13 @@ export class LoopbackBus implements CanBus {
   readonly #listeners = new Set<(frame: CanFrame) => void>();
   readonly #status = new BusStatus();
   #sink: BusSink | undefined;
-  /** Frames wait here so that delivery never happens inside a sender's call. */
+  /** Queued frames: delivery never happens inside a sender's call. */
   #queue: { id: number; data: Uint8Array }[] = [];
   #scheduled = false;
 
   /**
-   * @param name what the bus is called, for example `can0`
-   * @param options.clock stamps the frames, default the machine's
+   * @param name name of the bus, for example `can0`
+   * @param options.clock clock of the time stamps, default the system's
    */
   constructor(name: string, { clock = systemClock }: { clock?: Clock } = {}) {
     this.name = name;
@@ -52,7 +52,7 @@ export class LoopbackBus implements CanBus {
   }
 
   /**
-   * Puts a frame on the bus as another node would: everybody on it hears it.
+   * Puts a frame on the bus, as another node would: all nodes receive it.
    *
    * @throws {RangeError} there are more than 8 bytes
    */
@@ -66,7 +66,7 @@ export class LoopbackBus implements CanBus {
     queueMicrotask(() => this.#deliver());
   }
 
-  /** Hears every frame on the bus, and must not throw, as the sink. Returns the way to stop. */
+  /** Calls `listener`, which must not throw, for every frame on the bus. Returns a function that removes it. */
   attach(listener: (frame: CanFrame) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -96,13 +96,13 @@ export class LoopbackBus implements CanBus {
       } catch (error) {
         this.#status.failed(error);
       }
-      for (const listener of this.#listeners) this.#tell(listener, frame);
+      for (const listener of this.#listeners) this.#notify(listener, frame);
     }
     if (this.state.type === "down") this.#status.up();
   }
 
-  /** Whoever throws keeps nobody else from hearing. */
-  #tell(listener: (frame: CanFrame) => void, frame: CanFrame): void {
+  /** An exception of one listener does not keep the others from receiving the frame. */
+  #notify(listener: (frame: CanFrame) => void, frame: CanFrame): void {
     try {
       listener(frame);
     } catch (error) {

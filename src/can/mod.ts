@@ -1,7 +1,7 @@
 /**
- * Frames in and out of a bus: the port `CanBus` with its drivers (SocketCAN by FFI, the socketcan addon, loopback,
- * gateways and recordings), and the assembler that makes whole messages of frames (fast packet, ISO transport protocol).
- * Recordings of others are read, too.
+ * Access to CAN buses: the interface `CanBus` with its drivers (SocketCAN by FFI, the socketcan addon, loopback,
+ * gateways and recordings), and the assembler that reassembles messages from frames (fast packet, ISO transport protocol).
+ * Also reads recordings in the formats of other programs.
  *
  * @module
  */

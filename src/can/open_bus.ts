@@ -4,16 +4,16 @@ import { createSourceBus, isBusSource, parseBusSource } from "./gateways/mod.ts"
 import { LoopbackBus } from "./loopback.ts";
 import { SocketCanBus } from "./socketcan/socketcan.ts";
 
-/** How a bus is reached: SocketCAN by the C library, SocketCAN by the npm package of that name, or in memory. */
+/** Driver of a bus: SocketCAN by the C library, SocketCAN by the npm package of that name, or in memory. */
 export type BusDriver = "ffi" | "socketcan" | "loopback";
 
 /**
- * Makes a bus, closed.
+ * Creates a bus, not yet open.
  *
  * @param name interface, for example `can0`; or a source, for example `tcp://192.168.4.1:1457`, which has no driver
  * @param options.driver default `ffi`
- * @param options.clock default the machine's
- * @throws {BusSourceError} the name is a source that says what cannot be
+ * @param options.clock default: the system's
+ * @throws {BusSourceError} the name is an invalid source
  */
 export async function createBus(
   name: string,

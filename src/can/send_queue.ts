@@ -1,32 +1,32 @@
 import type { Clock } from "../base/mod.ts";
 import { type BusCounters, BusError } from "./bus.ts";
 
-/** What became of a frame handed to the kernel. */
+/** Result of passing a frame to the kernel. */
 export type SendOutcome =
   | { type: "sent" }
-  /** No room right now; worth another try. */
+  /** The kernel's queue is full; try again. */
   | { type: "busy" }
   | { type: "failed"; message: string };
 
-/** The one way a frame can be sent, told once so that sending makes no garbage. */
+/** Shared result, so that sending creates no garbage. */
 export const SENT: SendOutcome = { type: "sent" };
-/** The kernel has no room right now. */
+/** The kernel's queue is full. */
 export const BUSY: SendOutcome = { type: "busy" };
 
 /** Limits of a send queue. */
 export interface SendLimits {
-  /** Frames that wait at most, default 256: a quarter second of a full NMEA 2000 bus. */
+  /** Most frames that wait, default 256: a quarter second of a full NMEA 2000 bus. */
   queueFrames?: number;
-  /** How long a frame waits for room in the kernel before it is given up, default 1000. */
+  /** How long a frame waits for the kernel's queue before it is given up, milliseconds; default 1000. */
   patienceMs?: number;
 }
 
-/** Starts a timer; returns how to stop it. */
+/** Starts a timer; returns a function that stops it. */
 export type StartTimer = (run: () => void, delayMs: number) => () => void;
 
 const DEFAULT_QUEUE_FRAMES = 256;
 const DEFAULT_PATIENCE_MS = 1000;
-/** Pause between tries. A frame of 8 bytes takes 0.5 ms at 250 kbit/s, so the kernel's queue has moved by then. */
+/** Interval of retries. A frame of 8 bytes takes 0.5 ms at 250 kbit/s, so the kernel has sent some by then. */
 const RETRY_MS = 3;
 
 interface Waiting {
@@ -37,7 +37,7 @@ interface Waiting {
   reject: (error: BusError) => void;
 }
 
-/** Frames on their way to the kernel, in order; those it has no room for wait and are tried again. */
+/** Queue of frames to the kernel, in order. Frames that the kernel cannot accept wait and are tried again. */
 export class SendQueue {
   readonly #bus: string;
   readonly #trySend: (id: number, data: Uint8Array) => SendOutcome;
@@ -50,10 +50,10 @@ export class SendQueue {
   #stopTimer: (() => void) | undefined;
 
   /**
-   * @param bus name for messages
-   * @param options.trySend hands one frame to the kernel without waiting
-   * @param options.counters `sent` and `sendFailed` are counted here
-   * @param options.clock tells when patience is over
+   * @param bus name of the bus, for messages
+   * @param options.trySend passes one frame to the kernel without waiting
+   * @param options.counters `sent` and `sendFailed` are updated
+   * @param options.clock measures the wait
    * @param options.startTimer default setTimeout
    */
   constructor(
@@ -74,15 +74,15 @@ export class SendQueue {
     this.#startTimer = startTimer ?? startTimeout;
   }
 
-  /** Frames that wait. */
+  /** Number of waiting frames. */
   get size(): number {
     return this.#waiting.length;
   }
 
   /**
-   * Sends now or as soon as there is room, never past a frame that waits.
+   * Sends a frame now or as soon as the kernel accepts it, never before a waiting frame.
    *
-   * @throws {BusError} the kernel refuses, or it had no room for too long, or too many frames wait
+   * @throws {BusError} the kernel refuses the frame, its queue stayed full for too long, or too many frames wait
    */
   push(id: number, data: Uint8Array): Promise<void> {
     if (this.#waiting.length === 0) {
@@ -103,7 +103,7 @@ export class SendQueue {
     });
   }
 
-  /** Gives up all that waits. */
+  /** Gives up all waiting frames. */
   clear(message: string): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;

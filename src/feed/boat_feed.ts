@@ -7,31 +7,31 @@ import { Feed } from "./feed.ts";
 import { EpochChanges, type EpochListener, type Numbers, StoredNumbers, VolatileNumbers } from "./numbers.ts";
 import { openRecording, type RecordingOptions } from "./recording.ts";
 
-/** What a boat keeps, and for how long. */
+/** What a boat stores. */
 export interface StoreOptions {
-  /** Frames kept in the ring, a power of two; default 65536. */
+  /** Capacity of the ring, frames; a power of two, default 65536. */
   ringFrames?: number;
-  /** (Device, PGN) pairs kept as last values; default 65536. */
+  /** Most (device, PGN) pairs in the last-value store; default 65536. */
   maxValues?: number;
   /** Sessions that exist from the start and are never removed. */
   slots?: readonly Slot[];
-  /** Directory of what must survive a restart: sessions and numbers; left out: they begin again. */
+  /** Directory for sessions and sequence numbers; default none: neither survives a restart. */
   stateDirectory?: string;
-  /** Records every frame; left out: nothing is recorded. */
+  /** Records every frame; default: no recording. */
   journal?: RecordingOptions;
   /**
-   * Decodes payloads, by the definitions when left out; for tests.
+   * Replaces the decoder, for tests. Default: decodes by the PGN definitions.
    *
    * @internal
    */
   decode?: Decode;
 }
 
-/** What a boat's feed needs from the server around it. */
+/** Dependencies of a boat's feed. */
 export interface BoatFeedContext {
   /** Names of the buses, in the order of their indexes. */
   buses: readonly string[];
-  /** Counters of the buses, which go into every block of the journal. */
+  /** Returns the counters of the buses, which are stored in every journal block. */
   counts: () => readonly BusCounts[];
   sessionLimits: () => SessionLimits;
   clock: Clock;
@@ -41,7 +41,7 @@ export interface BoatFeedContext {
 /** The feed of a boat: numbers messages, publishes and records them. */
 export class BoatFeed {
   readonly feed: Feed;
-  /** Undefined where nothing is recorded. */
+  /** Undefined when recording is off. */
   readonly journal: Journal | undefined;
   readonly #broker: Broker;
   readonly #numbers: Numbers;
@@ -56,10 +56,10 @@ export class BoatFeed {
   }
 
   /**
-   * Opens it; numbers, sessions and the journal continue where the last run ended.
+   * Opens the feed. Sequence numbers, sessions and the journal continue where the last run ended.
    *
-   * @throws {FileError} a directory is used by another process, or cannot be written
-   * @throws {RangeError} the ring's size is no power of two
+   * @throws {FileError} a directory is in use by another process, or cannot be written
+   * @throws {RangeError} `ringFrames` is not a power of two
    */
   static async open(options: StoreOptions, context: BoatFeedContext): Promise<BoatFeed> {
     const { buses, counts, sessionLimits: limits, clock, log } = context;
@@ -85,37 +85,37 @@ export class BoatFeed {
     return new BoatFeed(feed, { journal, numbers, changes });
   }
 
-  /** Numbers a message, publishes it, and records it. The message object and its buffer stay the caller's. */
+  /** Assigns a message its number, publishes and records it. The caller may reuse the message and its buffer afterwards. */
   publish(message: Message): void {
     const seq = this.#numbers.next();
     this.#broker.publish(message, seq);
     this.journal?.append(seq, message);
   }
 
-  /** Resolves when the journal can take more; undefined while it can. */
+  /** Resolves when the journal accepts more frames; undefined when it does already. */
   ready(): Promise<void> | undefined {
     return this.journal?.ready();
   }
 
-  /** 16 bytes that name the epoch. */
+  /** Id of the epoch, 16 bytes. */
   get epoch(): Uint8Array<ArrayBuffer> {
     return this.#numbers.epoch;
   }
 
-  /** Numbers of this epoch that the last start skipped: none of them ever had a frame. */
+  /** Numbers of this epoch that the last start skipped: never assigned to a frame. */
   get skipped(): Range | undefined {
     const { skipped } = this.#numbers;
     return skipped && { start: skipped.from, end: skipped.to + 1 };
   }
 
-  /** Whether the numbers would survive a restart now; undefined where they are not meant to. */
+  /** Whether the numbers are stored and would survive a restart; undefined without a state directory. */
   get numbers(): SequenceState | undefined {
     return this.#numbers.numbers;
   }
 
-  /** Begins a new epoch at 1, because somebody has seen higher numbers of this one. */
-  renew(why: string): void {
-    this.#numbers.newEpoch(why);
+  /** Begins a new epoch at 1, because a peer has seen higher numbers of the current one. */
+  renew(reason: string): void {
+    this.#numbers.newEpoch(reason);
   }
 
   /** Calls `listener` for each new epoch from now on. */
@@ -130,15 +130,15 @@ export class BoatFeed {
   }
 }
 
-/** What a journal has of the current epoch; other epochs count on their own. */
+/** The journal's frames of the current epoch. Other epochs have their own numbers. */
 function archiveOf(journal: Journal): FrameArchive {
   const { index } = journal;
   return {
     get oldestSeq(): number | undefined {
       return journal.oldestSeq;
     },
-    get isTaking(): boolean {
-      // What cannot be read while a file system is away may be there all the same.
+    get isRecording(): boolean {
+      // While the file system is away, unreadable frames may still exist.
       return journal.state.kind === "recording" || journal.isAway;
     },
     get uncleanRange(): SeqRange | undefined {

@@ -11,34 +11,34 @@ import {
   type StreamMemory,
 } from "../stream/mod.ts";
 
-/** What a feed consists of. */
+/** Options of a {@linkcode Feed}. */
 export interface FeedOptions {
-  /** Where frames are published. */
+  /** Broker that the frames are published to. */
   broker: Broker;
-  /** Frames kept longer than in the ring; default none. */
+  /** Storage of frames beyond the ring; default none. */
   archive?: FrameArchive | undefined;
-  /** How sessions are kept. */
+  /** Options of the sessions. */
   sessions: Pick<SessionsOptions, "limits" | "slots" | "slotsFrom" | "epoch" | "directory" | "journal">;
   clock: Clock;
   log: Logger;
 }
 
-/** How live streams are opened. */
+/** Options of {@linkcode Feed.openHub}. */
 export interface HubOptions {
   stall: StallDetector;
-  /** Memory budget of all streams; default its own. */
+  /** Memory budget of all streams; several feeds may share it. Default: a new one. */
   memory?: StreamMemory;
-  /** Counts open streams; several feeds may share it. Default its own. */
+  /** Counts open streams; several feeds may share it. Default: a new one. */
   places?: StreamCounter;
 }
 
 /**
- * A boat's frames as clients read them: the broker that they are published to, everything that can still be read, sessions
- * and live streams. The boat server, the simulation and each replica in the cloud have one.
+ * A boat's frames for clients: the broker that they are published to, the source of all readable frames, the sessions
+ * and the live streams. The boat server, the simulation and each replica in the cloud have one.
  */
 export class Feed {
   readonly broker: Broker;
-  /** All frames that can still be read. */
+  /** All readable frames. */
   readonly source: FrameSource;
   readonly sessions: Sessions;
   readonly #clock: Clock;

@@ -2,19 +2,19 @@ import { type Clock, FileError, type Logger, systemClock } from "../base/mod.ts"
 import { buildCanId, type Device, type Frame, readHex, readName } from "../frame/mod.ts";
 import { type BlockDevice, Journal, JOURNAL_DIRECTORY_MODE, MAX_BUSES } from "../journal/mod.ts";
 
-/** Where frames of a server are recorded. */
+/** Options of a {@linkcode FrameRecorder}. */
 export interface FrameRecorderOptions {
-  /** Directory of the journal; made when missing. What is there is gone on with. */
+  /** Directory of the journal; created if missing. An existing journal is continued. */
   directory: string;
-  /** What is known of the server's devices. */
+  /** Known devices of the server. */
   devices?: readonly Device[];
-  /** Told when nothing can be written. */
+  /** Gets write failures. */
   log: Logger;
-  /** Default the machine's. */
+  /** Default: the system's clocks. */
   clock?: Clock;
 }
 
-/** A journal of frames that come from a server. They get numbers of their own, which go on at the next start. */
+/** Records the frames of a remote server in a journal. It assigns its own sequence numbers, which continue at the next start. */
 export class FrameRecorder {
   readonly #journal: Journal;
   readonly #buses: string[];
@@ -31,9 +31,9 @@ export class FrameRecorder {
     this.#clock = clock;
   }
 
-  /** Opens the journal. @throws {FileError} the directory is used by another process, or cannot be written */
+  /** Opens the journal. @throws {FileError} the directory is in use by another process, or cannot be written */
   static async open(
-    { directory, devices: given = [], log, clock = systemClock }: FrameRecorderOptions,
+    { directory, devices: initialDevices = [], log, clock = systemClock }: FrameRecorderOptions,
   ): Promise<FrameRecorder> {
     const buses: string[] = [];
     const devices = new Map<string, BlockDevice>();
@@ -51,16 +51,16 @@ export class FrameRecorder {
       log,
     });
     const recorder = new FrameRecorder(journal, { buses, devices, clock });
-    for (const device of given) recorder.learn(device);
+    for (const device of initialDevices) recorder.learn(device);
     return recorder;
   }
 
-  /** Why nothing can be written now; undefined while all is well. */
+  /** Why writing fails; undefined while it works. */
   get failure(): string | undefined {
     return this.#journal.state.kind === "failing" ? this.#journal.state.reason : undefined;
   }
 
-  /** Takes note of a device of the server. */
+  /** Adds or updates a device of the server. */
   learn(device: Device): void {
     const name = readName(device.name ?? "");
     if (name === undefined) return;
@@ -78,7 +78,7 @@ export class FrameRecorder {
     });
   }
 
-  /** Takes a frame. @throws {Error} it is on one bus more than a journal tells apart */
+  /** Records a frame. @throws {Error} the journal's limit of buses is reached */
   record(frame: Frame): void {
     const data = readHex(frame.data) ?? new Uint8Array(0);
     this.#journal.append(this.#journal.next(), {
@@ -93,12 +93,12 @@ export class FrameRecorder {
     });
   }
 
-  /** Resolves when every frame taken so far is safe from a power cut: never, as long as nothing can be written. */
+  /** Resolves when every recorded frame is synced to disk. Does not resolve while writing fails. */
   sync(): Promise<void> {
     return this.#journal.sync();
   }
 
-  /** Writes everything, and lets the directory go. */
+  /** Writes everything to disk and unlocks the directory. */
   async close(): Promise<void> {
     await this.#journal.close();
   }
@@ -107,7 +107,7 @@ export class FrameRecorder {
     const index = this.#buses.indexOf(bus);
     if (index >= 0) return index;
     if (this.#buses.length >= MAX_BUSES) {
-      throw new Error(`Cannot record bus "${bus}": a journal tells ${MAX_BUSES} buses apart`);
+      throw new Error(`Cannot record bus "${bus}": a journal has at most ${MAX_BUSES} buses`);
     }
     return this.#buses.push(bus) - 1;
   }

@@ -1,6 +1,6 @@
 /**
- * What becomes of a whole message: it is numbered, published and recorded, and clients read it at their own pace.
- * {@linkcode Feed} is put together here once, for the boat server, the simulation and each replica in the cloud.
+ * The path of a complete message: it gets its number, is published and recorded, and clients read it at their own pace.
+ * {@linkcode Feed} is assembled here for the boat server, the simulation and each replica in the cloud.
  *
  * @module
  */

@@ -5,20 +5,20 @@ import { HEAD_FILE, type SeqRange, type SequenceState, SequenceStore } from "../
 /** Bytes of an epoch. */
 const EPOCH_BYTES = 16;
 
-/** Where a boat's sequence numbers come from: the journal, a file of their own, or memory alone. */
+/** Source of a boat's sequence numbers: the journal, a file in the state directory, or memory only. */
 export interface Numbers {
   /** Number of the first frame. */
   readonly firstSeq: number;
-  /** 16 bytes that name the epoch. */
+  /** Id of the epoch, 16 bytes. */
   readonly epoch: Uint8Array<ArrayBuffer>;
-  /** Numbers of this epoch that the last start skipped: none of them ever had a frame. */
+  /** Numbers of this epoch that the last start skipped: never assigned to a frame. */
   readonly skipped: SeqRange | undefined;
-  /** Whether the numbers would survive a restart now; undefined where they are not meant to. */
+  /** Whether the numbers are stored and would survive a restart; undefined without a state directory. */
   readonly numbers: SequenceState | undefined;
-  /** The number of the next frame. */
+  /** Assigns the number of the next frame. */
   next(): number;
   /** Begins a new epoch at 1. */
-  newEpoch(why: string): void;
+  newEpoch(reason: string): void;
   /** Writes the last number to disk. */
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface Numbers {
 /** Called when a new epoch begins, with the last number of the one that has ended. */
 export type EpochListener = (epoch: string, formerHead: number) => void;
 
-/** Reports new epochs: first the broker begins again at 1, then every listener is called. */
+/** Reports new epochs: first resets the broker to 1, then calls every listener. */
 export class EpochChanges {
   readonly #broker: Broker;
   readonly #listeners: EpochListener[] = [];
@@ -40,7 +40,7 @@ export class EpochChanges {
     this.#listeners.push(listener);
   }
 
-  /** A new epoch begins; no number of it has been assigned yet. */
+  /** Reports a new epoch. To be called before its first number is assigned. */
   begin(epoch: Uint8Array): void {
     const { head } = this.#broker;
     this.#broker.startOver();
@@ -48,9 +48,9 @@ export class EpochChanges {
   }
 }
 
-/** Numbers of a boat that records nothing but has a state directory: they go on after a restart. */
+/** Numbers of a boat without recording but with a state directory: they continue after a restart. */
 export class StoredNumbers implements Numbers {
-  /** Which of the missing numbers had a frame is unknown: they count as lost, not as skipped. */
+  /** It is unknown which of the missing numbers had a frame: they count as lost, not as skipped. */
   readonly skipped = undefined;
   readonly #store: SequenceStore;
 
@@ -85,8 +85,8 @@ export class StoredNumbers implements Numbers {
     return this.#store.next();
   }
 
-  newEpoch(why: string): void {
-    this.#store.newEpoch(why);
+  newEpoch(reason: string): void {
+    this.#store.newEpoch(reason);
   }
 
   async close(): Promise<void> {
@@ -94,7 +94,7 @@ export class StoredNumbers implements Numbers {
   }
 }
 
-/** Numbers of a boat without a state directory: each start is an epoch of its own. */
+/** Numbers of a boat without a state directory: each start begins a new epoch. */
 export class VolatileNumbers implements Numbers {
   readonly firstSeq = 1;
   readonly skipped = undefined;
@@ -116,7 +116,7 @@ export class VolatileNumbers implements Numbers {
     return this.#broker.head + 1;
   }
 
-  newEpoch(_why: string): void {
+  newEpoch(_reason: string): void {
     this.#epoch = crypto.getRandomValues(new Uint8Array(EPOCH_BYTES));
     this.#changes.begin(this.#epoch);
   }

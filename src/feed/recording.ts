@@ -3,58 +3,58 @@ import type { Broker, DeviceRecord } from "../broker/mod.ts";
 import { type BlockDevice, type BusCounts, Journal, NO_PRODUCT, type RetentionSettings } from "../journal/mod.ts";
 import type { EpochChanges } from "./numbers.ts";
 
-/** Where and how a boat records. */
+/** Options of a boat's recording. */
 export interface RecordingOptions {
   /** Directory of the journal's files. */
   directory: string;
-  /** Directory of what must survive beside them: which numbers were given out. */
+  /** Directory of the state that must survive a restart: the assigned sequence numbers. */
   stateDirectory: string;
-  /** First part of the files' names, default `nmea2k`. */
+  /** Prefix of the file names, default `nmea2k`. */
   prefix?: string;
-  /** Bytes of a block, a power of two; default 256 KiB. */
+  /** Block size, bytes; a power of two, default 256 KiB. */
   blockBytes?: number;
   /** Default `zstd`. */
   compression?: "none" | "zstd";
-  /** A new file begins after so long, milliseconds; 0 (the default) never. */
+  /** Age at which a file is rotated, milliseconds; default 0: never. */
   rotateDurationMs?: number;
-  /** A new file begins when one is larger, bytes; 0 (the default) never. */
+  /** Size at which a file is rotated, bytes; default 0: never. */
   rotateBytes?: number;
-  /** Longest time that a frame is in memory alone, milliseconds; default 1000. */
+  /** Longest time before a frame is synced to disk, milliseconds; default 1000. */
   syncIntervalMs?: number;
-  /** Most bytes that wait while nothing can be written; then frames are lost, and told. Default 32 MiB. */
+  /** Most bytes buffered while writing fails; beyond it frames are lost and reported. Default 32 MiB. */
   maxBacklogBytes?: number;
-  /** Blocks that took at least so long to fill are packed small, in a thread of their own, milliseconds; default 30 s. */
+  /** Blocks that took at least this long to fill get the stronger compression, in a separate thread, milliseconds; default 30 s. */
   slowBlockMs?: number;
-  /** Which files are kept; left out: all. */
+  /** Which files are retained; default: all. */
   retention?: RetentionSettings;
   /** Program that archives files; see the retention's `archive`. */
   archiveCommand?: string;
-  /** Instance id of the boat, which that program gets; default the prefix. */
+  /** Instance id of the boat, passed to that program; default: the prefix. */
   instanceId?: string;
   /**
-   * How often files are looked after, milliseconds; for tests.
+   * Interval of file housekeeping, milliseconds; for tests.
    *
    * @internal
    */
   lookEveryMs?: number;
   /**
-   * Numbers reserved on disk at once; for tests.
+   * Sequence numbers reserved on disk at once; for tests.
    *
    * @internal
    */
   reserve?: number;
 }
 
-/** What a block says of a device. */
+/** Entry of a block's device table. */
 function blockDevice({ bus, src, name = 0n, product = NO_PRODUCT }: DeviceRecord): BlockDevice {
   return { bus, src, name, activeFrom: 0, ...product };
 }
 
 /**
- * Opens the journal of a boat, which continues where the last recording ended. Its blocks tell who is on the buses and
- * what these have counted.
+ * Opens the journal of a boat, which continues where the last recording ended. Its blocks include the device table and the
+ * counters of the buses.
  *
- * @throws {FileError} the directory is used by another process, or cannot be written
+ * @throws {FileError} the directory is in use by another process, or cannot be written
  */
 export async function openRecording(
   options: RecordingOptions,

@@ -1,17 +1,17 @@
 import { readName } from "../frame/mod.ts";
 import { type Filter, FilterError } from "./filter.ts";
 
-/** Most entries of a filter: all its lists together, duplicates not counted. */
+/** Most entries of a filter: the sum of all its lists, without duplicates. */
 export const MAX_FILTER_ENTRIES = 256;
 /** Longest name of a manufacturer or bus in a filter, characters. */
 export const MAX_FILTER_TEXT_CHARACTERS = 128;
 
 /**
- * A client's filter without duplicates: the first spelling stays. Sessions keep filters and write them to disk, so
- * their size has a limit.
+ * Removes duplicates from a client's filter (the first spelling stays) and checks its size. The size is limited because
+ * sessions store filters in memory and on disk.
  *
- * @param filter its lists; those that are null or undefined are left out
- * @throws {FilterError} too many entries, or a text that is too long; `field` is the list where the limit is passed
+ * @param filter the lists; null and undefined are ignored
+ * @throws {FilterError} too many entries, or a text is too long; `field` is the list that exceeds the limit
  */
 export function boundFilter(filter: { [Name in keyof Filter]?: Filter[Name] | null | undefined }): Filter {
   const { pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus } = filter;
@@ -48,7 +48,7 @@ function checkText<T>(field: keyof Filter, entry: T): T {
   return entry;
 }
 
-/** The same NAME has several spellings; a text that is no NAME is refused by who compiles the filter. */
+/** Unifies the spellings of a NAME. An invalid NAME is rejected later, by {@linkcode compileFilter}. */
 function nameKey(text: string): bigint | string {
   return readName(text) ?? text;
 }

@@ -1,7 +1,7 @@
 import { addressKey, readName } from "../frame/mod.ts";
 import { type Filter, FilterError } from "./filter.ts";
 
-/** What a filter must know of a device that has claimed its address. */
+/** A device that has claimed an address, as filters need it. */
 export interface FilterDevice {
   /** Index of the bus. */
   bus: number;
@@ -9,30 +9,30 @@ export interface FilterDevice {
   src: number;
   /** Its 64 bit NAME. */
   name: bigint;
-  /** From the NAME: 0 to 2047. */
+  /** Manufacturer code of the NAME, 0 to 2047. */
   manufacturerCode: number;
-  /** From the NAME: 0 to 255. */
+  /** Device instance of the NAME, 0 to 255. */
   deviceInstance: number;
 }
 
-/** What a filter is compiled against. */
+/** Names that a filter refers to. */
 export interface FilterContext {
   /** Names of the buses, in the order of their indexes. */
   buses: readonly string[];
-  /** Code of a manufacturer given by name or number; undefined when there is none. */
+  /** Resolves the name or number of a manufacturer to its code; undefined when unknown. */
   manufacturerCode: (text: string) => number | undefined;
 }
 
-/** A filter as one predicate. */
+/** A filter compiled to one predicate. */
 export interface CompiledFilter {
-  /** True when a frame of this bus (by index), source address and PGN is wanted. */
+  /** True when the filter accepts a frame with this bus index, source address and PGN. */
   accept: (bus: number, src: number, pgn: number) => boolean;
   /**
-   * Tells of a device that holds an address, now or from now on. What it resolves to is kept for that address until
+   * Sets the device that holds an address from now on. The result is cached for that address until
    * another NAME claims it.
    */
   learn: (device: FilterDevice) => void;
-  /** True when the answer depends on devices: such a filter must be told of every claim, and is not to be shared. */
+  /** True when the result depends on devices: call `learn` on every claim, and do not share the filter. */
   usesDevices: boolean;
 }
 
@@ -77,7 +77,7 @@ function matches(device: FilterDevice, { names, excludedNames, codes, instances 
     (instances?.has(device.deviceInstance) ?? true) && !excludedNames.has(device.name);
 }
 
-/** An absent or empty list puts no condition. */
+/** Undefined for an absent or empty list, which is no condition. */
 function setOf<T>(values: T[] | undefined): Set<T> | undefined {
   return values && values.length > 0 ? new Set(values) : undefined;
 }

@@ -1,13 +1,13 @@
 /**
- * What a client wants to see (the specification's Filter resource). Every field is optional; several values of one
- * field are OR'd, different fields are AND'd, and the excluding fields have the last word.
+ * Selects the frames that a client gets (the specification's Filter resource). Every field is optional. Several values of
+ * one field are OR'd, different fields are AND'd; the excluding fields take precedence.
  */
 export interface Filter {
   /** Include these PGNs. */
   pgn?: number[];
   /** Exclude these PGNs. */
   exclude_pgn?: number[];
-  /** Manufacturer names, in any case, or codes in decimal. */
+  /** Manufacturer names, case-insensitive, or decimal codes. */
   manufacturer?: string[];
   /** Device instances 0-252. */
   instance?: number[];
@@ -19,11 +19,11 @@ export interface Filter {
   bus?: string[];
 }
 
-/** A filter holds something that cannot be understood; `field` says where. */
+/** A filter is invalid; `field` names the list. */
 export class FilterError extends Error {
   /** `FilterError`. */
   override name = "FilterError";
-  /** The list that is wrong. */
+  /** The invalid list. */
   readonly field: keyof Filter;
 
   /** @ignore */

@@ -1,6 +1,6 @@
 /**
- * Which frames somebody wants: a filter becomes one predicate, used by server, sessions, history, client and command
- * line alike. Runs in browsers.
+ * Filters of frames. A filter is compiled to one predicate, used by live streams, sessions, history, client and command
+ * line. Runs in browsers.
  *
  * @module
  */

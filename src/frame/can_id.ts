@@ -1,4 +1,4 @@
-/** The four things a 29-bit CAN identifier says in NMEA 2000 (ISO 11783-3 §5.2). */
+/** The fields of a 29-bit CAN identifier in NMEA 2000 (ISO 11783-3 §5.2). */
 export interface CanHeader {
   /** Priority 0-7, lower is more urgent. */
   prio: number;
@@ -6,17 +6,17 @@ export interface CanHeader {
   pgn: number;
   /** Source address 0-255. */
   src: number;
-  /** Destination address; 255 is everybody. */
+  /** Destination address; 255 is broadcast. */
   dst: number;
 }
 
-/** Destination of a message meant for everybody. */
+/** Destination address of broadcast messages. */
 export const BROADCAST_ADDRESS = 255;
 /** Source address of a node that has none ("null address", ISO 11783-5). */
 export const NULL_ADDRESS = 254;
 /** Highest address a device can hold. */
 export const MAX_DEVICE_ADDRESS = 253;
-/** Highest PGN that 18 bits can carry. */
+/** Highest 18-bit PGN. */
 export const MAX_PGN = 0x3ffff;
 /** The 29 bits of a CAN identifier; also the highest one. */
 export const CAN_ID_MASK = 0x1fffffff;
@@ -74,7 +74,7 @@ export function isAddressed(pgn: number): boolean {
   return ((pgn >>> 8) & 0xff) < PDU2_FORMAT;
 }
 
-/** Builds the 29-bit identifier. A PDU2 PGN has no room for `dst`, which is then ignored. */
+/** Builds the 29-bit identifier. Ignores `dst` for a PDU2 PGN, which carries no destination. */
 export function buildCanId(header: CanHeader): number {
   const low = isAddressed(header.pgn) ? (header.pgn & 0x3ff00) | (header.dst & 0xff) : header.pgn & MAX_PGN;
   return ((header.prio & 7) << 26) | (low << 8) | (header.src & 0xff);

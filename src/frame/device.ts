@@ -1,8 +1,8 @@
-/** A device as every API shows it. Fields that are not known yet are left out. */
+/** A device as the APIs show it. Unknown fields are omitted. */
 export interface Device {
   /** Current source address 0-253. */
   src: number;
-  /** Interface name; there when the server has more than one bus. */
+  /** Bus name; present when the server has more than one bus. */
   bus?: string;
   /** 64-bit NAME, `0x` and 16 hex digits. */
   name?: string;
@@ -16,11 +16,11 @@ export interface Device {
   device_function?: number;
   /** 0-252. */
   device_instance?: number;
-  /** 21 bits, the manufacturer's own. */
+  /** 21-bit serial number, unique per manufacturer. */
   unique_number?: number;
-  /** Product code, from PGN 126996 like all that follows. */
+  /** Product code, from PGN 126996 as the four fields below. */
   product_code?: number;
-  /** Model, as the device calls itself. */
+  /** Model name that the device reports. */
   model_id?: string;
   /** Version of its software. */
   software_version?: string;
@@ -28,9 +28,9 @@ export interface Device {
   model_version?: string;
   /** Serial number. */
   model_serial?: string;
-  /** RFC 3339, first frame. */
+  /** Time of the first frame, RFC 3339. */
   first_seen: string;
-  /** RFC 3339, last frame. */
+  /** Time of the last frame, RFC 3339. */
   last_seen: string;
   /** Messages received from this device. */
   packet_count: number;
@@ -38,5 +38,5 @@ export interface Device {
   byte_count: number;
 }
 
-/** What happened to an entry of the device table. */
+/** A change of the device table. */
 export type DeviceEvent = { event: "added" | "updated" | "removed"; device: Device };

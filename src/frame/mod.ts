@@ -1,5 +1,5 @@
 /**
- * The words everybody speaks: frames, CAN identifiers, NAMEs, devices. No I/O, no state but a formatting cache;
+ * The common types: frames, messages, CAN identifiers, NAMEs, devices. No I/O, no state except a formatting cache;
  * runs in browsers.
  *
  * @module

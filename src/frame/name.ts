@@ -4,7 +4,7 @@ export interface NameFields {
   uniqueNumber: number;
   /** 11-bit manufacturer code. */
   manufacturerCode: number;
-  /** 0-252; lower 3 and upper 5 bits of the NAME taken together. */
+  /** 0-252; the lower 3 and upper 5 bits of the NAME combined. */
   deviceInstance: number;
   /** 8 bits. */
   deviceFunction: number;
@@ -43,7 +43,7 @@ export function parseName(name: bigint): NameFields {
   };
 }
 
-/** Puts a NAME together; each field is cut to its width. */
+/** Builds a NAME; each field is truncated to its width. */
 export function buildName(fields: NameFields): bigint {
   let name = fields.arbitraryAddressCapable ? 1n << 63n : 0n;
   for (const key of Object.keys(FIELD_BITS) as (keyof typeof FIELD_BITS)[]) {
@@ -56,17 +56,17 @@ export function buildName(fields: NameFields): bigint {
 /** Bytes of a NAME in an address claim. */
 export const NAME_BYTES = 8;
 
-/** The NAME that an address claim carries, little-endian, at `offset`. */
+/** Reads the little-endian NAME of an address claim at `offset`. */
 export function nameFromBytes(data: Uint8Array, offset: number = 0): bigint {
   return new DataView(data.buffer, data.byteOffset + offset, NAME_BYTES).getBigUint64(0, true);
 }
 
-/** `0x` and 16 lower-case hex digits. */
+/** Formats a NAME as `0x` and 16 lower-case hex digits. */
 export function formatName(name: bigint): string {
   return "0x" + name.toString(16).padStart(16, "0");
 }
 
-/** Reads a NAME written as 1 to 16 hex digits, with or without `0x`, in any case; undefined when it is none. */
+/** Parses a NAME of 1 to 16 hex digits, with or without `0x`, upper or lower case; undefined when invalid. */
 export function readName(text: string): bigint | undefined {
   const digits = /^(?:0x)?([0-9a-f]{1,16})$/i.exec(text)?.[1];
   return digits === undefined ? undefined : BigInt("0x" + digits);

@@ -1,6 +1,6 @@
 /**
- * A numbered frame read back from where it is kept: the ring, or the journal. The reader owns the object and reuses it;
- * `data` is the store's own memory: copy what must outlive the next read.
+ * A frame with its sequence number, read from the ring or the journal. The reader owns the object and reuses it;
+ * `data` is memory of the storage: copy what must outlive the next read.
  */
 export interface StoredFrame {
   /** Sequence number. */
@@ -9,15 +9,15 @@ export interface StoredFrame {
   timeUs: number;
   /** 29-bit identifier. */
   id: number;
-  /** Read from `id` once. */
+  /** PGN of `id`. */
   pgn: number;
   /** Index of the bus in the server's list of buses. */
   bus: number;
   /** Buffer that holds the payload at `offset`. */
   data: Uint8Array;
-  /** Where in `data` the payload begins. */
+  /** Offset of the payload in `data`. */
   offset: number;
-  /** Bytes of the payload. */
+  /** Length of the payload, bytes. */
   length: number;
 }
 

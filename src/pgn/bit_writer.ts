@@ -1,6 +1,6 @@
 import type { Raw } from "./model.ts";
 
-/** A payload in the making: values one after the other, lowest bit first. */
+/** Writes a payload: values in sequence, lowest bit first. */
 export class BitWriter {
   #bytes = new Uint8Array(64);
   #bit = 0;
@@ -20,22 +20,22 @@ export class BitWriter {
     }
   }
 
-  /** Whole bytes, wherever they begin. */
+  /** Writes bytes, at any bit offset. */
   bytes(bytes: Uint8Array): void {
     for (const byte of bytes) this.#part(byte, 8);
   }
 
-  /** The same bit so many times: ones for what is reserved or not available. */
+  /** Writes the same bit repeatedly: ones for reserved or unavailable fields. */
   fill(bits: number, value: 0 | 1 = 1): void {
     for (let left = bits; left > 0; left -= 8) this.#part(value === 1 ? 0xff : 0, Math.min(8, left));
   }
 
-  /** Fills the byte that was begun. */
+  /** Completes a partial byte. */
   align(value: 0 | 1 = 1): void {
     this.fill(-this.#bit & 7, value);
   }
 
-  /** What was written so far; a byte that was begun is filled up with ones. */
+  /** The bytes written so far; a partial byte is padded with ones. */
   take(): Uint8Array<ArrayBuffer> {
     const bytes = this.#bytes.slice(0, (this.#bit + 7) >>> 3);
     const begun = this.#bit & 7;

@@ -1,4 +1,4 @@
-/** What is known about PGNs as people and programs ask for it: names, units, ranges, labels. */
+/** Descriptions of PGNs for APIs and command line: names, units, ranges, labels. */
 import { framingOf } from "./framing.ts";
 import { matchesPayload } from "./interpret.ts";
 import { type Definition, definitionsOf, type Field, isGroup, type Item, knownPgns } from "./model.ts";
@@ -9,26 +9,26 @@ import type { FieldType } from "./spec.ts";
 import { type Labels, labelsOf } from "../units/mod.ts";
 import type { Decoded } from "./value.ts";
 
-/** What a message of a proprietary PGN is called whose maker's layout nobody has described. */
+/** Name of a message of a proprietary PGN without a known layout. */
 const PROPRIETARY = "Proprietary";
 
 /** A PGN in the list of all. */
 export interface PgnSummary {
   /** Its number. */
   pgn: number;
-  /** Name for people; of several layouts what they have in common. */
+  /** Human-readable name; of several layouts the common part. */
   description: string;
-  /** How it travels. */
+  /** Framing of its messages. */
   framing: Framing;
-  /** Milliseconds between two messages of a device, where the standard says. */
+  /** Transmission interval, milliseconds, if the standard has one. */
   interval_ms?: number;
   /** Number of layouts. */
   layouts: number;
 }
 
-/** Everything known about a PGN. */
+/** Description of a PGN. */
 export interface PgnDescription extends Omit<PgnSummary, "layouts"> {
-  /** In the order in which they are tried: the first whose `matches` hold describes a payload. */
+  /** In order of precedence: the first layout whose `matches` hold is used. */
   layouts: LayoutDescription[];
 }
 
@@ -38,17 +38,17 @@ export interface LayoutDescription {
   id: string;
   /** Name for people. */
   description: string;
-  /** What a payload must hold to be of this layout. */
+  /** Values that a payload must contain to match this layout. */
   matches?: MatchDescription[];
-  /** Every field and width is known. */
+  /** Whether every field and width is known. */
   complete: boolean;
-  /** In the order of the payload; reserved bits left out. */
+  /** In the order of the payload, without reserved bits. */
   fields: ItemDescription[];
 }
 
 /** Bits and the value they must have. */
 export interface MatchDescription {
-  /** Field that they are; left out when it is not shown. */
+  /** Name of the field; undefined when it is not decoded. */
   name?: string;
   /** First bit, from the beginning of the payload. */
   bit: number;
@@ -56,7 +56,7 @@ export interface MatchDescription {
   bits: number;
   /** Their value. */
   value: number;
-  /** What the value means. */
+  /** Label of the value. */
   label?: string;
 }
 

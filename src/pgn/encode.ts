@@ -10,7 +10,7 @@ import { BitWriter } from "./bit_writer.ts";
 
 export { EncodeError } from "./encode_error.ts";
 
-/** A value as `decode()` gives it; undefined stands for a field that is left out. */
+/** A value as returned by `decode()`; undefined counts as not given. */
 export type FieldValue =
   | number
   | string
@@ -19,15 +19,15 @@ export type FieldValue =
   | readonly FieldValue[]
   | { readonly [name: string]: FieldValue };
 
-/** Fields by name, as `decode()` gives them. */
+/** Fields by name, as returned by `decode()`. */
 export type Fields = { readonly [name: string]: FieldValue };
 
-/** What ISO transport can carry; a fast packet carries 223 bytes. */
+/** Longest payload of ISO transport; a fast packet has at most 223 bytes. */
 const MAX_BYTES = 1785;
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Where a field stands: in the payload itself or in one set of a group. */
+/** Scope of a field: the payload itself or one set of a group. */
 interface Scope {
   values: Values;
   siblings: readonly Item[];
@@ -35,10 +35,10 @@ interface Scope {
   path: string;
 }
 
-/** A raw value that other things decide. */
+/** A raw value that is determined by other values. */
 interface Decided {
   raw: number;
-  /** What is said of another value: `is not the number of satellites, 3`. */
+  /** Error text for a different value: `is not the number of satellites, 3`. */
   otherwise: string;
 }
 
@@ -52,16 +52,16 @@ function pathIn({ path }: { path: string }, name: string): string {
   return path === "" ? name : `${path}.${name}`;
 }
 
-/** State of one walk through a definition: what was written, and what later fields need of it. */
+/** State of encoding a definition: the output, and what later fields need. */
 class Walk {
   readonly #writer = new BitWriter();
   readonly #definition: Definition;
   readonly #raws = new Map<string, Raw>();
-  /** What the value after a key is, and its width when a length was told. */
+  /** Type of the value after a key, and its width when a length was given. */
   #key: { field: Field | undefined; bytes: number | undefined } | undefined;
   #commanded: { pgn: number; fields: CommandedPgn; writer: BitWriter } | undefined;
   #index = 0;
-  /** Path of what runs to the end, once that is written. */
+  /** Path of the field that extends to the end, once it is written. */
   #open: string | undefined;
 
   constructor(definition: Definition) {
@@ -137,7 +137,7 @@ class Walk {
     return decided.raw;
   }
 
-  /** Raw value of the field that decides this one, though it may come later. */
+  /** Raw value of the field that decides this one, even if it comes later. */
   #by({ by }: Field, scope: Scope): Raw | undefined {
     if (by === undefined) return undefined;
     const other = scope.siblings.find((item): item is Field => !isGroup(item) && item.name === by);
@@ -176,7 +176,7 @@ class Walk {
     return { raw: count, otherwise: `is not the number of ${what}, ${count}` };
   }
 
-  /** How many bits a run of bytes has: as told, when that takes as many bytes. */
+  /** Number of bits of a byte sequence: as given, if it has that many bytes. */
   #bitsOf(field: Field, binary: Field, scope: Scope): Decided {
     const { name = "" } = field;
     const run = binary.name ?? "";
@@ -190,7 +190,7 @@ class Walk {
     return { raw: whole ? raw : bytes * 8, otherwise: `is not the length of ${run}, ${inUnit(field, bytes * 8)}` };
   }
 
-  /** How many bytes the value after a key takes. */
+  /** Number of bytes of the value after a key. */
   #bytesOf(length: Field, value: unknown, { path }: { path: string }): number {
     const { bits } = this.#key?.field ?? {};
     const bytes = bits === undefined ? hexDigits(value, path).length : Math.ceil(bits / 8);
@@ -219,7 +219,7 @@ class Walk {
     this.#writer.bytes(writeParameters(value, { pgn, path }));
   }
 
-  /** The value of the parameter whose number was written just now; of one that nobody knows, hex digits. */
+  /** Writes the value of the parameter whose number was written last; hex digits for an unknown one. */
   #variable(value: unknown, path: string): undefined {
     const known = this.#commanded?.fields.field(this.#index);
     if (known === undefined || isOpen(known.field)) this.#open = path;
@@ -229,7 +229,7 @@ class Walk {
     this.#writer.bytes(hexDigits(value, path));
   }
 
-  /** The value after a key: of the key's type, or hex digits where that is not known or does not fit the length. */
+  /** Writes the value after a key: by the key's type, or hex digits if that is unknown or does not fit the length. */
   #value(value: unknown, path: string): undefined {
     const { field, bytes } = this.#key ?? { field: undefined, bytes: undefined };
     const writer = this.#writer;
@@ -255,17 +255,17 @@ class Walk {
 }
 
 /**
- * Encodes fields, as `decode()` gives them, into the payload of a message. In SI units (positions in degrees); labels may
+ * Encodes fields, as returned by `decode()`, into the payload of a message. In SI units (positions in degrees); labels may
  * be given as their numbers.
  *
- * What is left out or null is sent as "not available", reserved bits are ones. Discriminators, counts and lengths are
- * filled in; when they are given, they must agree. Numbers are rounded to the resolution of their field, nothing is ever
- * cut off or bent into a range.
+ * Missing and null fields are sent as "not available", reserved bits as ones. Discriminators, counts and lengths are
+ * filled in; when they are given, they must agree. Numbers are rounded to the resolution of their field; values are never
+ * truncated or clamped to a range.
  *
  * @param options `layout`: id of the definition; without it one whose discriminators agree and which has every given
  * field, of several the one that fills in the fewest discriminators, then one of which every field is given, then the
  * first
- * @throws EncodeError when the PGN is unknown, nothing has these fields, or a value cannot be sent
+ * @throws EncodeError the PGN is unknown, no layout has these fields, or a value cannot be sent
  *
  * @example
  * ```ts

@@ -1,12 +1,12 @@
-/** What cannot be sent, and why. */
+/** A value cannot be encoded. */
 export class EncodeError extends Error {
-  /** Path of the field: `waypoints[2].latitude`; empty when it is about no field. */
+  /** Path of the field: `waypoints[2].latitude`; empty when the error does not concern a field. */
   readonly field: string;
 
   /**
-   * An error about one field, or about the whole.
+   * Creates an error about a field or the whole message.
    *
-   * @param field its path; left out: about no field
+   * @param field path of the field; default: no field
    */
   constructor(message: string, field = "") {
     super(message);
@@ -22,7 +22,7 @@ export function fail(path: string, what: string): never {
 
 const LONGEST_QUOTE = 40;
 
-/** A value as an error message shows it. */
+/** Formats a value for an error message. */
 export function quote(value: unknown): string {
   if (typeof value === "string") {
     return JSON.stringify(value.length > LONGEST_QUOTE ? value.slice(0, LONGEST_QUOTE) + "…" : value);
@@ -32,7 +32,7 @@ export function quote(value: unknown): string {
   return typeof value === "function" ? "a function" : String(value);
 }
 
-/** The first names of a list, divided by commas. */
+/** The first names of a list, separated by commas. */
 export function listed(names: Iterable<string>, most: number): string {
   const shown: string[] = [];
   for (const name of names) {
@@ -42,12 +42,12 @@ export function listed(names: Iterable<string>, most: number): string {
   return shown.join(", ");
 }
 
-/** True for objects that are no lists. */
+/** Whether the value is an object and not a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** True for what says nothing: the field is sent as not available. */
+/** Whether the value is missing: the field is sent as "not available". */
 export function isNothing(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }

@@ -1,4 +1,4 @@
-/** One field of a payload, written: the inverse of `field.ts`. */
+/** Encoding of one field: the inverse of `field.ts`. */
 import { type Field, MAX_NUMBER_BITS, type Raw } from "./model.ts";
 import { fail, isNothing, isRecord, listed, quote } from "./encode_error.ts";
 import { numberRaw } from "./encode_number.ts";
@@ -10,11 +10,11 @@ import type { BitWriter } from "./bit_writer.ts";
 const SHOWN_LABELS = 6;
 const DAY_MS = 86_400_000;
 
-/** Where a value belongs. */
+/** Context of a value. */
 export interface Spot {
   /** Path of the field, for errors. */
   path: string;
-  /** Raw value of the field that decides the table, for `indirect`. */
+  /** For `indirect`: raw value of the field that selects the table. */
   by?: Raw | undefined;
 }
 
@@ -25,7 +25,7 @@ function labelsOf(field: Field, by: Raw | undefined): ReadonlyMap<number, string
   return labels?.byCode ?? new Map();
 }
 
-/** The code of a label, the lowest where it stands for several. */
+/** Code of a label; the lowest one if several codes have it. */
 function codeOf(field: Field, label: string, { by }: { by?: Raw | undefined }): number | undefined {
   if (field.labels) return field.labels.byLabel.get(label);
   for (const [code, each] of labelsOf(field, by)) if (each === label) return code;
@@ -84,7 +84,7 @@ function hexRaw(field: Field, value: unknown, { path }: Spot): Raw {
   return raw;
 }
 
-/** A raw value within the range of its field, whose ends are shown as texts. */
+/** Checks that a raw value is within the range of its field; the texts show the limits in the error. */
 function withinRange(field: Field, raw: number, options: { path: string; value: unknown; show: (raw: Raw) => string }) {
   const { min, max } = rawRangeOf(field);
   const { path, value, show } = options;
@@ -97,7 +97,7 @@ function dateRaw(field: Field, value: unknown, { path }: Spot): number {
   const days = typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value)
     ? Date.parse(`${value}T00:00:00Z`) / DAY_MS
     : NaN;
-  // A 30th of February would be read as the 2nd of March.
+  // February 30 would be parsed as March 2.
   if (!Number.isInteger(days) || isoDate(days) !== value) fail(path, `${quote(value)} is not a date like 2026-08-16`);
   return withinRange(field, days, { path, value, show: (raw) => isoDate(Number(raw)) });
 }
@@ -124,7 +124,7 @@ function floatRaw(field: Field, value: unknown, { path }: Spot): number {
   return floats.getUint32(0);
 }
 
-/** Raw value of a field that has one; nothing is "not available". */
+/** Raw value of a field that has one; null and undefined mean "not available". */
 export function rawOf(field: Field, value: unknown, spot: Spot): Raw {
   if (isNothing(value)) return field.blank;
   switch (field.type) {
@@ -149,7 +149,7 @@ export function rawOf(field: Field, value: unknown, spot: Spot): Raw {
   }
 }
 
-/** True when a value says that the raw value is this one: of a label for several, any of them. */
+/** Whether a value stands for this raw value; a label of several raw values stands for each. */
 export function says(field: Field, value: unknown, { raw, ...spot }: Spot & { raw: number }): boolean {
   return field.labels?.byCode.get(raw) === value || rawOf(field, value, spot) === raw;
 }
@@ -183,7 +183,7 @@ function writeRepeated(field: Field, value: unknown, options: Spot & { writer: B
 }
 
 /**
- * Writes a field of any type but those that only a definition can tell (`variable`, `value`, `parameters`).
+ * Writes a field of any type, except those that need other definitions (`variable`, `value`, `parameters`).
  *
  * @returns its raw value, when it has one
  */

@@ -1,4 +1,4 @@
-/** Which layout of a PGN the given fields are of. */
+/** Selects the layout of a PGN that the given fields belong to. */
 import { type Definition, definitionsOf, type Field, isGroup, type Item } from "./model.ts";
 import { EncodeError, isNothing, listed, quote } from "./encode_error.ts";
 import { says } from "./encode_field.ts";
@@ -13,12 +13,12 @@ export function namesOf(items: readonly Item[]): string[] {
   return items.map((item) => isGroup(item) ? item.group : item.name).filter((name) => name !== undefined);
 }
 
-/** Names that are given: undefined stands for a field that is left out. */
+/** Names of the given fields; undefined counts as not given. */
 function givenNames(values: Values): string[] {
   return Object.keys(values).filter((name) => values[name] !== undefined);
 }
 
-/** Given names that are not among these items. */
+/** Given names that these items do not have. */
 export function unknownNames(items: readonly Item[], values: Values): string[] {
   const known = new Set(namesOf(items));
   return givenNames(values).filter((name) => !known.has(name));
@@ -29,7 +29,7 @@ export function valueOf(values: Values, name: string): unknown {
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-/** True when a value says what a field of a layout must be. */
+/** Whether a value agrees with the discriminator of a layout. */
 function isMatch(field: Field, { value, match }: { value: unknown; match: number }): boolean {
   try {
     return says(field, value, { path: "", raw: match });
@@ -39,7 +39,7 @@ function isMatch(field: Field, { value, match }: { value: unknown; match: number
   }
 }
 
-/** Discriminators of a layout that are not given, and how many are given otherwise. */
+/** Discriminators of a layout that are not given, and the number of those that disagree. */
 function discriminators({ items }: Definition, values: Values): { silent: number; wrong: number } {
   let [silent, wrong] = [0, 0];
   for (const item of items) {
@@ -51,7 +51,7 @@ function discriminators({ items }: Definition, values: Values): { silent: number
   return { silent, wrong };
 }
 
-/** The fields that there are, for errors. */
+/** The fields of the layouts, for errors. */
 export function fieldsOf(items: readonly Item[]): string {
   return listed(namesOf(items), SHOWN_FIELDS) || "none";
 }
@@ -70,14 +70,14 @@ function refuse(closest: Definition, values: Values, { layouts }: { layouts: rea
   throw new EncodeError(message, name);
 }
 
-/** True when every field of a layout is given, as decoding gives them: null where nothing is available. */
+/** Whether every field of a layout is given, as decoding returns them: null when unavailable. */
 function isComplete({ items }: Definition, values: Values): boolean {
   return items.every((item) =>
     isGroup(item) || item.name === undefined || item.proprietary || Object.hasOwn(values, item.name)
   );
 }
 
-/** How far the given values are from a layout: the first difference between two of these decides. */
+/** Distance of the given values from a layout, compared element by element. */
 function distance(definition: Definition, values: Values): [wrong: number, unknown: number, ...more: number[]] {
   const unknown = unknownNames(definition.items, values).length;
   const { silent, wrong } = discriminators(definition, values);
@@ -90,8 +90,8 @@ function isLess(one: readonly number[], other: readonly number[]): boolean {
 }
 
 /**
- * The layout that is named, otherwise one whose discriminators agree and which has every given field: of several the one
- * that fills in the fewest discriminators by itself, lest a command be sent that nobody spoke of; then one of which every
+ * Returns the named layout, otherwise one whose discriminators agree and which has every given field: of several the one
+ * that fills in the fewest discriminators by itself, so that no unintended command is sent; then one of which every
  * field is given; then the first.
  *
  * @throws EncodeError when there is none
@@ -111,6 +111,6 @@ export function layoutFor(pgn: number, values: Values, { layout }: { layout?: st
     if (isLess(far, least)) [closest, least] = [each, far];
   }
   const [, unknown] = least;
-  // Where only a discriminator disagrees, writing it says why.
+  // If only a discriminator disagrees, encoding reports the reason.
   return unknown === 0 ? closest : refuse(closest, values, { layouts: all });
 }

@@ -1,20 +1,20 @@
-/** From numbers to raw values. */
+/** Conversion of numbers to raw values. */
 import { type Field, MAX_NUMBER_BITS, type Raw } from "./model.ts";
 import { fail, quote } from "./encode_error.ts";
 import { inUnit, isNull, rawRangeOf } from "./range.ts";
 
-/** Beyond half a raw value by less than this, rounding in doubles is not sure. */
+/** Closer than this to half a raw value, rounding with doubles is unreliable. */
 const UNSURE = 0.001;
 const DOUBLE_BITS = 53;
 
-/** A number as it is written in decimal: `digits · 10^exponent`. */
+/** A decimal number: `digits · 10^exponent`. */
 function decimalOf(value: number): { digits: bigint; exponent: number } {
   const [mantissa = "", exponent = "0"] = value.toString().split("e");
   const [whole = "", fraction = ""] = mantissa.split(".");
   return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
 }
 
-/** The integer nearest to `top / bottom`; halves go away from zero. */
+/** The integer nearest to `top / bottom`; halves are rounded away from zero. */
 function nearestInteger(top: bigint, bottom: bigint): bigint {
   const half = bottom / 2n;
   return (top < 0n ? top - half : top + half) / bottom;
@@ -28,7 +28,7 @@ function nearestExactly({ times, add, per }: Field, value: number): bigint {
   return nearestInteger(top * BigInt(per) - BigInt(add) * bottom, BigInt(times) * bottom);
 }
 
-/** Of a wide raw value and the doubles around it, the first that reads back as the very same number. */
+/** Of a wide raw value and the doubles around it, the first that decodes to exactly the same number. */
 function readingBackAs(field: Field, value: number, { raw }: { raw: bigint }): bigint {
   const size = (raw < 0n ? -raw : raw).toString(2).length;
   const step = 1n << BigInt(Math.max(0, size - DOUBLE_BITS));

@@ -1,4 +1,4 @@
-/** Parameters of PGN 126208, written: the inverse of `parameters.ts`. */
+/** Encoding of parameters of PGN 126208: the inverse of `parameters.ts`. */
 import { definitionsOf, type Field, MAX_NUMBER_BITS, widthOf } from "./model.ts";
 import { readRaw } from "./field.ts";
 import { CommandedPgn, isBound, type NumberedField } from "./parameters.ts";
@@ -11,14 +11,14 @@ import { BitWriter } from "./bit_writer.ts";
 const MAX_NUMBER = 255;
 const SHOWN_NAMES = 12;
 
-/** The PGN whose fields are told, and where to. */
+/** The PGN whose fields are encoded, and the output. */
 export interface Commanded {
   pgn: number;
   fields: CommandedPgn;
   writer: BitWriter;
 }
 
-/** Bytes of a field that has no name, told as hex. */
+/** Bytes of a field without a name, given as hex. */
 function unnamedBytes(field: Field, value: unknown, { path }: { path: string }): Uint8Array {
   const bytes = hexDigits(value, path);
   const width = widthOf(field);
@@ -28,17 +28,17 @@ function unnamedBytes(field: Field, value: unknown, { path }: { path: string }):
   return bytes;
 }
 
-/** True for a field that runs to the end of the payload: nothing can follow it. */
+/** Whether a field extends to the end of the payload: nothing can follow it. */
 export function isOpen({ type, bits, by }: Field): boolean {
   return type === "binary" && bits === undefined && by === undefined;
 }
 
-/** Says that something stands behind what runs to the end. */
+/** Throws because something follows a field that extends to the end. */
 export function failBehindOpen(path: string): never {
   fail(path, "runs to the end of the payload, so that nothing can follow it");
 }
 
-/** Writes the value of one parameter, in whole bytes: recorded commands fill them up with zeros. */
+/** Writes the value of one parameter in whole bytes, padded with zeros as in recorded commands. */
 export function writeParameter(
   { field, name }: NumberedField,
   value: unknown,
@@ -111,8 +111,8 @@ function writeAll(list: readonly unknown[], commanded: Commanded & { path: strin
 }
 
 /**
- * Writes parameters one after the other: `{field, value}` by number, or `{name, value}`. Like the reader, it goes by what
- * the parameters tell of the layout that is meant, and then tries one layout after the other.
+ * Writes parameters in sequence: `{field, value}` by number, or `{name, value}`. Like the reader, it uses what
+ * the parameters show about the intended layout, and then tries the layouts in order.
  */
 export function writeParameters(list: readonly unknown[], options: { pgn: number; path: string }): Uint8Array {
   const { pgn, path } = options;

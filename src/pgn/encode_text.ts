@@ -1,10 +1,10 @@
-/** Texts and runs of bytes. */
+/** Encoding of texts and byte sequences. */
 import type { Field } from "./model.ts";
 import { oddOf } from "./field.ts";
 import { fixedText, lauText, lzText } from "./read.ts";
 import { fail, isNothing, quote } from "./encode_error.ts";
 
-/** Bytes of a length in front of a text count at most so many. */
+/** Highest value of a leading length byte. */
 const MAX_LENGTH = 255;
 const HEADER_BYTES = 2;
 const UTF16 = 0;
@@ -36,12 +36,12 @@ function unreadable(path: string, text: string): never {
   fail(path, `${quote(text)} holds characters that would not be read back`);
 }
 
-/** What stands behind a text: AIS fills up with @, everybody else with 0xFF. */
+/** Padding of a text: @ for AIS, 0xFF for all others. */
 function fillingOf({ origin, fill = "" }: Field): number {
   return origin === "overlay" && fill.startsWith("@") ? 0x40 : 0xff;
 }
 
-/** The text without the characters that only fill up: nobody can tell them from the filling. */
+/** The text without trailing padding characters, which cannot be distinguished from padding. */
 function withoutFill(text: string, fill: string): string {
   let end = text.length;
   while (end > 0 && fill.includes(text.charAt(end - 1))) end--;
@@ -58,7 +58,7 @@ function fixedBytes(field: Field, text: string, { path }: Place): Uint8Array {
   return back === withoutFill(text, fill) ? bytes : unreadable(path, text);
 }
 
-/** Single bytes for what Latin-1 has, UTF-16 for the rest; the other one where the first would not read back. */
+/** Encodes Latin-1 text as single bytes, other text as UTF-16; the other way where the first would not decode to the same text. */
 function lauBytes(field: Field, text: string, { path }: Place): Uint8Array {
   const ways = [{ encoding: SINGLE_BYTES, content: utf8.encode(text) }, { encoding: UTF16, content: utf16(text) }];
   // deno-lint-ignore no-control-regex
@@ -84,21 +84,21 @@ function lzBytes(field: Field, text: string, { path }: Place): Uint8Array {
   return lzText(bytes, 0, bytes.length, oddOf(field)) === text ? bytes : unreadable(path, text);
 }
 
-/** Bytes of a text, with all that belongs to it: length, encoding, filling. Nothing is an empty text. */
+/** Bytes of a text including length, encoding and padding. A missing value is an empty text. */
 export function textBytes(field: Field, value: unknown, place: Place): Uint8Array {
   const text = isNothing(value) ? "" : expectText(value, place.path);
   if (field.type === "lau") return lauBytes(field, text, place);
   return field.type === "lz" ? lzBytes(field, text, place) : fixedBytes(field, text, place);
 }
 
-/** Bytes of hex digits; nothing is no bytes. */
+/** Bytes of hex digits; a missing value is no bytes. */
 export function hexDigits(value: unknown, path: string): Uint8Array {
   if (isNothing(value)) return new Uint8Array(0);
   if (typeof value !== "string" || !/^(?:[0-9a-f]{2})*$/i.test(value)) fail(path, `${quote(value)} is not hex digits`);
   return Uint8Array.fromHex(value);
 }
 
-/** Bytes of decimal digits, two in each, filled up with 0xFF. */
+/** Bytes of decimal digits, two per byte, padded with 0xFF. */
 export function decimalBytes(field: Field, value: unknown, { path }: Place): Uint8Array {
   const bytes = new Uint8Array((field.bits ?? 0) / 8).fill(0xff);
   if (isNothing(value)) return bytes;

@@ -1,4 +1,4 @@
-/** One field of a payload, read by walking its description; the compiled decoders are tested against this. */
+/** Decoding of one field by interpreting its description; the compiled decoders are tested against it. */
 import { type Field, MAX_NUMBER_BITS, type Raw } from "./model.ts";
 import {
   bitLabels,
@@ -20,7 +20,7 @@ import type { DecodedValue } from "./value.ts";
 
 const HALF = 2 ** 32;
 
-/** Where a decoder stands: bytes beyond the end of the payload read as 0xFF. */
+/** Position of a decoder in a payload; bytes beyond its end read as 0xFF. */
 export interface Place {
   payload: Uint8Array;
   bit: number;
@@ -40,7 +40,7 @@ function unsigned({ payload, bit }: Place, bits: number): number {
   return value;
 }
 
-/** The raw value of so many bits, lowest bit first. */
+/** Raw value of a number of bits, lowest bit first. */
 export function readRaw(place: Place, { bits, signed }: { bits: number; signed?: boolean | undefined }): Raw {
   if (bits <= MAX_NUMBER_BITS) {
     const raw = unsigned(place, bits);
@@ -56,7 +56,7 @@ function labelled(field: Field, raw: number, by: Raw | undefined): DecodedValue 
   return labels?.byCode.get(raw) ?? raw;
 }
 
-/** What a raw value means; `by` is the raw value of the field that decides it, for an indirect table. */
+/** Decoded value of a raw value. `by`: for an indirect table, the raw value of the field that selects it. */
 function meaningOf(field: Field, raw: Raw, by?: Raw): DecodedValue {
   if (field.nulls.includes(raw)) return null;
   const number = Number(raw);
@@ -83,10 +83,10 @@ function meaningOf(field: Field, raw: Raw, by?: Raw): DecodedValue {
   }
 }
 
-/** A field that was read, and the bit after it. */
+/** A decoded field, and the bit after it. */
 export interface ReadField {
   value: DecodedValue;
-  /** Raw value, of fields that have one. */
+  /** Raw value, for fields that have one. */
   raw?: Raw;
   end: number;
 }
@@ -130,7 +130,7 @@ function readBinary(field: Field, { payload, bit }: Place, by: Raw | undefined):
   return { value: value === "" ? null : value, end: bit + bits };
 }
 
-/** Reads a field of any type but those that only a definition can tell (`variable`, `value`, `parameters`). */
+/** Reads a field of any type, except those that need other definitions (`variable`, `value`, `parameters`). */
 export function readField(field: Field, place: Place, by?: Raw): ReadField {
   const { bit, payload } = place;
   switch (field.type) {

@@ -9,7 +9,7 @@ for (const [code, name] of Object.entries<string>(JSON.parse(table))) {
   codeByName.set(name.toLowerCase(), Number(code));
 }
 
-/** Name of a manufacturer code; `Unknown (123)` when nobody has registered it. */
+/** Name of a manufacturer code; `Unknown (123)` when it is not registered. */
 export function manufacturerName(code: number): string {
   return nameByCode.get(code) ?? `Unknown (${code})`;
 }
@@ -20,8 +20,8 @@ export function manufacturerNames(): string[] {
 }
 
 /**
- * Code of a manufacturer given by name, by a well-known other name, or by the code in decimal; case does not matter.
- * What {@linkcode manufacturerName} says of a code nobody has registered is read too.
+ * Code of a manufacturer by name, by a well-known alias, or by decimal code; case-insensitive.
+ * Also reads the `Unknown (123)` of {@linkcode manufacturerName}.
  */
 export function manufacturerCode(text: string): number | undefined {
   const key = text.trim().toLowerCase().replace(/^unknown \((\d+)\)$/, "$1");

@@ -1,4 +1,4 @@
-/** PGNs that the gateway itself speaks or listens to. */
+/** PGNs that the gateway itself sends or evaluates. */
 export const PGN = {
   isoAcknowledgement: 59392,
   isoRequest: 59904,

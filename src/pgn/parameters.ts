@@ -1,11 +1,11 @@
-/** Parameters of PGN 126208: numbers of fields of another PGN, each with a value as wide as that field. */
+/** Decoding of the parameters of PGN 126208: field numbers of another PGN, each with a value as wide as that field. */
 import { type Definition, definitionsOf, type Field, isGroup, type Raw } from "./model.ts";
 import { readField } from "./field.ts";
 import { hexBytes } from "./read.ts";
 import type { FieldType } from "./spec.ts";
 import type { DecodedValue } from "./value.ts";
 
-/** All ones: nobody has counted. */
+/** All ones: the count is not available. */
 const UNKNOWN_COUNT = 255;
 
 /** One parameter. `end` is the byte after it. */
@@ -16,18 +16,18 @@ export interface Parameter {
   end: number;
 }
 
-/** A field with the name that its number gives it: the third indicator is `indicator_3`. */
+/** A repeated field with its numbered name: the third indicator is `indicator_3`. */
 export interface NumberedField {
   field: Field;
   name: string | null;
 }
 
-/** True for PGNs whose payloads begin with a manufacturer code. */
+/** Whether the PGN is proprietary: its payload begins with a manufacturer code. */
 export function isProprietary(pgn: number): boolean {
   return pgn === 61184 || pgn === 126720 || (pgn >= 65280 && pgn <= 65535) || (pgn >= 130816 && pgn <= 131071);
 }
 
-/** Fields of a definition by their number; those of its sets are numbered on and on. */
+/** Fields of a definition by number; the fields of repeated sets are numbered consecutively. */
 interface Numbered {
   fields: ReadonlyMap<number, NumberedField>;
   sets?: { first: number; fields: readonly Field[] };
@@ -54,7 +54,7 @@ function number({ items }: Definition): Numbered {
   return { fields };
 }
 
-/** The field that the standard numbers so: from 1, reserved ones counted, sets one after the other. */
+/** The field with a number of the standard: from 1, including reserved ones, sets in sequence. */
 function fieldOfNumber(definition: Definition, wanted: number): NumberedField | undefined {
   let known = numbered.get(definition);
   if (known === undefined) numbered.set(definition, known = number(definition));
@@ -66,20 +66,20 @@ function fieldOfNumber(definition: Definition, wanted: number): NumberedField | 
   return field && { field, name: field.name === undefined ? null : `${field.name}_${set}` };
 }
 
-/** What a layout says a discriminator is: by the number of the field, or by its name. */
+/** Discriminators of a layout, by the number or name of the field. */
 function matchOf(layout: Definition, key: number | string): number | undefined {
   if (typeof key === "number") return fieldOfNumber(layout, key)?.field.match;
   return layout.matches.find(({ field }) => field.name === key)?.field.match;
 }
 
-/** What layouts are left once a discriminator is known. */
+/** The remaining layouts once a discriminator is known. */
 interface Narrowed {
   byMatch: ReadonlyMap<number, readonly Definition[]>;
   /** Those without that discriminator. */
   rest: readonly Definition[];
 }
 
-/** By the layouts there were, and the key of the discriminator. */
+/** Cache by the previous layouts and the key of the discriminator. */
 const narrowings = new WeakMap<readonly Definition[], Map<number | string, Narrowed>>();
 
 /** The layouts whose discriminator is `raw`, and those without it. */
@@ -104,45 +104,45 @@ function narrowedBy(layouts: readonly Definition[], key: number | string): Narro
   return { byMatch: new Map(Array.from(told, (raw) => [raw, leftFor(raw)])), rest: leftFor(undefined) };
 }
 
-/** The PGN that is commanded: which of its layouts is meant shows as the parameters tell its discriminators. */
+/** The commanded PGN. The parameters narrow down its layouts by their discriminators. */
 export class CommandedPgn {
-  /** Those that can still be meant. */
+  /** The layouts that still match. */
   #layouts: readonly Definition[];
 
-  /** @param layouts those that can be meant; left out: all of the PGN */
+  /** @param layouts candidates; default: all layouts of the PGN */
   constructor(pgn: number, layouts: readonly Definition[] = definitionsOf(pgn)) {
     this.#layouts = layouts;
   }
 
-  /** The field of this number, in the first layout that can still be meant. */
+  /** The field with this number in the first layout that still matches. */
   field(number: number): NumberedField | undefined {
     const [layout] = this.#layouts;
     return layout && fieldOfNumber(layout, number);
   }
 
   /**
-   * Takes note of a value: layouts that need another one are not meant. The key is a field's number, or its name:
-   * PGN 126208 tells the manufacturer of a proprietary PGN in front.
+   * Processes a value: excludes the layouts that need another one. The key is a field's number, or its name:
+   * PGN 126208 has the manufacturer of a proprietary PGN before the parameters.
    */
   note(key: number | string, raw: Raw): void {
     this.#layouts = narrow(this.#layouts, { key, raw: Number(raw) });
   }
 
-  /** The layouts behind the first one that can be meant as well. */
+  /** The other layouts that still match, after the first one. */
   others(): readonly Definition[] {
     return this.#layouts.slice(1);
   }
 }
 
-/** Types of fields that say nothing alone: what stands before them in their own payload tells their width. */
+/** Types of fields whose width depends on preceding fields of their own payload. */
 const BOUND: ReadonlySet<FieldType> = new Set(["parameters", "variable", "value"]);
 
-/** True for a field whose value no parameter can tell. */
+/** Whether the value of a field cannot be a parameter. */
 export function isBound({ type }: Field): boolean {
   return BOUND.has(type);
 }
 
-/** Reads the parameter at a byte; undefined when there is none whose field is known. */
+/** Reads the parameter at a byte; undefined when there is none with a known field. */
 export function readParameter(payload: Uint8Array, at: number, commanded: CommandedPgn): Parameter | undefined {
   const number = payload[at];
   if (number === undefined || at + 1 >= payload.length) return undefined;
@@ -166,7 +166,7 @@ export function readParameter(payload: Uint8Array, at: number, commanded: Comman
   return { field: number, name: known.name, value, end };
 }
 
-/** Where parameters stand, and how many are announced: a count of 255 says nothing. */
+/** Position of the parameters and their announced number; 255 means unknown. */
 export interface ParameterRun {
   at: number;
   pgn: number;
@@ -189,8 +189,8 @@ function readAll(payload: Uint8Array, { at, count }: ParameterRun, commanded: Co
 }
 
 /**
- * The parameters from a byte on, as far as they are known and whole; null when none is. Nothing need tell which layout
- * of a proprietary PGN is meant: it is the first whose widths make as many as are announced, or end with the payload.
+ * Reads the parameters from a byte on, as far as they are known and complete; null when there are none. The layout
+ * of a proprietary PGN may be ambiguous: the first whose widths give the announced number, or end with the payload, is used.
  */
 export function parameterList(payload: Uint8Array, run: ParameterRun): DecodedValue {
   const commanded = new CommandedPgn(run.pgn);

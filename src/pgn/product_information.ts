@@ -1,37 +1,37 @@
 import { fixedText } from "./read.ts";
 
-/** What PGN 126996 tells of a device. */
+/** Product information of a device, from PGN 126996. */
 export interface ProductInformation {
-  /** The maker's number of the product. */
+  /** Product code of the manufacturer. */
   productCode: number;
-  /** What the product is called. */
+  /** Name of the model. */
   modelId: string;
-  /** Of its software, in the maker's way. */
+  /** Software version, in the manufacturer's format. */
   softwareVersion: string;
-  /** Of its hardware, in the maker's way. */
+  /** Hardware version, in the manufacturer's format. */
   modelVersion: string;
-  /** Serial number, in the maker's way. */
+  /** Serial number, in the manufacturer's format. */
   modelSerial: string;
 }
 
-/** Bytes of a whole product information message: two words, four strings of 32, two bytes. */
+/** Bytes of a complete message: two words, four strings of 32 bytes, two bytes. */
 const PRODUCT_INFORMATION_BYTES = 134;
 
-/** Where the four strings lie on real devices: `[start, length]`. */
+/** Position of the four strings on real devices: `[start, length]`. */
 const STRINGS = {
   modelId: [4, 32],
   softwareVersion: [36, 32],
   modelVersion: [68, 32],
   modelSerial: [100, 32],
 } as const;
-/** Where some software puts the model version instead: the software version 40 bytes long, the model version 24. */
+/** Alternative position of the model version in some software: software version 40 bytes, model version 24. */
 const LATE_MODEL_VERSION = [76, 24] as const;
 
 function text(payload: Uint8Array, [start, length]: readonly [number, number]): string {
   return fixedText(payload, start, start + length, { odd: "latin1" }).trimEnd();
 }
 
-/** Reads product information; undefined when the payload is too short to be one. */
+/** Reads product information; undefined when the payload is too short. */
 export function readProductInformation(payload: Uint8Array): ProductInformation | undefined {
   if (payload.length < PRODUCT_INFORMATION_BYTES) return undefined;
   return {

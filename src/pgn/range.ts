@@ -1,7 +1,7 @@
 import { type Field, MAX_NUMBER_BITS, type Raw } from "./model.ts";
 import type { FieldType } from "./spec.ts";
 
-/** Smallest and largest value of a field, both included. */
+/** Smallest and largest value of a field, both inclusive. */
 export interface Range {
   min: number;
   max: number;
@@ -9,13 +9,13 @@ export interface Range {
 
 const NUMBERS: ReadonlySet<FieldType> = new Set(["number", "pgn", "index", "length"]);
 
-/** True when a raw value reads as null though it lies among those that can be sent. */
+/** Whether a raw value within the range is decoded as null. */
 export function isNull({ nulls, signed }: Field, raw: Raw): boolean {
-  // −1 is a value in the standard: only our rule that all ones are not available reads it as null.
+  // −1 is a value in the standard; it is null here because all ones mean "not available".
   return nulls.includes(raw) && !(signed && Number(raw) === -1);
 }
 
-/** Smallest and largest raw value of a field with a width that can be sent: no null codes at either end. */
+/** Smallest and largest raw value that can be sent, without the codes of "not available". */
 export function rawRangeOf(field: Field): { min: Raw; max: Raw } {
   const { bits = 0, signed } = field;
   const [low, high] = signed ? [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n] : [0n, 2n ** BigInt(bits) - 1n];
@@ -26,12 +26,12 @@ export function rawRangeOf(field: Field): { min: Raw; max: Raw } {
   return { min: raw(min), max: raw(max) };
 }
 
-/** What a raw value is in the unit of its field. */
+/** Converts a raw value to the unit of its field. */
 export function inUnit({ times, add, per }: Field, raw: Raw): number {
   return (Number(raw) * times + add) / per;
 }
 
-/** What a number can be, in its unit, without the values that mean "not available"; undefined for other fields. */
+/** Range of a number in its unit, without the values that mean "not available"; undefined for other fields. */
 export function rangeOf(field: Field): Range | undefined {
   if (field.bits === undefined || !NUMBERS.has(field.type)) return undefined;
   const { min, max } = rawRangeOf(field);

@@ -1,4 +1,4 @@
-/** What decoders say about bytes that are not plain numbers. Pure; `at` and `end` are byte offsets, `end` excluded. */
+/** Decoding of bytes other than plain numbers. Pure; `at` and `end` are byte offsets, `end` exclusive. */
 import type { Labels } from "./model.ts";
 
 const utf16 = new TextDecoder("utf-16le", { ignoreBOM: true });
@@ -17,7 +17,7 @@ function sequenceLength(bytes: Uint8Array, at: number, end: number): number {
   return length;
 }
 
-/** Code points of UTF-8, one replacement character for each byte that belongs to nothing. */
+/** Decodes UTF-8, with one replacement character per invalid byte. */
 function codePoints(bytes: Uint8Array, at: number, end: number): number[] {
   const points: number[] = [];
   while (at < end) {
@@ -30,7 +30,7 @@ function codePoints(bytes: Uint8Array, at: number, end: number): number[] {
   return points;
 }
 
-/** One character for each byte; eight at a time, which is several times as fast as any loop over single ones. */
+/** Decodes one character per byte; eight at a time, which is several times faster than a loop over single bytes. */
 function singleBytes(bytes: Uint8Array, at: number, end: number): string {
   const byte = (place: number) => bytes[place] ?? 0;
   let text = "";
@@ -51,8 +51,8 @@ function singleBytes(bytes: Uint8Array, at: number, end: number): string {
 }
 
 /**
- * Characters of a text. ASCII on nearly every device; what else there is, is UTF-8, and where it is not:
- * `"latin1"` reads every byte as what it is in Latin-1, `"lossy"` puts U+FFFD for it.
+ * Decodes a text: ASCII on nearly every device, otherwise UTF-8. For invalid UTF-8
+ * `"latin1"` reads every byte as Latin-1, and `"lossy"` replaces each invalid byte by U+FFFD.
  */
 export function characters(bytes: Uint8Array, at: number, end: number, odd: "latin1" | "lossy"): string {
   let every = 0;
@@ -64,7 +64,7 @@ export function characters(bytes: Uint8Array, at: number, end: number, odd: "lat
   return singleBytes(bytes, at, end);
 }
 
-/** A text of fixed width: it ends at the first 0x00 or 0xFF, without the characters that fill it up. */
+/** Decodes a text of fixed width: it ends at the first 0x00 or 0xFF, and padding is removed. */
 export function fixedText(
   bytes: Uint8Array,
   at: number,
@@ -77,14 +77,14 @@ export function fixedText(
   return characters(bytes, at, stop, odd);
 }
 
-/** Where a text with length and encoding in front ends: its length counts these two bytes. */
+/** End of a text with leading length and encoding bytes; its length includes these two. */
 export function lauEnd(bytes: Uint8Array, at: number, end: number): number {
   return at >= end ? at : Math.min(end, at + Math.max(2, bytes[at] ?? 0));
 }
 
 /**
- * A text with length and encoding (0: UTF-16, otherwise single bytes) in front. With `fill` it is cut and trimmed like
- * one of fixed width, without it every character counts.
+ * Decodes a text with leading length and encoding (0: UTF-16, otherwise single bytes). With `fill` it is trimmed like
+ * a text of fixed width; without it every character is kept.
  */
 export function lauText(
   bytes: Uint8Array,
@@ -99,12 +99,12 @@ export function lauText(
   return fill === undefined ? characters(bytes, start, stop, odd) : fixedText(bytes, start, stop, { fill, odd });
 }
 
-/** Where a text with a length in front and a zero behind ends; neither is counted in its length. */
+/** End of a text with a leading length and a final zero; its length includes neither. */
 export function lzEnd(bytes: Uint8Array, at: number, end: number): number {
   return at >= end ? at : Math.min(end, at + (bytes[at] ?? 0) + 2);
 }
 
-/** A text with a length in front. */
+/** Decodes a text with a leading length. */
 export function lzText(bytes: Uint8Array, at: number, end: number, odd: "latin1" | "lossy"): string {
   const stop = at >= end ? at : Math.min(end, at + 1 + (bytes[at] ?? 0));
   return fixedText(bytes, at + 1, stop, { odd });
@@ -112,14 +112,14 @@ export function lzText(bytes: Uint8Array, at: number, end: number, odd: "latin1"
 
 const HEX_BYTES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-/** Hex digits of whole bytes. */
+/** Hex digits of bytes. */
 export function hexBytes(bytes: Uint8Array, at: number, end: number): string {
   let text = "";
   for (let next = at; next < end; next++) text += HEX_BYTES[bytes[next] ?? 0xff];
   return text;
 }
 
-/** Hex digits of `bits` bits from bit `bit`, byte by byte, lowest bits first; the last byte is filled up with zeros. */
+/** Hex digits of `bits` bits from bit `bit`, byte by byte, lowest bits first; the last byte is padded with zeros. */
 export function hexBits(bytes: Uint8Array, bit: number, bits: number): string {
   let text = "";
   for (let done = 0; done < bits; done += 8) {
@@ -130,7 +130,7 @@ export function hexBits(bytes: Uint8Array, bit: number, bits: number): string {
   return text;
 }
 
-/** A 64-bit number in two halves as `0x` and 16 hex digits, the way NAMEs are told. */
+/** A 64-bit number in two halves as `0x` and 16 hex digits, as NAMEs are shown. */
 export function hexNumber(low: number, high: number): string {
   return "0x" + (high >>> 0).toString(16).padStart(8, "0") + (low >>> 0).toString(16).padStart(8, "0");
 }
@@ -181,7 +181,7 @@ function fractionText(rest: number, perSecond: number): string {
   return "." + Math.round(rest / perSecond * 10 ** digits).toString().padStart(digits, "0").replace(/0+$/, "");
 }
 
-/** ISO 8601 time of `ticks` since midnight, so many of which make a second; hours go on beyond 24. */
+/** ISO 8601 time of `ticks` since midnight, given the ticks per second; hours may exceed 24. */
 export function isoTime(ticks: number, perSecond: number): string {
   const size = Math.abs(ticks);
   const seconds = Math.floor(size / perSecond);

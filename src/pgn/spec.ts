@@ -1,24 +1,24 @@
 /**
- * The rows that describe payloads, as data: the generated definitions and the overlay are written in the same ones.
- * `model.ts` turns them into what the decoders and the encoder work with.
+ * Format of the payload definitions: the generated definitions and the overlay use the same rows.
+ * `model.ts` converts them to the model of the decoders and the encoder.
  */
 
 /**
- * What the bits of a field say.
+ * Type of a field.
  *
  * | type | decoded as |
  * |---|---|
- * | `number` (when left out), `pgn`, `index`, `length` | number: `(raw · times + add) / per` |
+ * | `number` (default), `pgn`, `index`, `length` | number: `(raw · times + add) / per` |
  * | `float` | number, 32 bits of IEEE 754 |
  * | `enum`, `indirect`, `key` | label of the table, or the raw number where it has none |
  * | `lookup` | `{id, name}`, without `name` where the table has none |
  * | `bits` | list of the labels of the bits that are set, a bit without one as its number |
- * | `text`, `lau`, `lz` | text: of fixed width; length + encoding byte first; length byte first, zero at the end |
+ * | `text`, `lau`, `lz` | text: fixed width; with leading length and encoding bytes; with leading length and final zero |
  * | `binary` | hex digits, in the order of the bytes |
  * | `hex` | `0x` and 16 hex digits: 64 bits are more than a JSON number holds |
  * | `decimal` | text of decimal digits, two in each byte |
  * | `date`, `time` | ISO 8601 text: from days since 1970-01-01, from (fractions of) seconds since midnight |
- * | `variable`, `value`, `parameters` | by what an earlier field says: PGN and field number; key; pairs of number and value |
+ * | `variable`, `value`, `parameters` | by an earlier field: PGN and field number; key; pairs of number and value |
  */
 export type FieldType =
   | "number"
@@ -45,67 +45,67 @@ export type FieldType =
 
 /** One field of a payload; fields follow each other without gaps. */
 export interface FieldSpec {
-  /** Key in JSON. Without one the bits are reserved: never shown, and sent as ones … */
+  /** Key in JSON. Without a name the bits are reserved: not decoded, and sent as ones … */
   name?: string;
   /** … or as zeros. */
   zeros?: true;
-  /** Left out: `number`. */
+  /** Default `number`. */
   type?: FieldType;
-  /** Width; left out where the payload itself tells it. */
+  /** Width; not set where the payload contains it. */
   bits?: number;
-  /** Two's complement. */
+  /** Whether the value is signed (two's complement). */
   signed?: true;
-  /** The value is `(raw · times + add) / per`: integers, so that it carries no rounding noise. */
+  /** The value is `(raw · times + add) / per`, with integers, to avoid rounding errors. */
   times?: number;
   add?: number;
   per?: number;
-  /** SI unit, or the one that the field's name says: `deg`, `%`, `L/h`, `rpm`, `Ah`. */
+  /** SI unit, or the one in the field's name: `deg`, `%`, `L/h`, `rpm`, `Ah`. */
   unit?: string;
   /** Table of labels. */
   table?: string;
-  /** Of a number: table of labels for people. It is decoded as the number all the same. */
+  /** For a number: table of human-readable labels. The decoded value remains the number. */
   label_table?: string;
-  /** Of a number: table of labels of its bits. */
+  /** For a number: table of labels of its bits. */
   bit_table?: string;
-  /** Of a number: tables of labels by the raw value of another field. */
+  /** For a number: tables of labels by the raw value of another field. */
   indirect_table?: { name: string; by: string };
-  /** Raw value that the field must have, or else the payload is of another definition. */
+  /** Raw value that the field must have for this definition to match. */
   match?: number;
-  /** How many of the highest raw values mean "not available"; left out: what its source says (see `model.ts`). */
+  /** How many of the highest raw values mean "not available"; default: by the source of the definition (see `model.ts`). */
   codes?: number;
-  /** Further raw values that mean "not available"; the first is the one that is sent. */
+  /** Additional raw values that mean "not available"; the first is the one that is sent. */
   absent?: number[];
-  /** Never null: counts and ids, where all ones is a value too. */
+  /** Never null: counts and ids, for which all ones is a valid value. */
   always?: true;
-  /** The same field so many times over: a list under `name`. */
+  /** Number of repetitions of the field: a list under `name`. */
   repeat?: number;
   /** Name of one of the repeated fields, before its number: `indicator` for `indicator_3`. */
   each?: string;
-  /** Trailing characters that only fill up a text. */
+  /** Trailing padding characters of a text. */
   fill?: string;
-  /** Where else some software puts this text, when nothing stands here. */
+  /** Alternative offset of the text in some software, used when the text is empty here. */
   elsewhere?: { byte: number; bytes: number };
-  /** Field whose value says how many bytes (`binary`, in bits), or which table row (`indirect`), decides this one. */
+  /** Field whose value decides this one: number of bytes (`binary`: bits), or table row (`indirect`). */
   by?: string;
-  /** For `parameters`: the field that says how many there are. */
+  /** For `parameters`: the field with their number. */
   count?: string;
-  /** There only when the PGN named by an earlier field is a proprietary one. */
+  /** Present only when the PGN in an earlier field is proprietary. */
   proprietary?: true;
-  /** Number of the field in the standard, where it is not its position in this list. */
+  /** Number of the field in the standard, where it differs from the position in this list. */
   number?: number;
-  /** The standard's fields that this one puts together: PGN 126208 speaks of them one by one. */
+  /** The fields of the standard that this one combines: PGN 126208 addresses them separately. */
   parts?: FieldSpec[];
-  /** A change of less than this, in the field's unit, is not worth telling. */
+  /** Smaller changes, in the field's unit, are insignificant. */
   tolerance?: number;
-  /** Why this row is not as canboat has it. */
+  /** Why this row differs from canboat's. */
   why?: string;
 }
 
-/** Fields that come as a set, as often as `count` says or until the payload ends. */
+/** A repeated set of fields: `count` times, or until the payload ends. */
 export interface GroupSpec {
   /** Key of the list of objects. */
   group: string;
-  /** Field that says how many sets there are; without one they run to the end. */
+  /** Field with the number of sets; without it they repeat until the end of the payload. */
   count?: string;
   fields: FieldSpec[];
 }
@@ -113,21 +113,21 @@ export interface GroupSpec {
 /** A field or a group. */
 export type ItemSpec = FieldSpec | GroupSpec;
 
-/** One layout of a PGN; several share a PGN when their `match` fields differ, the first that fits wins. */
+/** One layout of a PGN. Several layouts of a PGN differ in their `match` fields; the first match is used. */
 export interface DefinitionSpec {
   pgn: number;
-  /** Name of the layout, canboat's where it has one. */
+  /** Id of the layout: canboat's where it has one. */
   id: string;
   description: string;
-  /** Fewer bytes than this give no decoded result; otherwise short payloads are filled up with 0xFF. */
+  /** Payloads with fewer bytes are not decoded; other short payloads are padded with 0xFF. */
   least?: number;
-  /** Milliseconds between two messages of a device. */
+  /** Transmission interval, milliseconds. */
   interval?: number;
-  /** Every field and width is known. */
+  /** Whether every field and width is known. */
   complete?: true;
-  /** Why this definition stands in the overlay. */
+  /** Why this definition is in the overlay. */
   why?: string;
-  /** Id of the layout that this one stands for, where it got another name. */
+  /** Id of the layout that this one replaces, if the id differs. */
   replaces?: string;
   fields: ItemSpec[];
 }

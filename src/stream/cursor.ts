@@ -5,7 +5,7 @@ import { type Block, type BlockCursor, BlockError, type Gap } from "../journal/m
 import type { AbsentFrames, FrameSource } from "./frame_source.ts";
 import type { RecordedFilter } from "./recorded_filter.ts";
 
-/** Frames that were there are kept no longer; `oldestSeq` is where reading can begin. */
+/** The requested frames have been deleted; reading can begin at `oldestSeq`. */
 export class FallenBehindError extends Error {
   override readonly name = "ErrFallenBehind";
   readonly oldestSeq: number;
@@ -16,68 +16,68 @@ export class FallenBehindError extends Error {
   }
 }
 
-/** Frames that the archive should have and has not. */
+/** Range of frames that a reader does not get. */
 export interface MissingFrames {
   fromSeq: number;
   toSeq: number;
-  /** The archive does not say that it lacks them: a disk that fails for now looks the same. */
+  /** The archive did not declare them lost: they may exist behind a read error. */
   mayBeThere?: boolean;
-  /** They may come later; whoever reads on does not get them. */
+  /** Backfill may deliver them later; this reader does not wait for them. */
   backfill?: boolean;
-  /** Why they cannot be had, where that is known; `restart`: an unclean stop, and how many had a frame is not known. */
+  /** Why they are lost, where known. `restart`: an unclean stop; the number of frames in the range is unknown. */
   reason?: string;
 }
 
-/** How frames are read. */
+/** Options of a {@linkcode FrameCursor}. */
 export interface CursorOptions {
   source: FrameSource;
-  /** Number of the first frame wanted. */
+  /** Sequence number of the first frame to read. */
   fromSeq: number;
-  /** Default: every frame. */
+  /** Default: accepts every frame. */
   accept?: Accept;
-  /** The same for frames of the archive; default `accept`. */
+  /** Filter for archived frames; default `accept`. */
   archived?: RecordedFilter;
-  /** Read nothing from the ring; for an archive that is complete. Default false. */
+  /** Reads only the archive, not the ring; needs a complete archive. Default false. */
   archiveOnly?: boolean;
-  /** Told of frames that the archive does not give: they never came there, are damaged, or cannot be read. */
+  /** Called with frames that the archive does not have: not recorded, damaged or unreadable. */
   missing?: (frames: MissingFrames) => void;
-  /** Told of numbers that an unclean stop took, and that the start after it skipped. */
+  /** Called with the numbers that an unclean stop lost and those that the next start skipped. */
   unclean?: (frames: MissingFrames) => void;
 }
 
-/** How much is read at once. */
+/** Limits of one read. */
 export interface ReadLimits {
   maxFrames: number;
-  /** Payload bytes after which no further frame is taken; default no limit. */
+  /** Payload bytes after which the read ends; default no limit. */
   maxBytes?: number;
 }
 
-/** Longest time that one slice of reading holds the event loop. */
+/** Longest time that one slice of reading blocks the event loop. */
 const SLICE_MS = 4;
-/** Frames between two looks at the time; a power of two. */
-const LOOK_EVERY = 64;
+/** Frames between two checks of the time; a power of two. */
+const TIME_CHECK_FRAMES = 64;
 
-/** A block that is being read. */
+/** A block being read. */
 interface OpenBlock {
   frames: BlockCursor;
-  /** Index of each of its buses in our list. */
+  /** Maps bus indexes of the block to bus indexes of the broker. */
   buses: readonly number[];
   endSeq: number;
 }
 
-/** What is left of what one read may take. */
+/** Remaining limits of one read. */
 interface Budget {
   frames: number;
   bytes: number;
   endMs: number;
-  /** No frame with this number or a higher one is read: there are numbers without a frame before it. */
+  /** The read stops before this number, where a range without frames begins. */
   stopSeq: number;
 }
 
 /**
- * Reads on from a number, at its reader's pace: from the archive, then from the ring, then as frames come, each once and
- * in order. Numbers that never had a frame are passed over. Where frames are awaited, reading waits; frames that come
- * after it has gone on without them are not given any more.
+ * Reads frames from a sequence number on, at the reader's pace: from the archive, then from the ring, then live. Each frame
+ * is read once and in order. Numbers that never had a frame are skipped. The cursor waits for frames that backfill is about
+ * to deliver; it does not return to frames that arrive after it has skipped them.
  */
 export class FrameCursor {
   readonly #source: FrameSource;
@@ -86,14 +86,14 @@ export class FrameCursor {
   #next: number;
   #blocks: AsyncGenerator<Block> | undefined;
   #block: OpenBlock | undefined;
-  /** Whether the archive has given anything since it was asked last. */
+  /** Whether the current pass over the archive has returned a block. */
   #progress = false;
-  /** Highest number that had left the ring then. */
-  #goneWhenAsked = 0;
-  /** Number at which the archive was asked again because it gave a later one. */
-  #askedAgainAt = 0;
-  /** Whether more can be read at once. */
-  #isBehind = false;
+  /** Highest number that had been evicted from the ring when that pass began. */
+  #evictedAtPassStart = 0;
+  /** Number at which a second pass was started because the first one returned only later frames. */
+  #secondPassAt = 0;
+  /** Whether more frames can be read without waiting. */
+  #hasMore = false;
   #wake: (() => void) | undefined;
   #closed = false;
 
@@ -103,111 +103,111 @@ export class FrameCursor {
     this.#next = options.fromSeq;
   }
 
-  /** Number from which the next read goes on. */
+  /** Sequence number at which the next read begins. */
   get nextSeq(): number {
     return this.#next;
   }
 
   /**
-   * Waits for at least one wanted frame and gives what is there, in slices that leave time for others. The frame handed
-   * over is the cursor's own: copy what must outlive the call.
+   * Waits for at least one accepted frame, then reads what is available, in slices that leave time for other work. The
+   * cursor reuses the frame object: copy what must outlive the call.
    *
-   * @returns how many were given; 0: the cursor is closed
-   * @throws {FallenBehindError} frames that were there are gone
+   * @returns number of frames read; 0 when the cursor is closed
+   * @throws {FallenBehindError} the next frames have been deleted
    */
-  async read(take: (frame: StoredFrame) => void, { maxFrames, maxBytes = Infinity }: ReadLimits): Promise<number> {
+  async read(onFrame: (frame: StoredFrame) => void, { maxFrames, maxBytes = Infinity }: ReadLimits): Promise<number> {
     for (;;) {
-      if (this.#isBehind) await turn();
+      if (this.#hasMore) await turn();
       if (this.#closed) return 0;
       const absent = this.#source.absentFrom(this.#next);
       if (absent && absent.start <= this.#next) {
-        if (absent.kind === "awaited") await this.#moreThanAwaited();
-        else this.#passAbsent(absent);
+        if (absent.kind === "awaited") await this.#waitForBackfill();
+        else this.#skipAbsent(absent);
         continue;
       }
       const endMs = performance.now() + SLICE_MS;
       const budget: Budget = { frames: maxFrames, bytes: maxBytes, endMs, stopSeq: absent?.start ?? Infinity };
-      if (this.#isInRing()) this.#readRing(take, budget);
-      else if (this.#next <= this.#source.head) await this.#readArchive(take, budget);
+      if (this.#isInRing()) this.#readRing(onFrame, budget);
+      else if (this.#next <= this.#source.head) await this.#readArchive(onFrame, budget);
       if (this.#closed) return 0;
-      this.#isBehind = this.#next <= this.#source.head;
+      this.#hasMore = this.#next <= this.#source.head;
       if (budget.frames < maxFrames) return maxFrames - budget.frames;
-      if (!this.#isBehind) await this.#more();
+      if (!this.#hasMore) await this.#waitForFrames();
     }
   }
 
-  /** Ends a read that waits, and lets the archive go. */
+  /** Ends a waiting read and closes the archive's files. */
   close(): void {
     this.#closed = true;
-    this.#leaveArchive();
+    this.#closeArchive();
     this.#wake?.();
   }
 
-  /** Goes on behind numbers that have no frame. */
-  #passAbsent(absent: AbsentFrames): void {
+  /** Continues after a range without frames. */
+  #skipAbsent(absent: AbsentFrames): void {
     const frames = { fromSeq: this.#next, toSeq: absent.end - 1 };
     this.#next = absent.end;
-    if (absent.kind === "late") this.#tell({ ...frames, backfill: true });
-    else if (absent.kind === "lost") this.#tell({ ...frames, reason: absent.reason });
+    if (absent.kind === "late") this.#report({ ...frames, backfill: true });
+    else if (absent.kind === "lost") this.#report({ ...frames, reason: absent.reason });
   }
 
   #isInRing(): boolean {
-    return !this.#options.archiveOnly && this.#next > this.#source.broker.ring.goneThrough;
+    return !this.#options.archiveOnly && this.#next > this.#source.broker.ring.evictedThrough;
   }
 
-  #readRing(take: (frame: StoredFrame) => void, budget: Budget): void {
-    this.#leaveArchive();
+  #readRing(onFrame: (frame: StoredFrame) => void, budget: Budget): void {
+    this.#closeArchive();
     const { ring } = this.#source.broker;
     const { accept } = this.#options;
     const frame = this.#frame;
     const head = Math.min(ring.head, budget.stopSeq - 1);
-    // Between what has gone and the oldest there are no frames.
+    // There are no frames between the evicted ones and the oldest.
     let seq = Math.max(this.#next, ring.oldest);
-    for (let looked = 1; seq <= head && budget.frames > 0 && budget.bytes > 0; seq++, looked++) {
-      if ((looked & (LOOK_EVERY - 1)) === 0 && performance.now() > budget.endMs) break;
+    for (let steps = 1; seq <= head && budget.frames > 0 && budget.bytes > 0; seq++, steps++) {
+      if ((steps & (TIME_CHECK_FRAMES - 1)) === 0 && performance.now() > budget.endMs) break;
       if (!ring.read(seq, frame) || (accept && !accept(frame.bus, sourceOfId(frame.id), frame.pgn))) continue;
       budget.frames--;
       budget.bytes -= frame.length;
-      take(frame);
+      onFrame(frame);
     }
     this.#next = Math.min(seq, budget.stopSeq);
   }
 
-  async #readArchive(take: (frame: StoredFrame) => void, budget: Budget): Promise<void> {
+  async #readArchive(onFrame: (frame: StoredFrame) => void, budget: Budget): Promise<void> {
     if (!this.#block && this.#source.isGone(this.#next)) throw new FallenBehindError(this.#source.oldestSeq);
     const block = this.#block ??= await this.#nextBlock(budget);
-    if (this.#closed) return this.#leaveArchive();
+    if (this.#closed) return this.#closeArchive();
     if (block) {
-      // The time that the disk took is nobody's.
+      // The time spent waiting for the disk does not count.
       budget.endMs = performance.now() + SLICE_MS;
-      this.#readBlock(block, { take, budget });
+      this.#readBlock(block, { onFrame, budget });
     } else if (!this.#progress) {
-      this.#passMissing(budget);
+      this.#skipMissing(budget);
     }
   }
 
-  /** The archive has nothing from here on. What had left the ring before it was asked, it never got: recording fails. */
-  #passMissing({ stopSeq }: Budget): void {
+  /** Skips frames that the archive does not have although they were evicted from the ring before: recording fails. */
+  #skipMissing({ stopSeq }: Budget): void {
     const { archive, broker: { ring: { base } } } = this.#source;
     const { uncleanRange: range } = archive ?? {};
-    if (range) this.#tellUnclean({ fromSeq: Math.max(this.#next, range.from), toSeq: Math.min(base, range.to) });
-    // Below the base are numbers that a start has skipped, unless the archive knows of those.
+    if (range) this.#reportUnclean({ fromSeq: Math.max(this.#next, range.from), toSeq: Math.min(base, range.to) });
+    // Numbers below the base were skipped by a start, unless the archive knows better.
     const fromSeq = archive?.absentFrom ? this.#next : Math.max(this.#next, base + 1);
-    const toSeq = Math.min(this.#goneWhenAsked, stopSeq - 1);
-    this.#tell({ fromSeq, toSeq, mayBeThere: archive?.isTaking !== false });
+    const toSeq = Math.min(this.#evictedAtPassStart, stopSeq - 1);
+    this.#report({ fromSeq, toSeq, mayBeThere: archive?.isRecording !== false });
     this.#next = Math.max(fromSeq, toSeq + 1);
   }
 
-  /** The next block with something to read; undefined at the end, where `#progress` says whether to ask again. */
+  /** The next block with frames to read; undefined at the end, where `#progress` tells whether another pass is needed. */
   async #nextBlock(budget: Budget): Promise<OpenBlock | undefined> {
     for (;;) {
       if (!this.#blocks) {
         this.#progress = false;
-        this.#goneWhenAsked = this.#source.broker.ring.goneThrough;
+        this.#evictedAtPassStart = this.#source.broker.ring.evictedThrough;
         this.#blocks = this.#source.archive?.blocks({ fromSeq: this.#next });
       }
       const result = await this.#blocks?.next();
-      // Frames may have come and gone missing meanwhile.
+      // Frames may have arrived or been declared lost meanwhile.
       budget.stopSeq = this.#source.absentFrom(this.#next)?.start ?? Infinity;
       if (!result || result.done) {
         this.#blocks = undefined;
@@ -216,20 +216,20 @@ export class FrameCursor {
       const { baseSeq, frameCount } = result.value;
       if (baseSeq === undefined || baseSeq + frameCount <= this.#next) continue;
       this.#progress = true;
-      if (baseSeq > this.#next && this.#asksAgain()) continue;
+      if (baseSeq > this.#next && this.#startSecondPass()) continue;
       return this.#openBlock(result.value, Math.min(baseSeq, budget.stopSeq));
     }
   }
 
-  /** Whether the archive is to be asked again for numbers that should be there: they may have come since it was. */
-  #asksAgain(): boolean {
-    if (!this.#source.archive?.absentFrom || this.#askedAgainAt === this.#next) return false;
-    this.#askedAgainAt = this.#next;
-    this.#leaveArchive();
+  /** Starts a second pass for numbers that should exist: they may have arrived since the first one began. */
+  #startSecondPass(): boolean {
+    if (!this.#source.archive?.absentFrom || this.#secondPassAt === this.#next) return false;
+    this.#secondPassAt = this.#next;
+    this.#closeArchive();
     return !this.#closed;
   }
 
-  /** @param readableFrom what is missing before this number is told */
+  /** @param readableFrom numbers without a frame before this one are reported */
   #openBlock(block: Block, readableFrom: number): OpenBlock {
     const { notes, devices } = block;
     const { archived } = this.#options;
@@ -237,7 +237,7 @@ export class FrameCursor {
     const buses = (notes.buses ?? []).map((name, index) => ours.includes(name) ? ours.indexOf(name) : index);
     const holders = devices.map((device) => ({ ...device, bus: buses[device.bus] ?? device.bus }));
     archived?.enter(ours, holders);
-    this.#tellBefore(readableFrom, notes.gap);
+    this.#reportBefore(readableFrom, notes.gap);
     return {
       frames: block.frames(),
       buses,
@@ -245,33 +245,33 @@ export class FrameCursor {
     };
   }
 
-  /** What is missing before a block. */
-  #tellBefore(baseSeq: number, gap: Gap | undefined): void {
+  /** Reports the numbers without a frame before a block. */
+  #reportBefore(baseSeq: number, gap: Gap | undefined): void {
     const gapSeq = Math.min(baseSeq, Math.max(this.#next, gap?.firstMissing ?? baseSeq));
-    // What no gap tells was there once.
-    this.#tell({ fromSeq: this.#next, toSeq: gapSeq - 1, mayBeThere: true });
+    // Numbers before the declared gap had frames once.
+    this.#report({ fromSeq: this.#next, toSeq: gapSeq - 1, mayBeThere: true });
     const range = { fromSeq: gapSeq, toSeq: baseSeq - 1 };
-    if (gap?.reason === "restart") this.#tellUnclean(range);
-    else this.#tell(range);
+    if (gap?.reason === "restart") this.#reportUnclean(range);
+    else this.#report(range);
   }
 
-  #tellUnclean(range: MissingFrames): void {
-    // An archive that knows more than its blocks may have them from elsewhere.
-    if (!this.#source.archive?.absentFrom) this.#tell({ ...range, reason: "restart" });
+  #reportUnclean(range: MissingFrames): void {
+    // An archive that tracks absent frames may get these from another source.
+    if (!this.#source.archive?.absentFrom) this.#report({ ...range, reason: "restart" });
   }
 
-  #tell(frames: MissingFrames): void {
-    const told = frames.reason === "restart" ? this.#options.unclean : this.#options.missing;
-    if (frames.fromSeq <= frames.toSeq) told?.(frames);
+  #report(frames: MissingFrames): void {
+    const report = frames.reason === "restart" ? this.#options.unclean : this.#options.missing;
+    if (frames.fromSeq <= frames.toSeq) report?.(frames);
   }
 
-  #readBlock(block: OpenBlock, { take, budget }: { take: (frame: StoredFrame) => void; budget: Budget }): void {
+  #readBlock(block: OpenBlock, { onFrame, budget }: { onFrame: (frame: StoredFrame) => void; budget: Budget }): void {
     const { archived, accept } = this.#options;
     const frame = this.#frame;
     const { frames, buses } = block;
     try {
-      for (let looked = 1; budget.frames > 0 && budget.bytes > 0; looked++) {
-        if ((looked & (LOOK_EVERY - 1)) === 0 && performance.now() > budget.endMs) return;
+      for (let steps = 1; budget.frames > 0 && budget.bytes > 0; steps++) {
+        if ((steps & (TIME_CHECK_FRAMES - 1)) === 0 && performance.now() > budget.endMs) return;
         if (!frames.next(frame)) {
           this.#next = Math.max(this.#next, block.endSeq);
           this.#block = undefined;
@@ -280,7 +280,7 @@ export class FrameCursor {
         if (frame.seq < this.#next) continue;
         if (frame.seq >= budget.stopSeq) {
           this.#next = budget.stopSeq;
-          return this.#leaveArchive();
+          return this.#closeArchive();
         }
         this.#next = frame.seq + 1;
         frame.bus = buses[frame.bus] ?? frame.bus;
@@ -290,36 +290,36 @@ export class FrameCursor {
         if (!isWanted) continue;
         budget.frames--;
         budget.bytes -= frame.length;
-        take(frame);
+        onFrame(frame);
       }
     } catch (error) {
       if (!(error instanceof BlockError)) throw error;
-      this.#tell({ fromSeq: this.#next, toSeq: Math.min(block.endSeq, budget.stopSeq) - 1 });
+      this.#report({ fromSeq: this.#next, toSeq: Math.min(block.endSeq, budget.stopSeq) - 1 });
       this.#next = Math.min(block.endSeq, budget.stopSeq);
       this.#block = undefined;
     }
   }
 
-  #leaveArchive(): void {
+  #closeArchive(): void {
     const blocks = this.#blocks;
     this.#blocks = undefined;
     this.#block = undefined;
-    // A read under way ends first; whatever goes wrong in letting go has nobody to tell.
+    // A pending read ends first. Nobody handles an error in closing.
     blocks?.return(undefined).catch(() => {});
   }
 
-  /** Awaited frames may take long: no file stays open for them. */
-  #moreThanAwaited(): Promise<void> {
-    this.#leaveArchive();
-    return this.#more();
+  /** Closes the files first: backfill may take long. */
+  #waitForBackfill(): Promise<void> {
+    this.#closeArchive();
+    return this.#waitForFrames();
   }
 
-  /** Resolves when frames have come, or the cursor is closed. */
-  #more(): Promise<void> {
+  /** Resolves when frames have arrived or the cursor is closed. */
+  #waitForFrames(): Promise<void> {
     return new Promise((resolve) => {
-      const takeBack = this.#source.onFrames(() => done());
+      const cancel = this.#source.onFrames(() => done());
       const done = () => {
-        takeBack();
+        cancel();
         this.#wake = undefined;
         resolve();
       };

@@ -2,54 +2,54 @@ import type { Broker } from "../broker/mod.ts";
 import type { Block, SeqRange } from "../journal/mod.ts";
 
 /**
- * Numbers without a frame in the archive; `end` is exclusive.
+ * Range of numbers without a frame in the archive; `end` is exclusive.
  *
- * - `void`: they never had one
- * - `awaited`: their frames are on the way, and readers wait for them
- * - `late`: their frames may still come, and readers do not wait for them
- * - `lost`: their frames cannot be had any more
+ * - `void`: skipped, never assigned to a frame
+ * - `awaited`: backfill is about to deliver the frames; readers wait
+ * - `late`: backfill may deliver the frames later; readers do not wait
+ * - `lost`: the frames cannot be recovered
  */
 export type AbsentFrames =
   & { start: number; end: number }
   & ({ kind: "void" } | { kind: "awaited" } | { kind: "late" } | { kind: "lost"; reason: string });
 
-/** Frames that are kept longer than in the ring. */
+/** Storage of frames beyond the ring. */
 export interface FrameArchive {
-  /** Oldest sequence number kept; undefined when there is nothing. */
+  /** Oldest sequence number stored; undefined when empty. */
   readonly oldestSeq: number | undefined;
-  /** True where a frame is in the archive as soon as it has a number; default false. */
+  /** True where every published frame is in the archive at once; default false. */
   readonly isComplete?: boolean;
-  /** False while it takes no frames: those that it does not give, it never got. Default true. */
-  readonly isTaking?: boolean;
+  /** False while recording is off: frames that the archive does not return were never recorded. Default true. */
+  readonly isRecording?: boolean;
   /**
-   * The first numbers without a frame, from one number to another, both included, where the archive knows more of them
-   * than its blocks say. What it does not name should be there. Default: nothing is known.
+   * The first range without frames between two numbers, both inclusive. For archives that track absent frames; every
+   * number outside these ranges has a frame. Default: not tracked.
    */
   absentFrom?(fromSeq: number, throughSeq: number): AbsentFrames | undefined;
-  /** Numbers that an unclean stop may have taken with it, and those that the start after it skipped; default none. */
+  /** Numbers that an unclean stop may have lost and that the next start skipped; default none. */
   readonly uncleanRange?: SeqRange | undefined;
-  /** Blocks with frames from `fromSeq` on, in order; the first may begin before it, the last hold what is not on disk. */
+  /** Blocks from the one with `fromSeq` on, in order. The last ones may not be on disk yet. */
   blocks(range: { fromSeq: number }): AsyncGenerator<Block>;
 }
 
-/** A journal, as far as whoever reads it live must know it. */
+/** A journal as live readers use it. */
 export interface FrameJournal {
   readonly index: FrameArchive;
-  /** Resolves when every frame recorded so far is safe from a power cut. */
+  /** Resolves when every frame recorded so far is synced to disk. */
   sync(): Promise<void>;
 }
 
-/** Frames wait this long for company before readers are woken. */
+/** Delay between a frame and waking the readers, so that they get several frames at once. */
 const TICK_MS = 4;
 
-/** All frames that can still be read: the archive's, the ring's, and those to come. */
+/** All readable frames: those of the archive, those in the ring, and live ones. */
 export class FrameSource {
   readonly broker: Broker;
   readonly archive: FrameArchive | undefined;
   readonly #waiting = new Set<() => void>();
   #disarm: (() => void) | undefined;
 
-  /** @param options.archive none: the ring is all there is */
+  /** @param options.archive default none: only the ring is read */
   constructor(broker: Broker, { archive }: { archive?: FrameArchive | undefined } = {}) {
     this.broker = broker;
     this.archive = archive;
@@ -60,32 +60,32 @@ export class FrameSource {
     return this.broker.head;
   }
 
-  /** Oldest sequence number that may still be read. */
+  /** Oldest sequence number that can be read. */
   get oldestSeq(): number {
     return Math.min(this.archive?.oldestSeq ?? Infinity, this.broker.ring.oldest);
   }
 
-  /** The first numbers from `seq` to the head of which the archive knows that it has no frames. */
+  /** The first range without frames between `seq` and the head; undefined when the archive knows of none. */
   absentFrom(seq: number): AbsentFrames | undefined {
     return this.archive?.absentFrom?.(seq, this.head);
   }
 
-  /** True when who reads from `seq` on misses frames that were there. */
+  /** True when frames from `fromSeq` on have been deleted, so that a reader would miss them. */
   isGone(fromSeq: number): boolean {
     const { uncleanRange: range, oldestSeq = Infinity } = this.archive ?? {};
-    // What an unclean stop took is reported in the stream, which goes on after it.
+    // The stream itself reports what an unclean stop lost, and continues after it.
     const seq = range && range.from <= fromSeq && fromSeq <= range.to ? range.to + 1 : fromSeq;
     const absent = this.absentFrom(seq);
     if (absent && absent.start <= seq) return false;
-    return seq <= this.broker.ring.goneThrough && seq < oldestSeq;
+    return seq <= this.broker.ring.evictedThrough && seq < oldestSeq;
   }
 
-  /** The archive has changed: readers that wait look again. */
+  /** Wakes waiting readers after a change of the archive. */
   changed(): void {
     if (this.#waiting.size > 0) this.#wakeAll();
   }
 
-  /** Calls `wake` once, soon after the next frame or change. Returns the way to take it back. */
+  /** Calls `wake` once, soon after the next frame or change. Returns a function that cancels it. */
   onFrames(wake: () => void): () => void {
     this.#waiting.add(wake);
     this.#disarm ??= this.#arm();
@@ -94,12 +94,12 @@ export class FrameSource {
     };
   }
 
-  /** One timer for all who wait: frames come by the thousand. */
+  /** Starts one timer for all waiting readers: frames arrive by the thousand. */
   #arm(): () => void {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const takeBack = this.broker.onPublish(() => timer = setTimeout(() => this.#wakeAll(), TICK_MS));
+    const cancel = this.broker.onPublish(() => timer = setTimeout(() => this.#wakeAll(), TICK_MS));
     return () => {
-      takeBack();
+      cancel();
       clearTimeout(timer);
     };
   }

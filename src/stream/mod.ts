@@ -1,23 +1,19 @@
 /**
- * Reading at one's own pace: from the journal, then from the ring, then live, each frame once; and the sessions that
- * remember how far a client has come.
+ * Reading frames at the client's pace: from the journal, then from the ring, then live, each frame once. Sessions store the
+ * position of a client; live streams send each frame to all connected clients.
  *
  * @module
  */
 export * from "./cursor.ts";
 export * from "./filters.ts";
 export * from "./frame_source.ts";
-export { Batch, type StreamKind } from "./live/batch.ts";
-export { compileFor, openFilter } from "./live/broker_filter.ts";
-export { Chunk } from "./live/chunk.ts";
-export * from "./live/client.ts";
+export { Batch, Chunk, type StreamKind } from "./live/batch.ts";
+export { OpenStreams, type StreamCounter, type StreamMember, StreamMemory, TRANSPORT_BYTES } from "./live/budget.ts";
+export type { StreamClient } from "./live/channel.ts";
 export * from "./live/hub.ts";
-export { type StreamMember, StreamMemory, TRANSPORT_BYTES } from "./live/memory.ts";
-export { OpenStreams, type StreamCounter } from "./live/slots.ts";
 export * from "./recorded_filter.ts";
 export * from "./session_access.ts";
 export { CLIENT_ID } from "./session_file.ts";
-export * from "./session_options.ts";
 export type { SessionFigures } from "./session_owners.ts";
 export * from "./session_stream.ts";
 export * from "./session_types.ts";

@@ -1,11 +1,17 @@
-import type { SessionStreamOptions } from "./session_options.ts";
 import type { Sessions } from "./sessions.ts";
 import type { SessionStream } from "./session_stream.ts";
-import { noSession, type SessionClient, SessionError, type SessionView, type SessionWish } from "./session_types.ts";
+import {
+  noSessionMessage,
+  type SessionClient,
+  SessionError,
+  type SessionRequest,
+  type SessionStreamOptions,
+  type SessionView,
+} from "./session_types.ts";
 
 /**
- * Sessions as one client may use them: its own, slots, and those of nobody. Another one's is not there for it; an admin
- * may use them all.
+ * The sessions that one client may use: its own, slots, and those without an owner. Sessions of other clients are reported
+ * as missing. An admin may use all sessions.
  */
 export class ClientSessions {
   readonly #sessions: Sessions;
@@ -16,10 +22,10 @@ export class ClientSessions {
     this.#client = client;
   }
 
-  /** As {@linkcode Sessions.put}. @throws {SessionError} `missing`: it is another one's; `full`, `owner-full` */
-  put(id: string, wish: SessionWish): SessionView {
-    this.#check(id, `The id "${id}" cannot be used: choose another one`);
-    return this.#sessions.put(id, { ...wish, client: this.#client });
+  /** As {@linkcode Sessions.put}. @throws {SessionError} `missing`: another client owns it; `full`, `owner-full` */
+  put(id: string, request: SessionRequest): SessionView {
+    this.#check(id, `Cannot use the id "${id}": choose another one`);
+    return this.#sessions.put(id, { ...request, client: this.#client });
   }
 
   /** As {@linkcode Sessions.get}. @throws {SessionError} `missing` */
@@ -52,7 +58,7 @@ export class ClientSessions {
     return this.#sessions.stream(id, { ...options, reader: this.#client.token });
   }
 
-  #check(id: string, why: string = noSession(id)): void {
+  #check(id: string, why: string = noSessionMessage(id)): void {
     const owner = this.#sessions.ownerOf(id);
     const { token, isAdmin } = this.#client;
     if (owner !== undefined && owner !== token && !isAdmin) throw new SessionError("missing", why);

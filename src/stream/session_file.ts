@@ -1,57 +1,57 @@
 import type { Filter } from "../filter/mod.ts";
 
-/** What ids of clients look like, of sessions and slots alike. */
+/** Syntax of client ids, for sessions and slots. */
 export const CLIENT_ID: RegExp = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** A session as it is written down. */
+/** A session as stored. */
 export interface StoredSession {
-  /** Unique among all sessions that ever had the same id. */
+  /** Unique number: tells sessions apart that have had the same id. */
   number: number;
   id: string;
-  /** Name of the token that it belongs to; undefined: of nobody. */
+  /** Name of the token that owns it; undefined: no owner. */
   owner: string | undefined;
-  /** Network that it was made from, see `SessionClient`; undefined: not known. */
+  /** Network of the client that created it, see `SessionClient`; undefined: unknown. */
   network: string | undefined;
   timeoutMs: number;
   filter: Filter;
-  /** Number of the first frame that has not been acknowledged; undefined: it counts in an older epoch. */
+  /** Number of the first unacknowledged frame; undefined: the position belongs to an older epoch. */
   cursor: number | undefined;
-  /** Whether a stream was ever opened, or a frame acknowledged. */
+  /** Whether the client ever opened a stream or acknowledged a frame. */
   wasRead: boolean;
 }
 
-/** A session as releases before the line log kept it, in a file of JSON. */
+/** A session in the JSON file of releases before the line log. */
 export interface OldSession extends Pick<StoredSession, "id" | "timeoutMs" | "filter"> {
   epoch: string;
   cursor: number;
 }
 
-/** Version of the definitions. */
+/** Version of the definitions file. */
 const VERSION = 2;
-/** Version of the file of older releases. */
+/** Version of the older releases' file. */
 const OLD_VERSION = 1;
 
-/** The first line of the definitions: sessions made from now on have this number or a higher one. */
+/** The first line of the definitions file. New sessions get the number `next` or a higher one. */
 export function headerLine(next: number): unknown {
   return { version: VERSION, next };
 }
 
-/** The line that defines a session; `epoch` is the one that its cursor counts in. */
+/** The line that defines a session; `epoch` is the epoch of cursorEpoch cursor. */
 export function definitionLine({ number, cursor, wasRead, ...rest }: StoredSession, epoch: string): unknown {
   return { n: number, ...rest, ...(cursor !== undefined && { epoch, cursor }), ...(wasRead && { read: true }) };
 }
 
-/** The line after which a session is no more. */
+/** The line that removes a session. */
 export function removalLine(number: number): unknown {
   return { n: number };
 }
 
-/** The line that tells in which epoch the positions after it count. */
+/** The line that sets the epoch of the position lines after it. */
 export function epochLine(epoch: string): unknown {
   return { epoch };
 }
 
-/** The line that tells how far a session is. */
+/** The line that stores the position of a session. */
 export function positionLine(
   { number, cursor, wasRead }: Pick<StoredSession, "number" | "cursor" | "wasRead">,
 ): unknown {
@@ -67,9 +67,9 @@ export interface StoredLines {
 }
 
 /**
- * What the lines of both files say together, the oldest session first; `next` is a number that no session ever had.
- * Invalid lines are skipped. The position of a session is the highest one in the current epoch: after a crash that lost
- * a line, frames are sent again, never left out.
+ * Merges the lines of both files; the oldest session comes first. `next` is a number that no session has had.
+ * Invalid lines are skipped. The position of a session is the highest one in the current epoch: if a crash loses a line,
+ * frames are sent again, never omitted.
  */
 export function mergeLines(
   { definitions, positions, epoch }: StoredLines,
@@ -104,16 +104,16 @@ export function mergeLines(
     if (isCurrent) session.cursor = later(session.cursor, cursor);
     session.wasRead ||= flag === 1;
   }
-  // Of two with one id the removal of the older one was lost.
+  // Two sessions with one id: the removal of the older one was lost.
   const newest = new Map([...sessions.values()].map((session) => [session.id, session]));
   return { sessions: [...sessions.values()].filter((session) => newest.get(session.id) === session), next };
 }
 
 /**
- * Reads the file of older releases; entries that make no sense are left out.
+ * Reads the file of older releases. Invalid entries are skipped.
  *
- * @throws {SyntaxError} it is no JSON
- * @throws {TypeError} it is no list of sessions
+ * @throws {SyntaxError} the text is not JSON
+ * @throws {TypeError} the text is not a list of sessions of that version
  */
 export function parseOldSessions(text: string): OldSession[] {
   const { version, sessions } = record(JSON.parse(text));
@@ -127,29 +127,30 @@ export function parseOldSessions(text: string): OldSession[] {
   }).filter((session) => session !== undefined);
 }
 
-/** The file of older releases, so that they find the sessions after a roll back. */
+/** Text of the older releases' file, for a rollback. */
 export function oldSessionsText(sessions: Iterable<StoredSession>, epoch: string): string {
   const old = Array.from(sessions, ({ id, timeoutMs, filter, cursor }) => ({
     ...{ id, timeoutMs, filter },
-    // A session without a cursor begins again: so does one of another epoch there.
+    // A session without a cursor starts again; older releases do the same with another epoch.
     ...(cursor === undefined ? { epoch: "", cursor: 1 } : { epoch, cursor }),
   }));
   return JSON.stringify({ version: OLD_VERSION, sessions: old });
 }
 
 /**
- * The sessions after an older release may have run: it knows which there are, and their cursors; owners are known here.
+ * Merges the sessions of an older release that may have run since. Its file decides which sessions exist and where their
+ * cursors are; the owners come from `sessions`.
  *
- * @param options.newNumber gives a session its number that was not here before
+ * @param options.newNumber returns the number for a new session
  */
 export function mergeOld(
   sessions: readonly StoredSession[],
   { old, epoch, newNumber }: { old: readonly OldSession[]; epoch: string; newNumber: () => number },
 ): StoredSession[] {
   const known = new Map(sessions.map((session) => [session.id, session]));
-  return old.map(({ id, timeoutMs, filter, epoch: its, cursor }) => {
+  return old.map(({ id, timeoutMs, filter, epoch: cursorEpoch, cursor }) => {
     const before = known.get(id) ?? { number: newNumber(), owner: undefined, network: undefined, wasRead: true };
-    return { ...before, id, timeoutMs, filter, cursor: its === epoch ? cursor : undefined };
+    return { ...before, id, timeoutMs, filter, cursor: cursorEpoch === epoch ? cursor : undefined };
   });
 }
 
@@ -168,7 +169,7 @@ function readSession(number: number, value: Record<string, unknown>): StoredSess
   };
 }
 
-/** The fields of a filter that have the right form; the others are skipped. */
+/** Reads the valid fields of a filter and skips the others. */
 function readFilter(value: Record<string, unknown>): Filter {
   const filter: Filter = {};
   for (const key of ["pgn", "exclude_pgn", "instance"] as const) {
@@ -182,7 +183,7 @@ function readFilter(value: Record<string, unknown>): Filter {
   return filter;
 }
 
-/** The later of two cursors; what is none does not count. */
+/** The higher of two cursors; an invalid one is ignored. */
 function later(a: number | undefined, b: unknown): number | undefined {
   if (!isPositive(b)) return a;
   return a === undefined ? b : Math.max(a, b);

@@ -1,18 +1,18 @@
 import type { Session } from "./session_state.ts";
 import { type SessionClient, SessionError, type SessionLimits } from "./session_types.ts";
 
-/** How many sessions had to go, or could not be made. */
+/** Counts of replaced and refused sessions. */
 export interface SessionFigures {
-  /** Sessions that were never read and went before their time. */
+  /** Sessions that were never read and were removed early for a new one. */
   replaced: number;
-  /** Sessions not made, by the limit that was reached. */
+  /** Sessions not created, by the limit that was reached. */
   refused: { owner: number; total: number };
 }
 
-/** Who has which sessions, slots not counted: by token, and by network where there is none. */
+/** Sessions by owner, without slots. The owner is a token, or a network for clients without a token. */
 export class SessionOwners {
   readonly figures: SessionFigures = { replaced: 0, refused: { owner: 0, total: 0 } };
-  /** By owner, each with the oldest session first. */
+  /** By owner; the oldest session comes first. */
   readonly #owners = new Map<string, Set<Session>>();
   #count = 0;
 
@@ -21,7 +21,7 @@ export class SessionOwners {
     return this.#count;
   }
 
-  /** A session was made, or has this owner from now on. */
+  /** Adds a session under its owner. */
   add(session: Session): void {
     const key = keyOf(session.owner, session.network);
     const sessions = this.#owners.get(key) ?? new Set();
@@ -30,7 +30,7 @@ export class SessionOwners {
     this.#count++;
   }
 
-  /** A session is gone, or is about to have another owner. */
+  /** Removes a session. Call it before the owner changes. */
   delete(session: Session): void {
     const key = keyOf(session.owner, session.network);
     const sessions = this.#owners.get(key);
@@ -40,32 +40,33 @@ export class SessionOwners {
   }
 
   /**
-   * Which session gives way to one more of this client; undefined: there is room. Where the client has reached its limit,
-   * that is the oldest of its own that was never read.
+   * Checks the limit of one client. When it is reached, returns the client's oldest session that was never read, to be
+   * replaced; otherwise undefined.
    *
-   * @throws {SessionError} `owner-full`: none gives way
+   * @throws {SessionError} `owner-full`: all its sessions have been read
    */
-  oldestOwn(client: SessionClient, { maxSessionsPerOwner }: SessionLimits): Session | undefined {
+  ownSessionToReplace(client: SessionClient, { maxSessionsPerOwner }: SessionLimits): Session | undefined {
     const own = this.#owners.get(keyOf(client.token, client.network));
     if (!own || own.size < maxSessionsPerOwner) return undefined;
     const oldest = oldestUnread(own);
     if (oldest) return oldest;
     this.figures.refused.owner++;
-    const who = client.token === undefined ? client.network : `The token of "${client.token}"`;
-    const why = `${who} has ${own.size} sessions, and each was read: delete one, or see -max-sessions-per-owner`;
+    const owner = client.token === undefined ? client.network : `The token of "${client.token}"`;
+    const why =
+      `${owner} has ${own.size} sessions, and all have been read: delete one, or raise -max-sessions-per-owner`;
     throw new SessionError("owner-full", why);
   }
 
   /**
-   * Which session gives way to a new one of this client; undefined: there is room. Where all places are taken, it is the
-   * oldest never read of the owner that has the most, if that owner then still has no fewer than the client: one that
-   * comes by several tokens or networks cannot lock out the others.
+   * Checks both limits before a new session, and returns the session to replace; undefined: there is capacity. When the
+   * total is reached, that is the oldest never-read session of the owner with the most sessions, provided that the owner
+   * keeps at least as many as the client gets. So nobody can lock out the others by using several tokens or networks.
    *
-   * @throws {SessionError} `owner-full`, `full`: none gives way
+   * @throws {SessionError} `owner-full`, `full`: no session can be replaced
    */
-  giveWay(client: SessionClient, limits: SessionLimits): Session | undefined {
+  sessionToReplace(client: SessionClient, limits: SessionLimits): Session | undefined {
     const { maxSessions } = limits;
-    const own = this.oldestOwn(client, limits);
+    const own = this.ownSessionToReplace(client, limits);
     if (own || this.#count < maxSessions) return own;
     const ownCount = this.#owners.get(keyOf(client.token, client.network))?.size ?? 0;
     for (const sessions of [...this.#owners.values()].sort((a, b) => b.size - a.size)) {
@@ -74,7 +75,7 @@ export class SessionOwners {
       if (oldest) return oldest;
     }
     this.figures.refused.total++;
-    throw new SessionError("full", `All ${maxSessions} sessions are in use: see -max-sessions`);
+    throw new SessionError("full", `All ${maxSessions} sessions are in use: delete one, or raise -max-sessions`);
   }
 }
 

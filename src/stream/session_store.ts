@@ -12,42 +12,42 @@ import {
   type StoredSession,
 } from "./session_file.ts";
 
-/** Names a session, also one that is gone. */
+/** Identifies a session, also a removed one. */
 export type SessionKey = Pick<StoredSession, "id" | "number">;
 
-/** Sessions whose lines have to be written, by number. */
+/** Sessions with unwritten changes, by number. */
 interface Changed {
   definitions: Map<number, SessionKey>;
   positions: Map<number, SessionKey>;
 }
 
-/** What is to be written, asked for at each write. */
+/** Access to the current sessions, used at each write. */
 export interface StoreContent {
-  /** Epoch that cursors count in. */
+  /** Epoch of the cursors. */
   epoch: () => string;
-  /** Every session, the oldest first. */
+  /** All sessions, the oldest first. */
   all: () => Iterable<StoredSession>;
-  /** One session; undefined: it is gone. */
+  /** One session; undefined when it was removed. */
   find: (session: SessionKey) => StoredSession | undefined;
 }
 
-/** A longer file is not read. */
+/** Longer files are rejected. */
 const MAX_FILE_BYTES = 2 ** 30;
-/** How releases before the line log keep sessions. It is there while no server of this release runs, for a roll back. */
+/** File of releases before the line log. It exists while no server of this release is running, for a rollback. */
 const OLD_FILE = "sessions.json";
 const DEFINITIONS_FILE = "sessions.log";
 const POSITIONS_FILE = "session_positions.log";
-/** Changes are collected for this long: each write wears the SD card of a boat. */
+/** Delay before changes are written, to save writes: each one wears the boat's SD card. */
 const WRITE_AFTER_MS = 1000;
-/** Wait before a failed write is tried again. */
+/** Delay before a failed write is repeated. */
 const RETRY_AFTER_MS = 10_000;
-/** A file is replaced when it is longer than twice its length after the last replacement plus this. */
+/** A file is compacted when it is longer than twice its length after the last compaction plus this. */
 const SLACK_BYTES = 64 * 1024;
 
 /**
- * Keeps sessions in two files of lines: `sessions.log` has their definitions, which seldom change, and
+ * Stores sessions in two line logs: `sessions.log` has their definitions, which seldom change, and
  * `session_positions.log` their cursors. Changes are appended and synced at most once a second. Never throws: a failed
- * write is logged and tried again.
+ * write is logged and repeated.
  */
 export class SessionStore {
   readonly #definitions: LineLog;
@@ -56,18 +56,18 @@ export class SessionStore {
   readonly #content: StoreContent;
   readonly #log: Logger;
   #nextNumber = 1;
-  #changed: Changed = { definitions: new Map(), positions: new Map() };
-  /** Epoch of the last line of the positions. */
+  #unwritten: Changed = { definitions: new Map(), positions: new Map() };
+  /** Epoch of the last line in the positions file. */
   #epoch: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #writing: Promise<void> = Promise.resolve();
-  /** The last write failed: the next one replaces both files, so nothing is collected until it begins. */
+  /** The last write failed: the next one replaces both files, so changes need not be collected until then. */
   #isFailing = false;
   #isClosed = false;
-  /** The old file was read: the next write replaces both files, and removes it. */
+  /** The old file was read: the next write replaces both files and removes the old one. */
   #hasOld = false;
 
-  /** Takes an existing directory; touches nothing yet. */
+  /** @param directory must exist; nothing is read or written yet */
   constructor(directory: string, { content, log }: { content: StoreContent; log: Logger }) {
     this.#definitions = new LineLog(directory, { name: DEFINITIONS_FILE, maxBytes: MAX_FILE_BYTES });
     this.#positions = new LineLog(directory, { name: POSITIONS_FILE, maxBytes: MAX_FILE_BYTES });
@@ -76,10 +76,10 @@ export class SessionStore {
     this.#log = log;
   }
 
-  /** What was kept, the oldest first. What an older release kept meanwhile is written into the new files. */
+  /** Reads the stored sessions, the oldest first. Includes those of an older release that has run since. */
   async read(): Promise<StoredSession[]> {
-    const definitions = await this.#linesOf(this.#definitions);
-    const positions = await this.#linesOf(this.#positions);
+    const definitions = await this.#readLines(this.#definitions);
+    const positions = await this.#readLines(this.#positions);
     const lines = { definitions: definitions ?? [], positions: positions ?? [], epoch: this.#content.epoch() };
     const { sessions, next } = mergeLines(lines);
     this.#nextNumber = next;
@@ -94,30 +94,30 @@ export class SessionStore {
     return sessions;
   }
 
-  /** A number for a new session: no other one ever had it. */
+  /** Returns a number that no session has had. */
   newNumber(): number {
     return this.#nextNumber++;
   }
 
-  /** A session was made, changed in more than its position, or removed: it is written soon. */
-  defined({ id, number }: SessionKey): void {
-    if (!this.#isFailing) this.#changed.definitions.set(number, { id, number });
+  /** Schedules writing a session that was created, removed, or changed in more than its position. */
+  definitionChanged({ id, number }: SessionKey): void {
+    if (!this.#isFailing) this.#unwritten.definitions.set(number, { id, number });
     this.#schedule();
   }
 
-  /** The position of a session has changed: it is written soon. */
-  moved({ id, number }: SessionKey): void {
-    if (!this.#isFailing) this.#changed.positions.set(number, { id, number });
+  /** Schedules writing the position of a session. */
+  positionChanged({ id, number }: SessionKey): void {
+    if (!this.#isFailing) this.#unwritten.positions.set(number, { id, number });
     this.#schedule();
   }
 
-  /** Writes what has changed; resolves when it is on disk, or could not be written. */
+  /** Writes the changes. Resolves when they are on disk or writing has failed. */
   async written(): Promise<void> {
-    if (this.#timer !== undefined) this.#begin();
+    if (this.#timer !== undefined) this.#startWrite();
     await this.#writing;
   }
 
-  /** Writes what has changed, and the file of older releases, and nothing any more. */
+  /** Writes the changes and the file for older releases, then stops writing. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.written();
@@ -131,7 +131,7 @@ export class SessionStore {
     }
   }
 
-  async #linesOf(file: LineLog): Promise<unknown[] | undefined> {
+  async #readLines(file: LineLog): Promise<unknown[] | undefined> {
     try {
       const lines = await file.read();
       if (lines && lines.damaged > 0) {
@@ -140,24 +140,24 @@ export class SessionStore {
       return lines?.values;
     } catch (error) {
       if (!(error instanceof FileError)) throw error;
-      this.#log.error("sessions are lost", { file: file.path, error: error.message });
+      this.#log.error("session file not readable", { file: file.path, error: error.message });
       return undefined;
     }
   }
 
   #schedule(): void {
     if (this.#isClosed) return;
-    this.#timer ??= setTimeout(() => this.#begin(), this.#isFailing ? RETRY_AFTER_MS : WRITE_AFTER_MS);
+    this.#timer ??= setTimeout(() => this.#startWrite(), this.#isFailing ? RETRY_AFTER_MS : WRITE_AFTER_MS);
   }
 
-  #begin(): void {
+  #startWrite(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#writing = this.#writing.then(() => this.#write());
   }
 
   async #write(): Promise<void> {
-    const changed = this.#takeChanged();
+    const changed = this.#takeUnwritten();
     const hasFailed = this.#isFailing;
     this.#isFailing = false;
     try {
@@ -166,21 +166,21 @@ export class SessionStore {
       await this.#writePositions([...changed.positions.values()], all);
       if (this.#hasOld) await this.#removeOld();
       this.#hasOld = false;
-      if (hasFailed) this.#log.info("sessions are written down again");
+      if (hasFailed) this.#log.info("session file written again");
     } catch (error) {
       if (!(error instanceof FileError)) throw error;
-      if (!hasFailed) this.#log.error("sessions are not written down", { error: error.message });
+      if (!hasFailed) this.#log.error("session file not written", { error: error.message });
       this.#isFailing = true;
-      this.#takeChanged();
+      this.#takeUnwritten();
       clearTimeout(this.#timer);
       this.#timer = undefined;
       this.#schedule();
     }
   }
 
-  #takeChanged(): Changed {
-    const changed = this.#changed;
-    this.#changed = { definitions: new Map(), positions: new Map() };
+  #takeUnwritten(): Changed {
+    const changed = this.#unwritten;
+    this.#unwritten = { definitions: new Map(), positions: new Map() };
     return changed;
   }
 
@@ -221,7 +221,7 @@ export class SessionStore {
     for (const session of this.#content.all()) if (session.cursor !== undefined) yield positionLine(session);
   }
 
-  /** All that it held is in the new files by now. */
+  /** Call it when the new files hold all its sessions. */
   async #removeOld(): Promise<void> {
     try {
       await Deno.remove(this.#old.path);

@@ -5,19 +5,19 @@ import { FallenBehindError, type FrameCursor, type ReadLimits } from "./cursor.t
 /**
  * Why a stream has ended.
  *
- * - `left`: the client has gone
- * - `stopped`: the server stops
- * - `superseded`: the client has opened another one
- * - `deleted`: the session is no more
- * - `new_epoch`: numbers have begun again at 1
- * - `failed`: the frames cannot be read, by a fault of the disk or of ours
- * - `fallen_behind`: frames that were there are gone
+ * - `left`: the client has disconnected
+ * - `stopped`: the server is stopping
+ * - `superseded`: another stream of the session was opened
+ * - `deleted`: the session was deleted
+ * - `new_epoch`: sequence numbers have started again at 1
+ * - `failed`: reading failed, because of the disk or an internal error
+ * - `fallen_behind`: the next frames have been deleted
  */
 export type StreamEnd =
   | { code: "left" | "stopped" | "superseded" | "deleted" | "new_epoch" | "failed" }
   | { code: "fallen_behind"; oldestSeq: number };
 
-/** The frames of a session on their way to its client, pulled by whoever writes them. */
+/** Stream of a session's frames. The caller pulls the frames and writes them to the client. */
 export class SessionStream {
   readonly #id: string;
   readonly #cursor: FrameCursor;
@@ -25,7 +25,7 @@ export class SessionStream {
   readonly #ended: (how: StreamEnd) => void;
   #isOpen = true;
 
-  /** @param options.ended called once, whoever ends it */
+  /** @param options.ended called once, when the stream ends for any reason */
   constructor(
     id: string,
     { cursor, log, ended }: { cursor: FrameCursor; log: Logger; ended: (how: StreamEnd) => void },
@@ -36,20 +36,20 @@ export class SessionStream {
     this.#ended = ended;
   }
 
-  /** Newest number that was read, whether or not its frame was wanted. */
+  /** Highest number read, whether or not the filter accepted its frame. */
   get readThrough(): number {
     return this.#cursor.nextSeq - 1;
   }
 
-  /** False when it has ended. */
+  /** False when the stream has ended. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  /** Waits for frames, and gives them: see {@linkcode FrameCursor.read}. Returns how many; 0: the stream has ended. */
-  async read(take: (frame: StoredFrame) => void, limits: ReadLimits): Promise<number> {
+  /** Waits for frames and reads them: see {@linkcode FrameCursor.read}. Returns their number; 0: the stream has ended. */
+  async read(onFrame: (frame: StoredFrame) => void, limits: ReadLimits): Promise<number> {
     try {
-      return await this.#cursor.read(take, limits);
+      return await this.#cursor.read(onFrame, limits);
     } catch (error) {
       const client = this.#id;
       if (error instanceof FallenBehindError) {
@@ -65,7 +65,7 @@ export class SessionStream {
     }
   }
 
-  /** Ends it; a read that waits gives 0. */
+  /** Ends the stream; a waiting read returns 0. */
   end(how: StreamEnd): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;

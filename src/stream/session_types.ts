@@ -1,43 +1,48 @@
+import type { Clock, Logger } from "../base/mod.ts";
 import type { Filter } from "../filter/mod.ts";
+import type { MissingFrames } from "./cursor.ts";
+import type { CompileFilter } from "./filters.ts";
+import type { FrameSource } from "./frame_source.ts";
+import type { StreamEnd } from "./session_stream.ts";
 
-/** A session that the settings name: it is there from the start, and never goes away. */
+/** A session defined in the settings: it exists from the start and is never removed. */
 export interface Slot {
-  /** What its client calls it, see {@linkcode CLIENT_ID}. */
+  /** Id of its client, see {@linkcode CLIENT_ID}. */
   id: string;
-  /** It begins anew when its client is away for so long, milliseconds. */
+  /** After this time without a client the slot is reset to the newest frame, milliseconds. */
   timeoutMs: number;
-  /** Frames that it is for. */
+  /** Frames that its client gets. */
   filter: Filter;
 }
 
-/** What sessions may cost; read whenever it matters. */
+/** Limits of sessions; read at each use, because settings can be reloaded. */
 export interface SessionLimits {
-  /** Most sessions, slots not counted. */
+  /** Most sessions, without slots. */
   maxSessions: number;
-  /** Most sessions of one token, or of one network where there are no tokens. */
+  /** Most sessions of one token, or of one network for clients without a token. */
   maxSessionsPerOwner: number;
-  /** Longest time that a session is kept for a client that is away. */
+  /** Longest time that a session is kept without a connected client, milliseconds. */
   maxTimeoutMs: number;
 }
 
-/** Who uses sessions. */
+/** A client of sessions. */
 export interface SessionClient {
-  /** Name of its token; undefined where nobody needs one. */
+  /** Name of its token; undefined when no token is required. */
   token: string | undefined;
-  /** It may use every session. */
+  /** Whether it may use every session. */
   isAdmin: boolean;
-  /** Where it comes from; clients without a token share the limit of their network. */
+  /** Network of its address. Clients without a token share the limit of their network. */
   network: string;
 }
 
-/** What a session is to be. */
-export interface SessionWish {
+/** Settings that a client requests for its session. */
+export interface SessionRequest {
   filter: Filter;
-  /** How long it is kept while its client is away, milliseconds. */
+  /** How long the session is kept without a connected client, milliseconds. */
   timeoutMs: number;
 }
 
-/** A session as clients see it. */
+/** A session as the API shows it. */
 export interface SessionView {
   readonly id: string;
   readonly cursor: number;
@@ -48,14 +53,14 @@ export interface SessionView {
 }
 
 /**
- * - `missing`: there is no such session, or it is another one's
- * - `full`: no more are kept; `owner-full`: no more of this client
- * - `ahead`: nothing has that number yet
+ * - `missing`: there is no such session, or another client owns it
+ * - `full`: the limit of all sessions is reached; `owner-full`: the limit of this client
+ * - `ahead`: no frame has that number yet
  * - `not_durable`: the frames could not be synced to disk
  */
 export type SessionErrorReason = "missing" | "full" | "owner-full" | "ahead" | "not_durable";
 
-/** What a client asked of its session cannot be done. */
+/** A session request that cannot be fulfilled. */
 export class SessionError extends Error {
   override readonly name = "SessionError";
   readonly reason: SessionErrorReason;
@@ -66,7 +71,35 @@ export class SessionError extends Error {
   }
 }
 
-/** What a client is told of a session that is not there, or not for it. */
-export function noSession(id: string): string {
-  return `There is no session "${id}": make it with PUT /clients/${id}`;
+/** Error message for a session that does not exist or belongs to another client. */
+export function noSessionMessage(id: string): string {
+  return `There is no session "${id}": create it with PUT /clients/${id}`;
+}
+
+/** Options of {@linkcode Sessions}. */
+export interface SessionsOptions {
+  source: FrameSource;
+  compile: CompileFilter;
+  clock: Clock;
+  log: Logger;
+  limits: () => SessionLimits;
+  slots?: readonly Slot[] | undefined;
+  /** First sequence number for new slots; default: the next frame. */
+  slotsFrom?: number | undefined;
+  /** Epoch of the sequence numbers. */
+  epoch?: string | undefined;
+  /** Directory where sessions are stored; default none: they do not survive a restart. */
+  directory?: string | undefined;
+  /** An acknowledgement waits until the journal has synced its frames to disk. */
+  journal?: { sync(through: number): Promise<void> } | undefined;
+}
+
+/** Options of a session's stream. */
+export interface SessionStreamOptions {
+  /** Called once, when the stream has ended. */
+  ended: (how: StreamEnd) => void;
+  /** Called with frames that were not recorded, or that an unclean stop may have lost. */
+  missing?: (frames: MissingFrames) => void;
+  /** Name of the reader's token. */
+  reader?: string | undefined;
 }

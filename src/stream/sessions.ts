@@ -4,7 +4,6 @@ import { FallenBehindError, FrameCursor } from "./cursor.ts";
 import { followDevices, type LiveFilter } from "./filters.ts";
 import { RecordedFilter } from "./recorded_filter.ts";
 import type { StoredSession } from "./session_file.ts";
-import type { SessionsOptions, SessionStreamOptions } from "./session_options.ts";
 import { type SessionFigures, SessionOwners } from "./session_owners.ts";
 import {
   largestLagOf,
@@ -13,25 +12,27 @@ import {
   type Session,
   slotStateOf,
   storedOf,
+  syncThrough,
   viewOf,
 } from "./session_state.ts";
 import { type SessionKey, SessionStore } from "./session_store.ts";
 import { SessionStream, type StreamEnd } from "./session_stream.ts";
-import { syncThrough } from "./session_sync.ts";
 import { SlotLog } from "./slot_log.ts";
 import {
-  noSession,
+  noSessionMessage,
   type SessionClient,
   SessionError,
+  type SessionRequest,
+  type SessionsOptions,
+  type SessionStreamOptions,
   type SessionView,
-  type SessionWish,
   type Slot,
 } from "./session_types.ts";
 
-/** Who uses sessions where nobody says. */
-const NOBODY: SessionClient = { token: undefined, isAdmin: true, network: "" };
+/** Default client: may use every session. */
+const ANY_CLIENT: SessionClient = { token: undefined, isAdmin: true, network: "" };
 
-/** Named cursors: each client reads on where it stopped, and what it has not acknowledged is sent again. */
+/** Named positions of clients: each client continues after the last frame that it has acknowledged. */
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Session>();
@@ -54,61 +55,61 @@ export class Sessions {
     this.#store = directory === undefined ? undefined : new SessionStore(directory, { content, log });
   }
 
-  /** Restores what there was, and makes the slots. Time that the server was down is no inactivity. */
+  /** Restores the stored sessions and creates the slots. Time while the server was down does not count as inactivity. */
   static async open(options: SessionsOptions): Promise<Sessions> {
     const sessions = new Sessions(options);
     await sessions.#restore();
     return sessions;
   }
 
-  /** Sessions kept, slots included. */
+  /** Number of sessions, slots included. */
   get size(): number {
     return this.#sessions.size;
   }
 
-  /** Names the run of sequence numbers; empty where it has no name. */
+  /** Epoch of the sequence numbers; empty where there is none. */
   get epoch(): string {
     return this.#epoch;
   }
 
-  /** Sessions whose client is connected. */
+  /** Number of sessions with a connected client. */
   get streaming(): number {
     return this.#sessions.values().reduce((sum, { state }) => sum + (state.kind === "streaming" ? 1 : 0), 0);
   }
 
-  /** Frames that the connected client furthest behind has not read yet, wanted or not. */
+  /** Largest number of unread frames of a connected client, whether or not its filter accepts them. */
   get largestLag(): number {
     return largestLagOf(this.#sessions.values(), this.#options.source.head);
   }
 
-  /** Sessions that had to go, or could not be made, so far. */
+  /** Counts of replaced and refused sessions since the start. */
   get figures(): Readonly<SessionFigures> {
     return this.#owners.figures;
   }
 
-  /** Name of the token that a session belongs to; undefined: of none, or there is no such session. */
+  /** Name of the token that owns a session; undefined: no owner, or no such session. */
   ownerOf(id: string): string | undefined {
     this.#expire(this.#sessions.get(id));
     return this.#sessions.get(id)?.owner;
   }
 
   /**
-   * Makes a session that begins with the next frame, or gives the one there is another filter and timeout. One that
-   * belongs to nobody belongs to the client's token from then on.
+   * Creates a session that begins with the next frame, or changes the filter and timeout of an existing one. A session
+   * without an owner becomes that of the client's token.
    *
    * @throws {SessionError} `full`, `owner-full`
    */
-  put(id: string, { client = NOBODY, ...wish }: SessionWish & { client?: SessionClient }): SessionView {
-    const timeoutMs = Math.min(wish.timeoutMs, this.#options.limits().maxTimeoutMs);
+  put(id: string, { client = ANY_CLIENT, ...request }: SessionRequest & { client?: SessionClient }): SessionView {
+    const timeoutMs = Math.min(request.timeoutMs, this.#options.limits().maxTimeoutMs);
     this.#expire(this.#sessions.get(id));
     const known = this.#sessions.get(id);
-    if (known) this.#claim(known, client);
-    else this.#makeRoom(client);
-    const session = known ?? this.#add({ ...wish, id, timeoutMs, owner: client.token, network: client.network });
-    if (known) this.#change(known, { filter: wish.filter, timeoutMs });
-    if (session.epoch !== "current") this.#store?.moved(session);
+    if (known) this.#takeOwnership(known, client);
+    else this.#ensureCapacity(client);
+    const session = known ?? this.#create({ ...request, id, timeoutMs, owner: client.token, network: client.network });
+    if (known) this.#change(known, { filter: request.filter, timeoutMs });
+    if (session.epoch !== "current") this.#store?.positionChanged(session);
     session.epoch = "current";
-    this.#touch(session);
+    this.#restartTimeout(session);
     return viewOf(session);
   }
 
@@ -118,7 +119,7 @@ export class Sessions {
   }
 
   /**
-   * Ends a session with its stream; a slot begins anew.
+   * Deletes a session and ends its stream; a slot is reset.
    *
    * @throws {SessionError} `missing`
    */
@@ -129,15 +130,15 @@ export class Sessions {
   }
 
   /**
-   * Moves the cursor to the number after `seq` once the frames up to there are safe from a power cut. A number below the
+   * Moves the cursor to the number after `seq` once the frames up to `seq` are synced to disk. A number below the
    * cursor has no effect.
    *
-   * @throws {SessionError} `missing`, `ahead`; `not_durable`: the frames could not be synced, and the cursor is as before
+   * @throws {SessionError} `missing`, `ahead`; `not_durable`: the frames could not be synced, the cursor is unchanged
    */
   async ack(id: string, seq: number): Promise<void> {
     const session = this.#find(id);
-    this.#touch(session);
-    // It counts in numbers that begin again.
+    this.#restartTimeout(session);
+    // The acknowledged number belongs to an older epoch.
     if (session.epoch !== "current") return;
     const { source } = this.#options;
     if (seq > source.head) {
@@ -145,19 +146,19 @@ export class Sessions {
     }
     const epoch = this.#epoch;
     await syncThrough(seq, this.#options.journal);
-    // Meanwhile it may have gone, or numbers may have begun again.
+    // The session may have been deleted, or a new epoch begun, during the sync.
     if (epoch !== this.#epoch || this.#sessions.get(id) !== session) return;
     if (seq < session.cursor && session.wasRead) return;
     session.cursor = Math.max(session.cursor, seq + 1);
     session.wasRead = true;
-    this.#store?.moved(session);
+    this.#store?.positionChanged(session);
   }
 
   /**
-   * Looks whether a stream can be opened, and opens none.
+   * Checks that a stream can be opened, without opening it.
    *
    * @throws {SessionError} `missing`
-   * @throws {FallenBehindError} frames from the cursor on are gone
+   * @throws {FallenBehindError} frames from the cursor on have been deleted
    */
   checkReadable(id: string): void {
     const session = this.#find(id);
@@ -170,7 +171,7 @@ export class Sessions {
   }
 
   /**
-   * Streams from the cursor on. A stream that was open is ended.
+   * Opens a stream from the cursor on, and ends the stream that was open.
    *
    * @throws {SessionError} `missing`
    */
@@ -180,14 +181,14 @@ export class Sessions {
     const { source, log } = this.#options;
     const archived = new RecordedFilter(session.filter);
     const { uncleanRange: range } = source.archive ?? {};
-    // Its client may have had frames of these numbers, which are gone, whatever it has acknowledged of them since.
-    const isInside = range !== undefined && range.from <= session.cursor && session.cursor <= range.to;
+    // The client may have received other frames with these numbers, lost in the unclean stop, whatever it has acknowledged.
+    const isUnclean = range !== undefined && range.from <= session.cursor && session.cursor <= range.to;
     const cursor = new FrameCursor({
       source,
-      fromSeq: isInside ? range.to + 1 : session.cursor,
-      // Who has an address now need not be who had it then.
+      fromSeq: isUnclean ? range.to + 1 : session.cursor,
+      // An address may have belonged to another device when the frame was recorded.
       archiveOnly: archived.usesDevices && source.archive?.isComplete === true,
-      // A filter that is replaced counts from the next frame on.
+      // A new filter applies from the next frame on.
       accept: (bus, src, pgn) => session.live.accept(bus, src, pgn),
       archived,
       ...(missing && { missing, unclean: missing }),
@@ -197,12 +198,12 @@ export class Sessions {
       log,
       ended: (how) => {
         session.readThrough = Math.max(session.readThrough, stream.readThrough);
-        if (session.state.kind === "streaming" && session.state.stream === stream) this.#rest(session);
+        if (session.state.kind === "streaming" && session.state.stream === stream) this.#setIdle(session);
         ended(how);
       },
     });
     session.state = { kind: "streaming", stream, reader };
-    if (!session.wasRead || session.epoch === "older") this.#store?.moved(session);
+    if (!session.wasRead || session.epoch === "older") this.#store?.positionChanged(session);
     session.wasRead = true;
     if (this.#isStopped) stream.end({ code: "stopped" });
     else if (session.epoch === "older") {
@@ -210,58 +211,58 @@ export class Sessions {
       stream.end({ code: "new_epoch" });
     } else {
       session.epoch = "current";
-      if (isInside) missing?.({ fromSeq: range.from, toSeq: range.to, reason: "restart" });
+      if (isUnclean) missing?.({ fromSeq: range.from, toSeq: range.to, reason: "restart" });
     }
     return stream;
   }
 
-  /** Removes sessions whose client has been away for too long. To be called now and then. */
+  /** Removes sessions that have timed out. To be called periodically. */
   runHousekeeping(): void {
     const { head } = this.#options.source;
     for (const session of [...this.#sessions.values()]) {
-      if (session.slot) this.#slotLog.look(slotStateOf(session), head);
+      if (session.slot) this.#slotLog.update(slotStateOf(session), head);
       this.#expire(session);
     }
   }
 
-  /** Numbers begin again at 1: every session begins with the first of them, and its client is told. */
+  /** Starts a new epoch: every session is reset to number 1, and its stream is ended with `new_epoch`. */
   newEpoch(epoch: string): void {
     this.#epoch = epoch;
     for (const session of this.#sessions.values()) {
       session.cursor = 1;
       session.epoch = session.state.kind === "idle" ? "older" : "told";
       this.#endStream(session, { code: "new_epoch" });
-      this.#store?.moved(session);
+      this.#store?.positionChanged(session);
     }
   }
 
   /**
-   * Waits until every client has read all there is, or has been away for longer than its session is kept; for one that is
-   * connected and takes nothing only `patienceMs`. Looks at them every `everyMs`.
+   * Waits until every client has read all frames or its session has timed out. A connected client that reads nothing is
+   * given up after `patienceMs`. Polls every `everyMs`.
    */
   async drained({ everyMs, patienceMs }: { everyMs: number; patienceMs: number }): Promise<void> {
     const { clock } = this.#options;
-    const unread = new Map(
+    const waiting = new Map(
       [...this.#sessions.values()].map((session) => [session, { through: 0, sinceMs: clock.monoMs() }]),
     );
     for (;;) {
       const nowMs = clock.monoMs();
-      for (const [session, seen] of unread) {
+      for (const [session, seen] of waiting) {
         const through = readThroughOf(session);
-        if (through > seen.through || session.state.kind === "idle") unread.set(session, { through, sinceMs: nowMs });
-        if (!this.#isUnread(session) || nowMs - seen.sinceMs > patienceMs) unread.delete(session);
+        if (through > seen.through || session.state.kind === "idle") waiting.set(session, { through, sinceMs: nowMs });
+        if (!this.#isUnread(session) || nowMs - seen.sinceMs > patienceMs) waiting.delete(session);
       }
-      if (unread.size === 0 || this.#isStopped) return;
+      if (waiting.size === 0 || this.#isStopped) return;
       await pause(everyMs);
     }
   }
 
-  /** Resolves when what has changed so far is on disk, or could not be written. */
+  /** Resolves when all changes are on disk or writing has failed. */
   async written(): Promise<void> {
     await this.#store?.written();
   }
 
-  /** Ends every stream, and writes down what there is. */
+  /** Ends every stream and writes the sessions to disk. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const session of this.#sessions.values()) {
@@ -274,16 +275,16 @@ export class Sessions {
   async #restore(): Promise<void> {
     const { source, slots = [] } = this.#options;
     const stored = new Map((await this.#store?.read() ?? []).map((session) => [session.id, session]));
-    for (const slot of slots) this.#add({ ...slot, number: stored.get(slot.id)?.number }, slot);
+    for (const slot of slots) this.#create({ ...slot, number: stored.get(slot.id)?.number }, slot);
     for (const { id, cursor, wasRead, ...kept } of stored.values()) {
-      const session = this.#sessions.get(id) ?? this.#add({ id, ...kept });
+      const session = this.#sessions.get(id) ?? this.#create({ id, ...kept });
       session.wasRead = wasRead;
       if (cursor === undefined) session.epoch = "older";
       session.cursor = cursor === undefined ? 1 : Math.min(cursor, source.head + 1);
     }
   }
 
-  #add({ id, number, owner, network, filter, timeoutMs }: NewSession, slot?: Slot): Session {
+  #create({ id, number, owner, network, filter, timeoutMs }: NewSession, slot?: Slot): Session {
     const { source, clock, limits, slotsFrom } = this.#options;
     const session: Session = {
       id,
@@ -302,26 +303,26 @@ export class Sessions {
     };
     this.#sessions.set(id, session);
     if (!slot) this.#owners.add(session);
-    if (number === undefined) this.#store?.defined(session);
+    if (number === undefined) this.#store?.definitionChanged(session);
     return session;
   }
 
-  /** Ends a session that gives way to a new one, where there is no room. */
-  #makeRoom(client: SessionClient): void {
+  /** Replaces a session when a limit is reached. */
+  #ensureCapacity(client: SessionClient): void {
     this.runHousekeeping();
-    this.#replace(this.#owners.giveWay(client, this.#options.limits()));
+    this.#replace(this.#owners.sessionToReplace(client, this.#options.limits()));
   }
 
-  /** A session of nobody belongs to the token that puts it; who else reads it is told. */
-  #claim(session: Session, client: SessionClient): void {
+  /** Makes the client the owner of a session without one, and ends a stream of another reader. */
+  #takeOwnership(session: Session, client: SessionClient): void {
     const { slot, owner, state } = session;
     if (slot || owner !== undefined || client.token === undefined) return;
-    this.#replace(this.#owners.oldestOwn(client, this.#options.limits()));
+    this.#replace(this.#owners.ownSessionToReplace(client, this.#options.limits()));
     this.#owners.delete(session);
     session.owner = client.token;
     this.#owners.add(session);
     if (state.kind === "streaming" && state.reader !== client.token) state.stream.end({ code: "superseded" });
-    this.#store?.defined(session);
+    this.#store?.definitionChanged(session);
   }
 
   #replace(session: Session | undefined): void {
@@ -332,14 +333,14 @@ export class Sessions {
     this.#remove(session);
   }
 
-  #change(session: Session, { filter, timeoutMs }: SessionWish): void {
+  #change(session: Session, { filter, timeoutMs }: SessionRequest): void {
     const isSame = JSON.stringify([filter, timeoutMs]) === JSON.stringify([session.filter, session.timeoutMs]);
     if (isSame) return;
     session.live.close();
     session.live = this.#follow(filter);
     session.filter = filter;
     session.timeoutMs = timeoutMs;
-    this.#store?.defined(session);
+    this.#store?.definitionChanged(session);
   }
 
   #follow(filter: Filter): LiveFilter {
@@ -357,7 +358,7 @@ export class Sessions {
   #find(id: string): Session {
     this.#expire(this.#sessions.get(id));
     const session = this.#sessions.get(id);
-    if (!session) throw new SessionError("missing", noSession(id));
+    if (!session) throw new SessionError("missing", noSessionMessage(id));
     return session;
   }
 
@@ -374,15 +375,15 @@ export class Sessions {
     session.live.close();
     this.#sessions.delete(session.id);
     this.#owners.delete(session);
-    this.#store?.defined(session);
-    if (session.slot) this.#add(session.slot, session.slot);
+    this.#store?.definitionChanged(session);
+    if (session.slot) this.#create(session.slot, session.slot);
   }
 
-  #touch(session: Session): void {
-    if (session.state.kind === "idle") this.#rest(session);
+  #restartTimeout(session: Session): void {
+    if (session.state.kind === "idle") this.#setIdle(session);
   }
 
-  #rest(session: Session): void {
+  #setIdle(session: Session): void {
     session.state = { kind: "idle", sinceMs: this.#options.clock.monoMs() };
   }
 

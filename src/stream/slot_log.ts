@@ -1,33 +1,33 @@
 import type { Clock, Logger } from "../base/mod.ts";
 
-/** A slot as it is when it is looked at. */
+/** Current state of a slot. */
 export interface SlotState {
   id: string;
   isConnected: boolean;
   /** Number of the next frame for its client. */
   cursor: number;
-  /** After so long without a client its frames are given up, milliseconds. */
+  /** After this time without a client its frames are given up, milliseconds. */
   timeoutMs: number;
 }
 
-/** What was seen and logged of a slot. */
+/** Last observed and logged state of a slot. */
 interface Seen {
   isConnected: boolean;
-  /** When that became so, monotonic milliseconds. */
+  /** Time of the last change, monotonic milliseconds. */
   sinceMs: number;
-  /** What the newest line says; undefined before the first. */
+  /** `isConnected` as logged last; undefined before the first log line. */
   logged: boolean | undefined;
   loggedMs: number;
-  /** Frames given up, wanted or not, since the client was connected. */
+  /** Frames given up since the client was last connected, before filtering. */
   givenUpFrames: number;
 }
 
-/** A state that lasts less is not logged: clients reconnect. */
+/** A state must last this long before it is logged: clients reconnect. */
 const SETTLED_MS = 10_000;
-/** Shortest time between two lines about the client of one slot. */
+/** Shortest interval between two log lines about one slot. */
 const SLOT_LOG_INTERVAL_MS = 60_000;
 
-/** Logs when the client of a slot goes and comes: once for each change that lasts, and what was given up meanwhile. */
+/** Logs when the client of a slot connects or disconnects, once per lasting change, and the frames given up meanwhile. */
 export class SlotLog {
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -38,8 +38,8 @@ export class SlotLog {
     this.#log = log;
   }
 
-  /** Looks at a slot. To be called now and then; `head` is the newest number. */
-  look({ id, isConnected, cursor, timeoutMs }: SlotState, head: number): void {
+  /** Updates the state of a slot. To be called periodically; `head` is the newest sequence number. */
+  update({ id, isConnected, cursor, timeoutMs }: SlotState, head: number): void {
     const nowMs = this.#clock.monoMs();
     const seen = this.#seen(id, { isConnected, nowMs });
     if (seen.isConnected !== isConnected) Object.assign(seen, { isConnected, sinceMs: nowMs });
@@ -56,7 +56,7 @@ export class SlotLog {
     }
   }
 
-  /** The frames from the cursor to `head` are given up. Logged once until the client is connected again. */
+  /** Records that the frames from the cursor to `head` are given up. Logged once until the client is connected again. */
   expired({ id, cursor }: SlotState, head: number): void {
     const count = head + 1 - cursor;
     if (count <= 0) return;

@@ -4,7 +4,7 @@ export type FieldValue = number | string | null | FieldValue[] | { [name: string
 /** A decoded payload, or one of the objects in it. */
 export type FieldValues = { readonly [name: string]: FieldValue };
 
-/** What is known about a field, as `/pgns/{pgn}` describes it. */
+/** Description of a field, as in `/pgns/{pgn}`. */
 export interface DescribedField {
   readonly name: string;
   readonly type: string;
@@ -16,7 +16,7 @@ export interface DescribedField {
   readonly bit_labels?: Readonly<Record<string, string>> | undefined;
   readonly key_units?: Readonly<Record<string, string>> | undefined;
   readonly repeat?: number | undefined;
-  /** Of a list of objects. */
+  /** Fields of the objects in a list. */
   readonly fields?: readonly DescribedField[] | undefined;
 }
 

@@ -3,24 +3,24 @@ import { labelOf } from "./label.ts";
 import type { UnitSystem } from "./look.ts";
 import { valueText } from "./value_text.ts";
 
-/** A field as people read it: its name and its value. */
+/** A field as human-readable text: name and value. */
 export interface FieldText {
   name: string;
   text: string;
 }
 
-/** What the fields of a payload are written with. */
+/** Options of writing fields as text. */
 export interface FieldTextOptions {
-  /** What is known about them; a field that is not among them is written as it is. */
+  /** Descriptions of the fields; a field without one is written unchanged. */
   fields: DescribedFields;
   system: UnitSystem;
-  /** Makes a text of others fit for the output. Default: as it is. */
+  /** Sanitizes text from the bus for the output. Default: unchanged. */
   clean?: (text: string) => string;
 }
 
 /**
- * Fields of a decoded payload for people: values with their units, labels instead of codes. What is not available is left
- * out, and so is a reference that stands at its direction: `heading 088.2°M`.
+ * Fields of a decoded payload as human-readable text: values with units, labels instead of codes. Unavailable fields are
+ * omitted, and so is a reference that is shown with its direction: `heading 088.2°M`.
  */
 export function fieldTexts(values: FieldValues, options: FieldTextOptions): FieldText[] {
   const used = new Set<string>();
@@ -32,7 +32,7 @@ export function fieldTexts(values: FieldValues, options: FieldTextOptions): Fiel
   return texts.filter(({ name }) => !used.has(name));
 }
 
-/** The text of one field; undefined where it is not available. */
+/** Text of one field; undefined when it is not available. */
 export function oneFieldText(name: string, values: FieldValues, options: FieldTextOptions): string | undefined {
   const value = values[name];
   return value === undefined || value === null ? undefined : fieldText({ name, value, values }, options);
@@ -43,7 +43,7 @@ interface Part {
   name: string;
   value: FieldValue;
   values: FieldValues;
-  /** Names of fields that others have told already. */
+  /** Names of fields that are shown as part of others. */
   used?: Set<string>;
 }
 
@@ -68,12 +68,12 @@ function numberText(value: number, { part, field, options }: Found & { part: Par
   const label = labelOf(value, field, values);
   if (label !== undefined) return Array.isArray(label) ? label.join(" + ") || "none" : clean(label, options);
   const { unit } = field;
-  // The description leaves out a step of 1.
+  // The description omits a resolution of 1.
   const resolution = field.resolution ?? (field.type === "number" ? 1 : undefined);
   if (unit === undefined) return String(value);
   const found = options.system === "si" || unit !== "rad" ? undefined : referenceOf(name, values);
   if (found?.field !== undefined && found.reference !== "bow") used?.add(found.field);
-  // The air's pressure is told from that of oil by its source alone.
+  // Only the source distinguishes atmospheric pressure from oil pressure.
   const isAir = unit === "Pa" && /^atmospheric$/i.test(String(values.pressure_source));
   const measured = { name: isAir ? `atmospheric_${name}` : name, unit };
   return valueText(value, measured, { system: options.system, resolution, reference: found?.reference });
@@ -81,7 +81,7 @@ function numberText(value: number, { part, field, options }: Found & { part: Par
 
 function wordText(value: string, { field, options }: Found): string {
   if (field?.type === "time" && options.system !== "si") return `${value} UTC`;
-  // Labels that programs know have underscores in place of spaces.
+  // Labels for programs have underscores instead of spaces.
   const isWord = field?.type === "enum" && /^[a-z][a-z0-9_]*$/.test(value);
   return clean(isWord ? value.replaceAll("_", " ") : value.trimEnd(), options);
 }
@@ -90,7 +90,7 @@ function clean(text: string, { clean = (same) => same }: FieldTextOptions): stri
   return clean(text);
 }
 
-/** The value behind a key: the key decides the unit. */
+/** Text of the value after a key, which decides the unit. */
 function keyedText(
   value: number,
   { field, values, options }: { field: DescribedField; values: FieldValues; options: FieldTextOptions },
@@ -129,7 +129,7 @@ function listText(
   return inner ? `${list.length}: ${texts.join(" ")}` : `[${texts.join(", ")}]`;
 }
 
-/** Equal neighbours together, by their numbers from 1: `1 On`, `2-28 Unavailable`. */
+/** Groups equal neighbours, numbered from 1: `1 On`, `2-28 Unavailable`. */
 function runsOf(texts: readonly string[]): string[] {
   const runs: { from: number; to: number; text: string }[] = [];
   texts.forEach((text, index) => {
@@ -142,7 +142,7 @@ function runsOf(texts: readonly string[]): string[] {
 
 const REFERENCE = /^(.+)_reference$/;
 
-/** What a direction counts from, and the field that says so. */
+/** Reference of a direction, and the field that contains it. */
 function referenceOf(
   name: string,
   values: FieldValues,
@@ -158,7 +158,7 @@ function referenceOf(
   return undefined;
 }
 
-/** Of wind "true" alone does not say north: `true_water` counts from the bow. */
+/** For wind, "true" alone does not mean true north: `true_water` is relative to the bow. */
 function letterOf(label: string, isWind: boolean): "T" | "M" | "bow" | undefined {
   const text = label.toLowerCase();
   if (text.startsWith("magnetic")) return "M";

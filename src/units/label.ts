@@ -1,12 +1,12 @@
 import type { DescribedField, DescribedFields, FieldValue, FieldValues } from "./described.ts";
 
-/** Labels of numbers, in the places where a decoded payload has the numbers; null where a list has none. */
+/** Labels of numbers, with the same structure as the decoded payload; null for list items without a label. */
 export type Labels = { [name: string]: LabelValue };
 
-/** The label of a number; of a number whose bits have labels those of the bits that are set; of a list one for each. */
+/** Label of a number; list of labels for a bit field; for a list, one entry per item. */
 export type LabelValue = string | null | LabelValue[] | Labels;
 
-/** The label of a number, or the labels of its bits; undefined where none is known. */
+/** Label of a number, or labels of its bits; undefined when none is known. */
 export function labelOf(value: number, field: DescribedField, values: FieldValues): string | string[] | undefined {
   const { labels, labels_by, by, bit_labels } = field;
   if (bit_labels) return bitLabels(value, bit_labels);
@@ -14,7 +14,7 @@ export function labelOf(value: number, field: DescribedField, values: FieldValue
   return table && Object.hasOwn(table, value) ? table[value] : undefined;
 }
 
-/** Labels of all numbers in a decoded payload that have one; undefined where none has. */
+/** Labels of all numbers in a decoded payload that have one; undefined when none has. */
 export function labelsOf(values: FieldValues, fields: DescribedFields): Labels | undefined {
   const found = Object.entries(values).flatMap(([name, value]): [string, LabelValue][] => {
     const field = fields.get(name);

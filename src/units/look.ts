@@ -1,45 +1,45 @@
 import { type Quantity, readUnit } from "./quantity.ts";
 
-/** Which units people read: `si` shows values as JSON has them. */
+/** System of display units; `si` shows values as in JSON. */
 export type UnitSystem = "nautical" | "metric" | "si";
 
-/** All of them. */
+/** All unit systems. */
 export const UNIT_SYSTEMS = ["nautical", "metric", "si"] as const satisfies readonly UnitSystem[];
 
-/** A unit that a value is shown in, unless it is smaller than `from`. */
+/** A display unit for values of at least `from`. */
 export interface Step {
   readonly unit: string;
   /** Most digits after the decimal point. */
   readonly digits: number;
-  /** Least size of the value, in this unit. Default 0. */
+  /** Lowest absolute value, in this unit. Default 0. */
   readonly from?: number;
 }
 
-/** How a value is written. */
+/** Display format of a value. */
 export type Look =
-  /** A number with a unit: the first step that the value is large enough for. */
+  /** A number with a unit: the first step whose `from` the value reaches. */
   | { readonly form: "number"; readonly steps: readonly Step[] }
   /** A course or bearing: three digits before the point, and its reference. */
   | { readonly form: "direction" }
-  /** An angle from the bow: to port or to starboard. */
+  /** An angle relative to the bow, to port or starboard. */
   | { readonly form: "side" }
   | { readonly form: "latitude" | "longitude" | "east or west" | "date" | "time of day" | "offset from UTC" }
-  /** A difference of temperatures: no zero to begin at. */
+  /** A temperature difference: converted without an offset. */
   | { readonly form: "difference" };
 
-/** A field as far as its look depends on it. */
+/** The properties of a field that decide its display format. */
 export interface MeasuredField {
   readonly name: string;
   /** Unit in the decoded payload. */
   readonly unit: string;
 }
 
-/** What a field is called decides where its unit does not: the first row that fits. */
+/** Display formats by field name, where the unit is not enough: the first matching row. */
 interface Row {
   readonly unit: string;
   readonly names: RegExp;
   readonly nautical: Look;
-  /** Default: as nautical. */
+  /** Default: the nautical format. */
   readonly metric?: Look;
 }
 
@@ -76,7 +76,7 @@ const ROWS: readonly Row[] = [
   { unit: "%", names: /./, nautical: number({ unit: "%", digits: 1 }) },
 ];
 
-/** How values of a quantity are shown where no row says otherwise. */
+/** Display formats by quantity, for fields without a row above. */
 const LOOKS: Readonly<Record<Quantity, Look | { nautical: Look; metric: Look }>> = {
   "angle": number({ unit: "°", digits: 1 }),
   "rate of turn": number({ unit: "°/s", digits: 1 }),
@@ -110,7 +110,7 @@ const LOOKS: Readonly<Record<Quantity, Look | { nautical: Look; metric: Look }>>
   "root of a length": number({ unit: "sqrt(m)", digits: 3 }),
 };
 
-/** How a field is shown in nautical or metric units; undefined for a unit that is not known. */
+/** Display format of a field in nautical or metric units; undefined for an unknown unit. */
 export function lookOf({ name, unit }: MeasuredField, system: Exclude<UnitSystem, "si">): Look | undefined {
   const measure = readUnit(unit);
   if (measure === undefined) return undefined;

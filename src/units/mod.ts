@@ -1,6 +1,6 @@
 /**
- * Values for people: units that sailors read, labels in place of codes, and units as they are written in expressions.
- * Nothing here needs Deno, or the definitions of PGNs: fields come as `/pgns/{pgn}` describes them.
+ * Human-readable values: display units, labels instead of codes, and parsing of units in expressions.
+ * Needs neither Deno nor the PGN definitions: fields are described as in `/pgns/{pgn}`.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /** A unit of a quantity: `value · times + plus` is the value in the base unit. */
 export interface Unit {
-  /** As people read it, such as `kn` or `°C`. */
+  /** Symbol, such as `kn` or `°C`. */
   readonly symbol: string;
-  /** Other spellings that are read. */
+  /** Other accepted spellings. */
   readonly words?: readonly string[];
   /** Default 1. */
   readonly times?: number;
@@ -92,10 +92,10 @@ const QUANTITIES = {
   "root of a length": [{ symbol: "sqrt(m)" }],
 } as const satisfies Record<string, readonly Unit[]>;
 
-/** What a unit measures. */
+/** Physical quantity of a unit. */
 export type Quantity = keyof typeof QUANTITIES;
 
-/** A unit together with what it measures. */
+/** A unit with its quantity. */
 export interface Measure {
   readonly quantity: Quantity;
   readonly unit: Unit;
@@ -112,7 +112,7 @@ for (const [quantity, units] of Object.entries(QUANTITIES) as [Quantity, readonl
   }
 }
 
-/** The unit that is written so; letters in another case are read, too. Undefined for a unit that is not known. */
+/** Finds a unit by its spelling, case-insensitive as a fallback. Undefined for an unknown unit. */
 export function readUnit(text: string): Measure | undefined {
   return bySpelling.get(text) ?? byLowerCase.get(text.toLowerCase());
 }
@@ -122,7 +122,7 @@ export function unitsOf(quantity: Quantity): string[] {
   return QUANTITIES[quantity].map(({ symbol }) => symbol);
 }
 
-/** A value in another unit of the same quantity. */
+/** Converts a value to another unit of the same quantity. */
 export function convert(value: number, from: Unit, to: Unit): number {
   if (from === to) return value;
   return (value * (from.times ?? 1) + (from.plus ?? 0) - (to.plus ?? 0)) / (to.times ?? 1);

@@ -1,12 +1,12 @@
 import { lookOf, type MeasuredField, type Step, type UnitSystem } from "./look.ts";
 import { convert, type Measure, readUnit } from "./quantity.ts";
 
-/** How a value is written. */
+/** Options of {@linkcode valueText}. */
 export interface ValueTextOptions {
   system: UnitSystem;
-  /** Step between two values, in the unit of the field: no digits are shown that it does not have. */
+  /** Resolution, in the unit of the field: limits the digits shown. */
   resolution?: number | undefined;
-  /** Of a direction: what it counts from, `T` or `M`. Of a wind angle: it counts from the bow. */
+  /** Reference of a direction, `T` or `M`; for a wind angle, the bow. */
   reference?: "T" | "M" | "bow" | undefined;
 }
 
@@ -14,7 +14,7 @@ const TURN = 360;
 const DAY_MS = 86_400_000;
 const DEGREES: Measure | undefined = readUnit("deg");
 
-/** A measured value for people, with its unit: `12.4 kn`, `088.2°M`, `54°19.234′N`, `2024-06-01`. */
+/** Formats a measured value with its unit: `12.4 kn`, `088.2°M`, `54°19.234′N`, `2024-06-01`. */
 export function valueText(value: number, field: MeasuredField, options: ValueTextOptions): string {
   const { system, resolution, reference } = options;
   const measure = readUnit(field.unit);
@@ -56,7 +56,7 @@ function numberText(
   return withUnit(fixed(convert(value, measure.unit, unit), digits), unit.symbol);
 }
 
-/** Degrees of an angle stand at their number, all other units behind a space. */
+/** Appends a unit: degrees without a space, all other units after one. */
 function withUnit(text: string, symbol: string): string {
   return symbol.startsWith("°") && symbol !== "°C" ? text + symbol : `${text} ${symbol}`;
 }
@@ -76,7 +76,7 @@ function sideText(angle: number): string {
   return `${fixed(from > TURN / 2 ? TURN - from : from, 0)}° ${side}`;
 }
 
-/** Of variation and deviation, which count to the east. */
+/** Formats variation and deviation, which are positive to the east. */
 function eastWestText(angle: number): string {
   const text = `${fixed(Math.abs(angle), 1)}°`;
   return Number(text.slice(0, -1)) === 0 ? text : text + (angle < 0 ? "W" : "E");
@@ -108,18 +108,18 @@ function clockText(seconds: number): string {
   return `${two(whole / 3600)}:${two(whole / 60 % 60)}:${two(whole % 60)}`;
 }
 
-/** As RFC 3339 writes it: `+02:00`. */
+/** Formats a time offset as RFC 3339: `+02:00`. */
 function offsetText(seconds: number): string {
   return `${seconds < 0 ? "-" : "+"}${clockText(Math.abs(seconds)).replace(/:\d\d$/, "")}`;
 }
 
-/** Digits after the point that a resolution has, of at most so many. */
+/** Number of decimals of a resolution, at most `most`. */
 function digitsFor(resolution: number | undefined, most: number): number {
   if (resolution === undefined) return most;
   return Math.min(most, Math.max(0, Math.ceil(-Math.log10(resolution) - 1e-9)));
 }
 
-/** Without the sign of a zero. */
+/** As `toFixed`, without a negative zero. */
 function fixed(value: number, digits: number): string {
   return value.toFixed(digits).replace(/^-(?=0(?:\.0*)?$)/, "");
 }

@@ -113,7 +113,7 @@ Deno.test("a file that is too large or no file is refused with the reason", DISK
     assert.equal((await errorOf(file.read())).message, `Cannot read "${file.path}": it has 5 bytes, more than 4`);
     await Deno.remove(file.path);
     await Deno.mkdir(file.path);
-    assert.equal((await errorOf(file.read())).message, `Cannot read "${file.path}": it is no file`);
+    assert.equal((await errorOf(file.read())).message, `Cannot read "${file.path}": it is not a regular file`);
   });
 });
 

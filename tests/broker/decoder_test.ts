@@ -31,5 +31,5 @@ Deno.test("a fault of decoding is counted each time, logged the first time, and 
   assert.equal(decoder.json(130306, PAYLOAD), undefined);
   assert.deepEqual(decoder.fault, { count: 2, message: "PGN 130306: RangeError: no table for 130306" });
   assert.equal(lines.length, 1);
-  assert.match(lines[0] ?? "", /ERROR a payload is not decoded by a fault of the server pgn=127250 error=.*no table/);
+  assert.match(lines[0] ?? "", /ERROR payload decoder failed pgn=127250 error=.*no table/);
 });

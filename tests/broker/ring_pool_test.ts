@@ -6,7 +6,7 @@ import { Random } from "../support/random.ts";
 
 /** Everything that can be asked of a ring, numbers around it included. */
 function contents(ring: Ring): unknown {
-  const { base, head, oldest, size, goneThrough } = ring;
+  const { base, head, oldest, size, evictedThrough } = ring;
   const frame = newStoredFrame();
   const frames: string[] = [];
   for (let seq = Math.max(0, oldest - 2000); seq <= head + 2000; seq++) {
@@ -14,7 +14,7 @@ function contents(ring: Ring): unknown {
     const { timeUs, id, pgn, bus, data, offset: start, length } = frame;
     frames.push([frame.seq, timeUs, id, pgn, bus, formatHex(data, { start, length })].join(" "));
   }
-  return { base, head, oldest, size, goneThrough, frames };
+  return { base, head, oldest, size, evictedThrough, frames };
 }
 
 /** Does the same to all of the rings: frames, gaps, and now and then numbers that begin again or go on far behind. */
@@ -71,9 +71,9 @@ Deno.test("a ring without its memory has no frames, keeps its numbers, and goes 
   for (let seq = 11; seq <= 20; seq++) ring.push(seq, message({ src: seq }));
   ring.release();
   ring.release();
-  const { head, base, oldest, size, goneThrough } = ring;
-  assert.deepEqual({ head, base, oldest, size, goneThrough }, {
-    ...{ head: 20, base: 10, oldest: 21, size: 0, goneThrough: 20 },
+  const { head, base, oldest, size, evictedThrough } = ring;
+  assert.deepEqual({ head, base, oldest, size, evictedThrough }, {
+    ...{ head: 20, base: 10, oldest: 21, size: 0, evictedThrough: 20 },
   });
   assert.equal(ring.read(20, newStoredFrame()), false);
   ring.push(25, message({ src: 25 }));
@@ -82,12 +82,12 @@ Deno.test("a ring without its memory has no frames, keeps its numbers, and goes 
 
 Deno.test("a pool holds no more than it may, and gives what it holds before it makes anything", () => {
   const pool = new RingPool({ maxBytes: 100 });
-  const [first, second] = [pool.take(60), pool.take(60)];
-  pool.give(first);
-  pool.give(second);
-  pool.give(new ArrayBuffer(0));
+  const [first, second] = [pool.allocate(60), pool.allocate(60)];
+  pool.free(first);
+  pool.free(second);
+  pool.free(new ArrayBuffer(0));
   assert.equal(pool.bytes, 60);
-  assert.notEqual(pool.take(40), first);
-  assert.equal(pool.take(60), first);
+  assert.notEqual(pool.allocate(40), first);
+  assert.equal(pool.allocate(60), first);
   assert.equal(pool.bytes, 0);
 });

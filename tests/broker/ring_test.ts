@@ -59,7 +59,10 @@ class Model {
     assert.ok(ring.size <= ring.capacity);
     assert.equal(readText(ring, ring.oldest - 1), undefined);
     assert.equal(readText(ring, ring.head + 1), undefined);
-    assert.equal(ring.goneThrough, Math.max(0, ...[...this.#all.keys()].filter((seq) => seq < ring.oldest).slice(-1)));
+    assert.equal(
+      ring.evictedThrough,
+      Math.max(0, ...[...this.#all.keys()].filter((seq) => seq < ring.oldest).slice(-1)),
+    );
     this.#checkNoneLetGoEarly();
   }
 
@@ -222,11 +225,11 @@ Deno.test("a ring may begin at any number, and is empty until the first frame co
 Deno.test("a ring that is cleared begins at 1 again and shows nothing of before", () => {
   const random = new Random(34);
   const ring = new Ring(16, { firstSeq: 100 });
-  assert.deepEqual([ring.base, ring.goneThrough], [99, 99]);
+  assert.deepEqual([ring.base, ring.evictedThrough], [99, 99]);
   for (let seq = 100; seq < 150; seq++) ring.push(seq, randomMessage(random, 200));
-  assert.deepEqual([ring.base, ring.goneThrough], [99, 133]);
+  assert.deepEqual([ring.base, ring.evictedThrough], [99, 133]);
   ring.clear();
-  assert.deepEqual([ring.head, ring.oldest, ring.size, ring.base, ring.goneThrough], [0, 1, 0, 0, 0]);
+  assert.deepEqual([ring.head, ring.oldest, ring.size, ring.base, ring.evictedThrough], [0, 1, 0, 0, 0]);
   for (let seq = 0; seq < 150; seq++) assert.equal(readText(ring, seq), undefined);
   ring.push(1, message());
   assert.deepEqual([ring.head, ring.oldest, ring.size], [1, 1, 1]);

@@ -36,7 +36,7 @@ Deno.test(
     assert.deepEqual(knowledge(second.broker), before);
     assert.match(boat.told("replica started").at(-1) ?? "", /recalled=0|"recalled":0/);
     await second.stop();
-    assert.deepEqual(boat.told("lost"), []);
+    assert.deepEqual(boat.told("not readable"), []);
   }),
 );
 
@@ -112,10 +112,10 @@ Deno.test(
     const path = `${boat.directory}/${SNAPSHOT_FILE}`;
     const good = await Deno.readTextFile(path);
     const cases: [string, string][] = [
-      [good.slice(0, good.length / 2), "lost"],
+      [good.slice(0, good.length / 2), "not readable"],
       [good.replace(boat.epoch, "ab".repeat(16)), "of no use"],
       [good.replace(/"seq":\d+/, `"seq":${boat.head + 1}`), "of no use"],
-      ["", "lost"],
+      ["", "not readable"],
     ];
     for (const [text, line] of cases) {
       await Deno.writeTextFile(path, text);

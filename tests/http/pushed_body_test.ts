@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../src/base/mod.ts";
 import { Batch } from "../../src/stream/live/batch.ts";
-import { Chunk } from "../../src/stream/live/chunk.ts";
+import { Chunk } from "../../src/stream/live/batch.ts";
 import { EventStream } from "../../src/http/streams/sse.ts";
-import { StreamMemory } from "../../src/stream/live/memory.ts";
+import { StreamMemory } from "../../src/stream/live/budget.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 

@@ -20,8 +20,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an incomplete fast packet is not counted",
-    find: "[why]++;",
-    replace: "[why] += 0;",
+    find: "this.drops[reason]++;",
+    replace: "this.drops[reason] += 0;",
     tests: ["assembler_loss_test.ts"],
   },
   {

@@ -85,7 +85,7 @@ function* differences(id: string, theirs: AnalyzedFields, ours: unknown, items: 
 Deno.test("every newer layout says why, and from how many recorded payloads it was worked out", reading, () => {
   for (const layout of NEWER_LAYOUTS) {
     const title = titleOf(layout);
-    const [, told] = / worked out from (\d+) recorded payload/.exec(layout.why ?? "") ??
+    const [, told] = / derived from (\d+) recorded payload/.exec(layout.why ?? "") ??
       [];
     assert.equal(recordedOf(layout).length, Number(told ?? 0), title);
     assert.equal(told === undefined, SIBLINGS.has(layout.id), title);

@@ -182,7 +182,7 @@ Deno.test("frames that the archive never got are told when the ring has let them
 Deno.test("what an archive does not give is not there where it takes no frames, and reading goes on", async () => {
   const boat = new Boat();
   boat.publish(10);
-  boat.archive.isTaking = false;
+  boat.archive.isRecording = false;
   boat.publish(30, { recorded: false });
   const told: unknown[] = [];
   const cursor = new FrameCursor({ source: boat.source, fromSeq: 1, missing: (frames) => told.push(frames) });

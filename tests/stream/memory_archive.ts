@@ -5,7 +5,7 @@ const BLOCK_BYTES = 4096;
 
 /** A journal in memory, in small blocks; the open one is shown as a copy, as a journal does. */
 export class MemoryArchive implements FrameArchive {
-  isTaking = true;
+  isRecording = true;
   readonly #builder = new BlockBuilder({ blockBytes: BLOCK_BYTES });
   #sealed: Uint8Array<ArrayBuffer>[] = [];
   #isOpen = false;

@@ -326,11 +326,11 @@ Deno.test(
       await sessions.written();
       sessions.delete("b");
       sessions.put("b2", ALL);
-      assert.equal(boat.log.filter((line) => line.includes("ERROR sessions are not written down")).length, 1);
+      assert.equal(boat.log.filter((line) => line.includes("ERROR session file not written")).length, 1);
       assert.equal(sessions.get("a").cursor, 11);
       await Deno.mkdir(directory);
       await sessions.stop();
-      assert.match(boat.log.join("\n"), /INFO +sessions are written down again/);
+      assert.match(boat.log.join("\n"), /INFO +session file written again/);
       const again = await new Harbour({ firstSeq: 11 }).open({ directory });
       assert.deepEqual(["a", "c", "b2"].map((id) => again.get(id).cursor), [11, 11, 11]);
       assert.throws(() => again.get("b"), { reason: "missing" });

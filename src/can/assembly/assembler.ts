@@ -14,25 +14,25 @@ import { FAST_FIRST_BYTES, FAST_NEXT_BYTES, fastPacketFrames } from "./fast_pack
 import { beginsFastPacket, FramingHabits } from "./framing_habits.ts";
 import { TransportListener } from "./iso_transport.ts";
 
-/** A fragment that has waited this long for the next one belongs to a message that will not come. */
+/** Longest wait for the next fragment; after it the message is given up. */
 export const FAST_PACKET_TIMEOUT_MS = 750;
-/** Unfinished messages kept for one bus. */
+/** Default limit of incomplete messages per bus. */
 export const DEFAULT_MAX_ASSEMBLIES = 4096;
-/** How often unfinished messages are looked through for stale ones. */
+/** Interval of checking incomplete messages for timeouts. */
 const EXPIRY_INTERVAL_MS = 50;
 /** Values of the sequence counter, the upper three bits of a fragment's first byte. */
 const COUNTERS = 8;
-/** Bytes of a fragment buffer: a whole fast packet, its last frame with padding. */
+/** Size of a reassembly buffer: a complete fast packet, including the padding of its last frame. */
 const SLOT_BYTES = FAST_FIRST_BYTES + 31 * FAST_NEXT_BYTES;
 
 interface Assembly {
   key: number;
-  /** Bit n is set when fragment n is here. */
+  /** Bit n is set when fragment n has arrived. */
   mask: number;
   /** Number of fragments, 0 while the first one is missing. */
   frames: number;
   length: number;
-  /** Header of the first fragment, or of any until that one comes. */
+  /** CAN identifier of the first fragment, or of another one until that arrives. */
   id: number;
   /** Monotonic and wall time of the latest fragment. */
   touchedMs: number;
@@ -41,8 +41,8 @@ interface Assembly {
 }
 
 /**
- * Makes whole messages of the frames of one bus: single frames pass through, fast packets and ISO transport sessions
- * are put together. Pure: the time comes with the frames.
+ * Reassembles messages from the frames of one bus: single frames pass through, fast packets and ISO transport sessions
+ * are reassembled. Pure: the time comes with the frames.
  */
 export class Assembler {
   readonly drops: AssemblerDrops;
@@ -57,10 +57,10 @@ export class Assembler {
   #nextExpiryMs = 0;
 
   /**
-   * @param emit gets each whole message; the object and its buffer are reused
-   * @param options.bus index of the bus, told in every message
-   * @param options.maxAssemblies most unfinished messages at once, default {@linkcode DEFAULT_MAX_ASSEMBLIES}
-   * @param options.drops where drops are counted; default its own
+   * @param emit gets each complete message; the object and its buffer are reused
+   * @param options.bus index of the bus, set in every message
+   * @param options.maxAssemblies most incomplete messages, default {@linkcode DEFAULT_MAX_ASSEMBLIES}
+   * @param options.drops counts drops; default a new object
    */
   constructor(
     emit: (message: Message) => void,
@@ -77,19 +77,19 @@ export class Assembler {
     this.#transport = new TransportListener(this.drops, maxAssemblies);
   }
 
-  /** Messages begun and not whole yet. */
+  /** Number of incomplete messages. */
   get pending(): number {
     return this.#assemblies.size + this.#transport.pending;
   }
 
-  /** Takes one frame; emits a message when it is, or completes, one. */
+  /** Processes a frame; emits the message that it is or completes. */
   push(frame: CanFrame): void {
     if (frame.monoMs >= this.#nextExpiryMs) this.expire(frame.monoMs);
     const pgn = pgnOfId(frame.id);
     const framing = framingOf(pgn);
     if (framing === "single") {
       if (pgn === PGN.transportControl || pgn === PGN.transportData) this.#pushTransport(frame, pgn);
-      else this.#pass(frame, pgn);
+      else this.#emitFrame(frame, pgn);
     } else if (framing === "fast") {
       this.#pushFragment(frame, pgn);
     } else {
@@ -98,8 +98,8 @@ export class Assembler {
   }
 
   /**
-   * Gives up what has waited too long; a frame that turns out to be a plain one is emitted, with its own time. Called by
-   * `push` too; call it when the bus is silent. A time before that of the last frame does no harm.
+   * Gives up incomplete messages after their timeout. A frame that proves to be a single frame is emitted, with its own
+   * time. `push` calls it too; call it when the bus is silent. A time before that of the last frame is harmless.
    */
   expire(nowMs: number): void {
     this.#nextExpiryMs = nowMs + EXPIRY_INTERVAL_MS;
@@ -110,7 +110,7 @@ export class Assembler {
     this.#transport.expire(nowMs);
   }
 
-  #pass(frame: CanFrame, pgn: number): void {
+  #emitFrame(frame: CanFrame, pgn: number): void {
     const message = this.#message;
     message.pgn = pgn;
     message.id = frame.id;
@@ -123,8 +123,8 @@ export class Assembler {
   }
 
   /**
-   * A frame of a PGN that devices send both ways. What looks like a first fragment is held until the next frame shows
-   * what it is, and from then on the source is known by its habit.
+   * Processes a frame of a PGN that devices send both as single frame and as fast packet. A possible first fragment is
+   * held until the next frame shows which it is; from then on the framing of the source is known.
    */
   #pushEither(frame: CanFrame, pgn: number): void {
     const stream = assemblyKey(frame.id, 0);
@@ -132,17 +132,17 @@ export class Assembler {
     const index = head & 0x1f;
     const habit = this.#habits.of(stream);
     if (frame.length < 2 || (index === 0 && !beginsFastPacket(frame))) {
-      this.#passHeld(stream);
+      this.#emitHeld(stream);
       this.#habits.learnPlain(stream);
-      this.#pass(frame, pgn);
+      this.#emitFrame(frame, pgn);
     } else if (habit === "plain") {
-      if (!this.#habits.continuesNoted(stream, frame)) return this.#pass(frame, pgn);
-      // The first fragment has been passed on as a plain frame, so this one message loses its form; the rest of it is
-      // gathered like any message without a beginning, and counted when it is given up.
+      if (!this.#habits.continuesNoted(stream, frame)) return this.#emitFrame(frame, pgn);
+      // The first fragment has been emitted as a single frame, so this message is lost; its other fragments are
+      // collected like any message without a beginning, and counted when it is given up.
       this.#habits.learnFast(stream);
       this.#pushFragment(frame, pgn);
     } else if (index === 0) {
-      if (habit === undefined && this.#passHeld(stream)) this.#pass(frame, pgn);
+      if (habit === undefined && this.#emitHeld(stream)) this.#emitFrame(frame, pgn);
       else this.#pushFragment(frame, pgn);
     } else if (habit === "fast") {
       if (!this.#assemblies.has(assemblyKey(frame.id, head))) this.#habits.doubt(stream);
@@ -150,31 +150,31 @@ export class Assembler {
     } else if (this.#continuesHeld(frame, index)) {
       if (this.#pushFragment(frame, pgn)) this.#habits.learnFast(stream);
     } else {
-      this.#pass(frame, pgn);
+      this.#emitFrame(frame, pgn);
     }
   }
 
-  /** Whether a frame of a source with unknown habit is a fragment: 1 must be the first to follow 0. */
+  /** Whether a frame of a source with unknown framing is a fragment: fragment 1 must be the first to follow fragment 0. */
   #continuesHeld(frame: CanFrame, index: number): boolean {
     const assembly = this.#assemblies.get(assemblyKey(frame.id, frame.data[frame.offset] ?? 0));
     return assembly !== undefined && (index === 1 || assembly.mask !== 1) && this.#belongs(assembly, frame, index);
   }
 
-  /** Passes on what a stream has held back, as another first frame shows that it was plain. False if nothing was held. */
-  #passHeld(stream: number): boolean {
+  /** Emits the held frame of a stream, because another first frame shows that it was a single frame. False if none was held. */
+  #emitHeld(stream: number): boolean {
     let passed = false;
     for (let counter = 0; counter < COUNTERS; counter++) {
       const assembly = this.#assemblies.get(stream | counter);
       if (assembly?.mask !== 1) continue;
       this.#release(assembly);
-      this.#passPlain(assembly);
+      this.#emitAsSingle(assembly);
       passed = true;
     }
     return passed;
   }
 
-  /** Passes on a released first fragment as the plain frame that it was. */
-  #passPlain({ key, id, touchedUs, touchedMs, data, length }: Assembly): void {
+  /** Emits a released first fragment as the single frame that it was. */
+  #emitAsSingle({ key, id, touchedUs, touchedMs, data, length }: Assembly): void {
     this.#habits.learnPlain(streamOf(key));
     data.copyWithin(MAX_CAN_BYTES - FAST_FIRST_BYTES, 0, FAST_FIRST_BYTES);
     data[0] = (key % COUNTERS) << 5;
@@ -190,7 +190,7 @@ export class Assembler {
     this.#emit(message);
   }
 
-  /** Takes a fragment of a fast packet; true when it made its message whole. */
+  /** Processes a fragment of a fast packet; true when it completed its message. */
   #pushFragment(frame: CanFrame, pgn: number): boolean {
     const head = frame.data[frame.offset] ?? 0;
     const index = head & 0x1f;
@@ -228,9 +228,9 @@ export class Assembler {
   }
 
   /**
-   * Whether a fragment may be of the message begun, or must be of a later one with the same counter. Shortly after the
-   * last fragment they may come in any order. Later they come in order, so that only the very next one can follow, and
-   * only while the next message is not due: else the ends of two messages that have both lost frames would be joined.
+   * Whether a fragment can belong to the message begun, or must belong to a later one with the same counter. Shortly after
+   * the last fragment they may arrive in any order. Later they arrive in order, so only the very next one can follow, and
+   * only while the next message is not due: otherwise the parts of two messages that both lost frames would be joined.
    */
   #belongs({ key, mask, touchedMs }: Assembly, { monoMs }: CanFrame, index: number): boolean {
     if ((mask >>> index) & 1) return false;
@@ -238,7 +238,7 @@ export class Assembler {
     return mask >>> 0 === 2 ** index - 1 && !this.#periods.isOver(key, monoMs);
   }
 
-  /** A fragment beyond the end: the late one is dropped, or, when the length came last, those that were there. */
+  /** Drops fragments beyond the end: this one, or, when the first fragment came last, those that had arrived before. */
   #refuse(assembly: Assembly, index: number): void {
     if (index !== 0) {
       this.drops.unexpected++;
@@ -249,7 +249,7 @@ export class Assembler {
     assembly.mask &= valid;
   }
 
-  /** Emits what was put together; its time is that of the frame that made it whole. */
+  /** Emits a reassembled message, with the time of the frame that completed it. */
   #emitWhole({ id, data, length }: Pick<Assembly, "id" | "data" | "length">, frame: CanFrame, pgn: number): void {
     const message = this.#message;
     message.pgn = pgn;
@@ -277,12 +277,12 @@ export class Assembler {
     return assembly;
   }
 
-  /** Counts an unfinished message as dropped, if it was one and not a plain frame. */
-  #giveUp(assembly: Assembly, why: "timeout" | "replaced" | "overflow"): void {
+  /** Counts an incomplete message as dropped, unless it proves to be a single frame. */
+  #giveUp(assembly: Assembly, reason: "timeout" | "replaced" | "overflow"): void {
     this.#release(assembly);
     const isFirstOnly = assembly.mask === 1 && framingOf(pgnOfId(assembly.id)) === "either";
-    if (isFirstOnly && this.#habits.of(streamOf(assembly.key)) !== "fast") return this.#passPlain(assembly);
-    this.drops[why]++;
+    if (isFirstOnly && this.#habits.of(streamOf(assembly.key)) !== "fast") return this.#emitAsSingle(assembly);
+    this.drops[reason]++;
     if (isFirstOnly) this.#habits.doubt(streamOf(assembly.key));
   }
 
@@ -298,22 +298,22 @@ export class Assembler {
   }
 }
 
-/** Source, PGN, destination and sequence counter in one small integer (29 bits), which a Map finds fastest. */
+/** Source, PGN, destination and sequence counter in one small integer (29 bits), the fastest key of a Map. */
 function assemblyKey(id: number, head: number): number {
   return (sourceOfId(id) << 21) | (((id >>> 8) & MAX_PGN) << 3) | (head >>> 5);
 }
 
-/** The key without its counter: what one source sends of a PGN to one destination. */
+/** The key without its counter: the stream of one PGN from one source to one destination. */
 function streamOf(key: number): number {
   return key - key % COUNTERS;
 }
 
-/** Puts a fragment's bytes in their place; a short frame is filled up with 0xFF. */
+/** Copies a fragment's bytes to their offset; a short frame is padded with 0xFF. */
 function copyFragment(target: Uint8Array, frame: CanFrame, index: number): void {
   const header = index === 0 ? 2 : 1;
-  const room = index === 0 ? FAST_FIRST_BYTES : FAST_NEXT_BYTES;
+  const capacity = index === 0 ? FAST_FIRST_BYTES : FAST_NEXT_BYTES;
   const at = index === 0 ? 0 : FAST_FIRST_BYTES + (index - 1) * FAST_NEXT_BYTES;
-  for (let i = 0; i < room; i++) {
+  for (let i = 0; i < capacity; i++) {
     target[at + i] = header + i < frame.length ? frame.data[frame.offset + header + i] ?? 0xff : 0xff;
   }
 }

@@ -1,30 +1,30 @@
 /**
- * Fragments further apart than this came in the order in which they were sent. Kernel queues and USB adapters swap what
- * lies a millisecond or two apart; the rest is margin, still below the 40 ms between two messages with one counter.
+ * Fragments further apart than this arrive in the order of sending. Kernel queues and USB adapters swap frames that
+ * are a millisecond or two apart; the rest is margin, below the 40 ms between two messages with the same counter.
  */
 export const REORDER_MS = 20;
-/** Counters whose period is remembered for one bus; beyond that the one known longest is forgotten. */
+/** Most counters with known periods per bus; beyond it the oldest entry is removed. */
 const MAX_COUNTERS = 4096;
-/** Part of its period after which a message is over: timers jitter, and the shortest period may not have been seen. */
+/** Fraction of its period after which a message is over: timers jitter, and the period may be shorter than observed. */
 const OVER_AFTER = 0.75;
-/** How much the shortest period may grow with each message, so that one odd interval does not count for ever. */
+/** Growth of the shortest period with each message, so that one outlier does not count forever. */
 const GROWTH = 1 + 1 / 32;
 
 interface Period {
   beganMs: number;
-  /** Shortest time between two messages, Infinity until there were two. */
+  /** Shortest time between two messages; Infinity before the second one. */
   periodMs: number;
 }
 
 /**
- * How often the messages of each source, PGN and sequence counter come round. It tells apart what one fragment after
- * the other cannot: a slow sender that goes on with its message, and the rest of the next message, whose beginning was
- * lost just as the rest of this one. No message lasts until the next one with its counter is due.
+ * Periods of the messages with the same source, PGN and sequence counter. They distinguish two cases that look the same by
+ * the fragments: a slow sender that continues its message, and the end of the next message, whose beginning was lost
+ * together with the end of this one. No message lasts until the next one with its counter is due.
  */
 export class CounterPeriods {
   readonly #periods = new Map<number, Period>();
 
-  /** Notes that a first fragment came. */
+  /** Records the arrival of a first fragment. */
   begin(key: number, monoMs: number): void {
     const known = this.#periods.get(key);
     if (!known) {
@@ -37,13 +37,13 @@ export class CounterPeriods {
     }
     const sinceMs = monoMs - known.beganMs;
     known.beganMs = monoMs;
-    // A frame that came twice is no period.
+    // A duplicated frame is not a period.
     if (sinceMs > REORDER_MS) known.periodMs = Math.min(sinceMs, known.periodMs * GROWTH);
   }
 
   /**
-   * Whether the message that began last must be over; false while its period is not known. Its first fragment may have
-   * been the last of all to come.
+   * Whether the message that began last must be over; false while its period is unknown. Its first fragment may have
+   * been the last one to arrive.
    */
   isOver(key: number, monoMs: number): boolean {
     const known = this.#periods.get(key);

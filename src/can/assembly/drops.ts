@@ -1,27 +1,27 @@
 /**
- * Why frames never became a message. Each count is of unfinished messages, but for `malformed` and `unexpected`, which
+ * Why frames were not reassembled. Each counter counts incomplete messages, except `malformed` and `unexpected`, which
  * count frames.
  */
 export interface AssemblerDrops {
   /** No further fragment within 750 ms. */
   timeout: number;
-  /** A later message with the same source, PGN and sequence counter showed up before the last one was whole. */
+  /** A later message with the same source, PGN and sequence counter began before the last one was complete. */
   replaced: number;
-  /** Too many unfinished messages: the oldest made room. */
+  /** Too many incomplete messages: the oldest one was given up. */
   overflow: number;
-  /** A frame too short to be a fragment, or with a length that no fast packet can have. */
+  /** A frame too short to be a fragment, or with an invalid length. */
   malformed: number;
-  /** A fragment with a number beyond the end of its message. */
+  /** A fragment with an index beyond the end of its message. */
   unexpected: number;
-  /** ISO transport: the next packet did not come in time. */
+  /** ISO transport: the next packet did not arrive in time. */
   tp_timeout: number;
-  /** ISO transport: the sender or receiver gave up, or began anew. */
+  /** ISO transport: the sender or receiver aborted the session or restarted it. */
   tp_aborted: number;
-  /** ISO transport: a data packet out of turn, or without an announcement. */
+  /** ISO transport: a data packet out of order or without a session. */
   tp_unexpected: number;
 }
 
-/** Counts that start at zero. */
+/** Creates counters that start at zero. */
 export function newDrops(): AssemblerDrops {
   return {
     timeout: 0,

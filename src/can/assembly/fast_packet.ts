@@ -2,10 +2,10 @@ import { MAX_CAN_BYTES, MAX_FAST_PACKET_BYTES } from "../../frame/mod.ts";
 
 /** Payload bytes in the first frame of a fast packet, after its two header bytes. */
 export const FAST_FIRST_BYTES = 6;
-/** Payload bytes in each further frame, after its one header byte. */
+/** Payload bytes in each following frame, after its header byte. */
 export const FAST_NEXT_BYTES = 7;
 
-/** Number of CAN frames that a fast packet of this many bytes takes. */
+/** Number of CAN frames of a fast packet with this many payload bytes. */
 export function fastPacketFrames(length: number): number {
   return length <= FAST_FIRST_BYTES ? 1 : 1 + Math.ceil((length - FAST_FIRST_BYTES) / FAST_NEXT_BYTES);
 }
@@ -27,9 +27,9 @@ export function splitFastPacket(payload: Uint8Array, sequence: number): Uint8Arr
     const frame = new Uint8Array(MAX_CAN_BYTES).fill(0xff);
     frame[0] = ((sequence & 7) << 5) | index;
     if (index === 0) frame[1] = payload.length;
-    const room = index === 0 ? FAST_FIRST_BYTES : FAST_NEXT_BYTES;
-    frame.set(payload.subarray(at, at + room), MAX_CAN_BYTES - room);
-    at += room;
+    const capacity = index === 0 ? FAST_FIRST_BYTES : FAST_NEXT_BYTES;
+    frame.set(payload.subarray(at, at + capacity), MAX_CAN_BYTES - capacity);
+    at += capacity;
     frames.push(frame);
   }
   return frames;

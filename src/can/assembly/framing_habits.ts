@@ -2,17 +2,17 @@ import { type CanFrame, MAX_CAN_BYTES, MAX_FAST_PACKET_BYTES } from "../../frame
 import { REORDER_MS } from "./counter_periods.ts";
 import { FAST_FIRST_BYTES } from "./fast_packet.ts";
 
-/** Streams whose habit is remembered for one bus; beyond that the one known longest is forgotten. */
+/** Most streams with known framing per bus; beyond it the oldest entry is removed. */
 export const MAX_STREAMS = 1024;
 
-/** What is known of a stream: it sends plain frames, of which one lately looked like a first fragment; or fast packets. */
+/** Framing of a stream: single frames, with the latest one that looked like a first fragment, or fast packets. */
 type Habit = { type: "plain"; head: number; monoMs: number } | { type: "fast" };
 
-/** How each source sends a PGN that devices send both ways, as far as its frames have shown. */
+/** Observed framing of each stream, for PGNs that devices send both as single frames and as fast packets. */
 export class FramingHabits {
   readonly #habits = new Map<number, Habit>();
 
-  /** What the stream does, undefined while that is not known. */
+  /** Framing of the stream; undefined while unknown. */
   of(stream: number): Habit["type"] | undefined {
     return this.#habits.get(stream)?.type;
   }
@@ -25,14 +25,14 @@ export class FramingHabits {
     if (this.of(stream) !== "fast") this.#set(stream, { type: "fast" });
   }
 
-  /** Something was out of order: once is a lost frame, but if it goes on the source has changed its habit. */
+  /** Forgets the framing after an unexpected frame: either a frame was lost, or the source has changed its framing. */
   doubt(stream: number): void {
     this.#habits.delete(stream);
   }
 
   /**
-   * Notes a frame of a plain stream. True when it continues one before it so clearly, fragment 1 right after its
-   * fragment 0, that the source must send fast packets now.
+   * Records a frame of a stream of single frames. True when it clearly continues the one before, fragment 1 right after its
+   * fragment 0, so that the source must have changed to fast packets.
    */
   continuesNoted(stream: number, frame: CanFrame): boolean {
     const habit = this.#habits.get(stream);
@@ -56,8 +56,8 @@ export class FramingHabits {
 }
 
 /**
- * Whether a frame of a PGN that travels both ways may begin a fast packet: number 0, and more bytes to come than it
- * holds, as what fits one frame has no need for a fast packet.
+ * Whether a frame of a PGN with both framings can begin a fast packet: index 0, and a length of more bytes than it holds,
+ * because a payload that fits one frame needs no fast packet.
  */
 export function beginsFastPacket({ data, offset, length }: CanFrame): boolean {
   const total = data[offset + 1] ?? 0;

@@ -13,7 +13,7 @@ import type { AssemblerDrops } from "./drops.ts";
 
 /** Longest wait for the next packet of a broadcast (T1, ISO 11783-3 §5.13.3). */
 export const BROADCAST_TIMEOUT_MS = 750;
-/** Longest wait within an addressed session, where the receiver may hold the sender (T2, T3). */
+/** Longest wait within an addressed session, in which the receiver may pause the sender (T2, T3). */
 export const ADDRESSED_TIMEOUT_MS = 1250;
 /** Payload bytes of one data packet. */
 export const PACKET_BYTES = 7;
@@ -21,17 +21,17 @@ export const PACKET_BYTES = 7;
 /** First byte of a connection management frame (ISO 11783-3 §5.10.3). */
 export const CONTROL = { rts: 16, cts: 17, endOfMessage: 19, bam: 32, abort: 255 } as const;
 
-/** One multi-packet message under way, from one address to another. */
+/** A multi-packet message being transferred from one address to another. */
 interface Session {
   key: number;
-  /** As it was announced; some senders leave an address in its low byte. */
+  /** PGN as announced; some senders put an address in its low byte. */
   announcedPgn: number;
   pgn: number;
-  /** CAN identifier as if the message had come in one frame. */
+  /** CAN identifier that the message would have in a single frame. */
   id: number;
   length: number;
   packets: number;
-  /** Packets that are here, all of 1..received. */
+  /** Number of the last packet received; all before it have been received, too. */
   received: number;
   timeoutMs: number;
   touchedMs: number;
@@ -39,26 +39,26 @@ interface Session {
 }
 
 /**
- * Listens to ISO 11783-3 transport sessions, broadcast (BAM) and addressed (RTS/CTS), and gives the whole message. It
- * never takes part: packets that an addressed receiver asks for again are taken as they come by.
+ * Reassembles the messages of ISO 11783-3 transport sessions, broadcast (BAM) and addressed (RTS/CTS). It only listens
+ * and never sends: packets that an addressed receiver requests again are accepted as they pass.
  */
 export class TransportListener {
   readonly #drops: AssemblerDrops;
   readonly #maxSessions: number;
   readonly #sessions = new Map<number, Session>();
 
-  /** Counts what it gives up in `drops`. */
+  /** @param drops counts the sessions that are given up */
   constructor(drops: AssemblerDrops, maxSessions: number) {
     this.#drops = drops;
     this.#maxSessions = maxSessions;
   }
 
-  /** Sessions under way. */
+  /** Number of open sessions. */
   get pending(): number {
     return this.#sessions.size;
   }
 
-  /** Takes a frame of PGN 60416, connection management. */
+  /** Processes a frame of PGN 60416, connection management. */
   control(frame: CanFrame): void {
     const source = sourceOfId(frame.id);
     const destination = destinationOfId(frame.id);
@@ -79,7 +79,7 @@ export class TransportListener {
     }
   }
 
-  /** Takes a frame of PGN 60160, data transfer; returns the session when this was its last packet. */
+  /** Processes a frame of PGN 60160, data transfer. Returns the session when this was its last packet. */
   data(frame: CanFrame): Session | undefined {
     const session = this.#sessions.get(sessionKey(sourceOfId(frame.id), destinationOfId(frame.id)));
     const packet = byteAt(frame, 0);
@@ -98,7 +98,7 @@ export class TransportListener {
     return session;
   }
 
-  /** Drops sessions whose next packet did not come in time. */
+  /** Drops sessions whose next packet did not arrive in time. */
   expire(nowMs: number): void {
     for (const session of this.#sessions.values()) {
       if (nowMs - session.touchedMs <= session.timeoutMs) continue;
@@ -144,17 +144,17 @@ export class TransportListener {
   }
 }
 
-/** PGN of the message that a connection management frame is about. */
+/** PGN of the message that a connection management frame refers to. */
 export function announcedPgn(frame: CanFrame): number {
   return (byteAt(frame, 5) | (byteAt(frame, 6) << 8) | (byteAt(frame, 7) << 16)) & MAX_PGN;
 }
 
-/** A data byte of a frame; one that is not there counts as padding. */
+/** A data byte of a frame; 0xFF, as padding, beyond its end. */
 export function byteAt(frame: CanFrame, index: number): number {
   return frame.data[frame.offset + index] ?? 0xff;
 }
 
-/** Two addresses in one number. */
+/** Combines two addresses to a map key. */
 export function sessionKey(source: number, destination: number): number {
   return (source << 8) | destination;
 }

@@ -1,37 +1,37 @@
 import { type CanFrame, MAX_MESSAGE_BYTES, sourceOfId } from "../../frame/mod.ts";
 import { announcedPgn, byteAt, CONTROL, PACKET_BYTES } from "./iso_transport.ts";
 
-/** Longest wait for the first packet that was asked for (T2, ISO 11783-3 §5.13.3). */
+/** Longest wait for the first requested packet (T2, ISO 11783-3 §5.13.3). */
 const FIRST_PACKET_TIMEOUT_MS = 1250;
 /** Longest wait for the next packet (T1). */
 const NEXT_PACKET_TIMEOUT_MS = 750;
-/** Packets asked for at a time: some 40 ms of a full bus. */
+/** Packets requested at a time: some 40 ms of a full bus. */
 const PACKETS_AT_A_TIME = 16;
-/** How often packets are asked for again without getting on in between. */
+/** Most repeated requests without progress. */
 const MAX_REPEATS = 2;
-/** Why a session is given up (ISO 11783-3 §5.10.3.5). */
+/** Reasons of an abort (ISO 11783-3 §5.10.3.5). */
 const ABORT = { busy: 1, timeout: 3, repeats: 5, tooLong: 9, other: 250 } as const;
 
-/** A message that another node sends us packet by packet. */
+/** A message that another node is sending to us. */
 interface Session {
   readonly source: number;
   readonly pgn: number;
   readonly length: number;
   readonly packets: number;
-  /** Most packets that the sender wants to be asked for at a time. */
+  /** Most packets that the sender allows per request. */
   readonly atATime: number;
-  /** The packet that must come next, from 1. */
+  /** Number of the next expected packet, from 1. */
   next: number;
-  /** The last packet asked for. */
+  /** Number of the last requested packet. */
   last: number;
   repeats: number;
   dueMs: number;
 }
 
 /**
- * Our side of the ISO 11783-3 transport sessions that others open with us: asks for the packets, for lost ones again,
- * and confirms the whole. What is in the packets is left to the assembler, which listens. One session with each source.
- * Pure: the caller passes on the frames that are addressed to us, and sends what is to be answered.
+ * Receiving side of ISO 11783-3 transport sessions that other nodes open with us: requests the packets, lost ones again,
+ * and confirms the complete message. The assembler, which listens, reads the payload. One session per source.
+ * Pure: the caller passes in the frames addressed to us and sends the responses.
  */
 export class TransportReceiver {
   readonly #answer: (dst: number, data: Uint8Array<ArrayBuffer>) => void;
@@ -40,19 +40,19 @@ export class TransportReceiver {
 
   /**
    * @param answer sends 8 bytes of PGN 60416 to an address
-   * @param options.maxSessions sources that may send at once; others are told to come later
+   * @param options.maxSessions most sources that may send at once; others get an abort and may retry
    */
   constructor(answer: (dst: number, data: Uint8Array<ArrayBuffer>) => void, { maxSessions }: { maxSessions: number }) {
     this.#answer = answer;
     this.#maxSessions = maxSessions;
   }
 
-  /** Sessions under way. */
+  /** Number of open sessions. */
   get pending(): number {
     return this.#sessions.size;
   }
 
-  /** Takes a frame of PGN 60416 that is addressed to us. */
+  /** Processes a frame of PGN 60416 addressed to us. */
   control(frame: CanFrame): void {
     if (frame.length < 8) return;
     const source = sourceOfId(frame.id);
@@ -63,7 +63,7 @@ export class TransportReceiver {
     }
   }
 
-  /** Takes a frame of PGN 60160 that is addressed to us. */
+  /** Processes a frame of PGN 60160 addressed to us. */
   data(frame: CanFrame): void {
     const session = this.#sessions.get(sourceOfId(frame.id));
     if (!session || frame.length < 2) return;
@@ -73,20 +73,20 @@ export class TransportReceiver {
     if (session.next > session.packets) return this.#confirm(session);
     if (session.next > session.last) {
       session.repeats = 0;
-      this.#ask(session, frame.monoMs);
+      this.#request(session, frame.monoMs);
     } else if (packet === session.last) {
-      this.#askAgain(session, { nowMs: frame.monoMs, code: ABORT.repeats });
+      this.#requestAgain(session, { nowMs: frame.monoMs, code: ABORT.repeats });
     }
   }
 
-  /** Asks again for what does not come, and gives up in the end. */
+  /** Requests missing packets again, and aborts sessions without progress. */
   expire(nowMs: number): void {
     for (const session of this.#sessions.values()) {
-      if (nowMs > session.dueMs) this.#askAgain(session, { nowMs, code: ABORT.timeout });
+      if (nowMs > session.dueMs) this.#requestAgain(session, { nowMs, code: ABORT.timeout });
     }
   }
 
-  /** Forgets all sessions: we have another address now. */
+  /** Removes all sessions, after a change of our address. */
   clear(): void {
     this.#sessions.clear();
   }
@@ -102,18 +102,18 @@ export class TransportReceiver {
     const atATime = Math.min(PACKETS_AT_A_TIME, byteAt(frame, 4) || PACKETS_AT_A_TIME);
     const session = { source, pgn, length, packets, atATime, next: 1, last: 0, repeats: 0, dueMs: 0 };
     this.#sessions.set(source, session);
-    this.#ask(session, frame.monoMs);
+    this.#request(session, frame.monoMs);
   }
 
-  #ask(session: Session, nowMs: number): void {
+  #request(session: Session, nowMs: number): void {
     const { source, pgn, next, packets, atATime } = session;
     session.last = Math.min(packets, next + atATime - 1);
     session.dueMs = nowMs + FIRST_PACKET_TIMEOUT_MS;
     this.#answer(source, control([CONTROL.cts, session.last - next + 1, next, 0xff, 0xff], pgn));
   }
 
-  #askAgain(session: Session, { nowMs, code }: { nowMs: number; code: number }): void {
-    if (session.repeats++ < MAX_REPEATS) return this.#ask(session, nowMs);
+  #requestAgain(session: Session, { nowMs, code }: { nowMs: number; code: number }): void {
+    if (session.repeats++ < MAX_REPEATS) return this.#request(session, nowMs);
     this.#sessions.delete(session.source);
     this.#abort(session, code);
   }
@@ -128,7 +128,7 @@ export class TransportReceiver {
   }
 }
 
-/** A connection management frame: five bytes of its own and the PGN. */
+/** Data of a connection management frame: five bytes and the PGN. */
 function control(head: readonly number[], pgn: number): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(...head, pgn & 0xff, (pgn >>> 8) & 0xff, pgn >>> 16);
 }

@@ -11,22 +11,22 @@ import {
 export type { TransportEnd, TransportFrame, TransportMessage, TransportSession };
 
 /**
- * All transport sessions that begin on our side of one bus. Between two addresses there is one at a time, and one
- * broadcast of a source: what comes later waits for its turn, in order. Sessions that have frames due take turns.
- * Pure: time and what is heard are passed in.
+ * The transport sessions that we open on one bus. There is one at a time between two addresses, and one
+ * broadcast per source; later ones wait in order. Sessions with frames due take turns.
+ * Pure: time and received frames are passed in.
  */
 export class TransportSender {
-  /** By source and destination; the first of each is under way. */
+  /** By source and destination; the first of each is active, the others wait. */
   readonly #lines = new Map<number, TransportSession[]>();
 
-  /** Sessions under way and waiting. */
+  /** Number of active and waiting sessions. */
   get size(): number {
     let size = 0;
     for (const line of this.#lines.values()) size += line.length;
     return size;
   }
 
-  /** When the next frame is due, milliseconds; Infinity when none will be without an answer. */
+  /** When the next frame is due, milliseconds; Infinity when all sessions wait for a response. */
   get dueMs(): number {
     let dueMs = Infinity;
     for (const [session] of this.#lines.values()) dueMs = Math.min(dueMs, session?.dueMs ?? Infinity);
@@ -34,7 +34,7 @@ export class TransportSender {
   }
 
   /**
-   * Begins a session as soon as it may. It stays until it is removed: whoever began it does that at its end.
+   * Opens a session as soon as its addresses are free. The caller removes it at its end.
    *
    * @throws {RangeError} the message is empty or longer than 1785 bytes
    */
@@ -47,7 +47,7 @@ export class TransportSender {
     return session;
   }
 
-  /** Forgets a session, which is over or given up. */
+  /** Removes a session that has ended or is given up. */
   remove(session: TransportSession): void {
     const key = sessionKey(session.src, session.dst);
     const rest = this.#lines.get(key)?.filter((each) => each !== session) ?? [];
@@ -55,7 +55,7 @@ export class TransportSender {
     else this.#lines.delete(key);
   }
 
-  /** A frame that is due, of the session that has waited longest for its turn. */
+  /** A due frame of the session that has waited longest for its turn; undefined when none is due. */
   take(nowMs: number): TransportFrame | undefined {
     for (const [key, line] of this.#lines) {
       const frame = line[0]?.take(nowMs);
@@ -67,7 +67,7 @@ export class TransportSender {
     return undefined;
   }
 
-  /** Hears any frame of the bus; returns the session that ended by it. */
+  /** Processes a received frame; returns the session that it ended. */
   heard(frame: CanFrame): { session: TransportSession; end: TransportEnd } | undefined {
     if (this.#lines.size === 0 || frame.length < MAX_CAN_BYTES || pgnOfId(frame.id) !== PGN.transportControl) {
       return undefined;

@@ -9,26 +9,26 @@ import {
 import { PGN } from "../../pgn/mod.ts";
 import { announcedPgn, byteAt, CONTROL, PACKET_BYTES } from "./iso_transport.ts";
 
-/** Pause between two packets of a broadcast; the standard wants 50 to 200 ms (ISO 11783-3 §5.13.3). */
+/** Pause between two packets of a broadcast; the standard requires 50 to 200 ms (ISO 11783-3 §5.13.3). */
 const BROADCAST_PACKET_MS = 50;
-/** Longest wait for what the receiver says to an announcement, or to the packets that it asked for (T3). */
+/** Longest wait for the receiver's response to an announcement or to requested packets (T3). */
 const ANSWER_TIMEOUT_MS = 1250;
-/** Longest wait for the next word of a receiver that holds us (T4). */
+/** Longest wait for the next frame of a receiver that has paused us (T4). */
 const HOLD_TIMEOUT_MS = 1050;
-/** Longest time that a receiver may hold us without a break. */
+/** Longest time that a receiver may pause us continuously. */
 const MAX_HOLD_MS = 60_000;
-/** Announcements of an addressed session, when no answer comes. */
+/** Most announcements of an addressed session without a response. */
 const MAX_ANNOUNCEMENTS = 3;
-/** How often a receiver may go back to packets that it asked for already, without getting on in between. */
+/** Most repeated requests of a receiver without progress. */
 const MAX_REPEATS = 2;
-/** Priority of transport frames, whatever they carry (ISO 11783-3 §5.10.3). */
+/** Priority of transport frames, independent of the message (ISO 11783-3 §5.10.3). */
 const TRANSPORT_PRIORITY = 7;
-/** In an announcement: the receiver may ask for any number of packets at a time. */
+/** In an announcement: the receiver may request any number of packets at a time. */
 const ANY_PACKETS = 0xff;
 
-/** Why a side gives a session up (ISO 11783-3 §5.10.3.5), as the wire has it. */
+/** Reason codes of an abort (ISO 11783-3 §5.10.3.5). */
 const ABORT = { timeout: 3, repeats: 5, badSequence: 7 } as const;
-/** The same in words. */
+/** Texts of the reason codes. */
 const ABORT_REASONS: ReadonlyMap<number, string> = new Map([
   [1, "it has another session with us"],
   [2, "it needs its resources for another task"],
@@ -41,38 +41,38 @@ const ABORT_REASONS: ReadonlyMap<number, string> = new Map([
   [9, "the message is too long"],
 ]);
 
-/** A message for {@linkcode TransportSession}: 1 to 1785 bytes that nobody changes any more. */
+/** A message for {@linkcode TransportSession}: 1 to 1785 bytes, which must not change any more. */
 export interface TransportMessage {
   readonly pgn: number;
   readonly src: number;
-  /** 255, or a PGN that carries no destination: a broadcast. */
+  /** Destination address. 255, or a PGN without destination, makes it a broadcast. */
   readonly dst: number;
   readonly data: Uint8Array;
 }
 
-/** What became of a session. `message` says why in words for a person. */
+/** Result of a session. `message` is the reason, human-readable. */
 export type TransportEnd =
   | { type: "done" }
-  /** One side gave it up: the receiver said so, or asked for what cannot be. */
+  /** One side aborted: the receiver did, or it sent an invalid request. */
   | { type: "aborted"; message: string }
   | { type: "silent"; message: string };
 
-/** A frame that a session wants sent. */
+/** A frame to be sent for a session. */
 export interface TransportFrame {
   session: TransportSession;
   id: number;
   data: Uint8Array<ArrayBuffer>;
-  /** What the session has come to when this frame is out; undefined when it goes on. */
+  /** Result of the session once this frame is sent; undefined when it continues. */
   end: TransportEnd | undefined;
 }
 
 type State =
   | { type: "announcing"; dueMs: number }
-  /** It is the receiver's turn. When the time is over it is announced again, so many times, and then given up. */
+  /** Waiting for the receiver. At the deadline the announcement is repeated, up to its limit, then the session is given up. */
   | { type: "waiting"; dueMs: number; announcements: number }
-  /** Packets are due, from `next` to `last`. */
+  /** Packets `next` to `last` are to be sent. */
   | { type: "sending"; dueMs: number; next: number; last: number }
-  /** The receiver is to be told that we give up. */
+  /** An abort is to be sent. */
   | { type: "aborting"; dueMs: number; code: number; end: TransportEnd }
   | { type: "over"; dueMs: number };
 
@@ -80,20 +80,20 @@ const OVER: State = { type: "over", dueMs: Infinity };
 
 /**
  * The sending side of one ISO 11783-3 transport session: a broadcast (BAM), or an exchange with one receiver (RTS/CTS).
- * Pure: time and answers are passed in, frames are taken out when they are due.
+ * Pure: time and responses are passed in; the caller takes the frames when they are due.
  */
 export class TransportSession {
-  /** Where from, where to on the wire: 255 is a broadcast. */
+  /** Source and destination address on the bus: 255 is a broadcast. */
   readonly src: number;
   readonly dst: number;
-  /** As it is announced, without a destination in it. */
+  /** PGN as announced, without a destination. */
   readonly #pgn: number;
   readonly #data: Uint8Array;
   readonly #packets: number;
   #state: State;
-  /** Highest packet that was taken. */
+  /** Number of the highest packet sent. */
   #sent = 0;
-  /** Highest packet that the receiver has asked from, and how often it asked without getting beyond. */
+  /** Highest first packet of the receiver's requests, and the number of requests without progress. */
   #asked = 0;
   #repeats = 0;
   #heldSinceMs: number | undefined;
@@ -111,17 +111,17 @@ export class TransportSession {
     this.#state = { type: "announcing", dueMs: nowMs };
   }
 
-  /** Whether its first announcement was taken. */
+  /** Whether the first announcement was sent. */
   get hasBegun(): boolean {
     return this.#state.type !== "announcing";
   }
 
-  /** When the next frame is due, milliseconds; Infinity when none will be. */
+  /** When the next frame is due, milliseconds; Infinity when none is. */
   get dueMs(): number {
     return this.#state.dueMs;
   }
 
-  /** The frame that is due; undefined when none is yet. */
+  /** The due frame; undefined when none is. */
   take(nowMs: number): TransportFrame | undefined {
     const state = this.#state;
     if (nowMs < state.dueMs) return undefined;
@@ -140,10 +140,10 @@ export class TransportSession {
     }
   }
 
-  /** Takes a connection management frame of the receiver's; returns the end when that was it. */
+  /** Processes a connection management frame of the receiver. Returns the result when it ended the session. */
   heard(frame: CanFrame): TransportEnd | undefined {
     const { type } = this.#state;
-    // What comes before our announcement is about an earlier session.
+    // Frames before our announcement belong to an earlier session.
     const isTurn = type === "waiting" || type === "sending";
     if (!isTurn || this.dst === BROADCAST_ADDRESS || announcedPgn(frame) !== this.#pgn) return undefined;
     switch (byteAt(frame, 0)) {
@@ -169,7 +169,7 @@ export class TransportSession {
     return `the receiver at address ${this.dst}`;
   }
 
-  /** The receiver wants packets, or holds us with a count of 0. Of several wishes the last one counts. */
+  /** The receiver requests packets, or pauses us with a count of 0. The last request counts. */
   #clear({ count, from }: { count: number; from: number }, nowMs: number): void {
     if (count === 0) return this.#hold(nowMs);
     this.#heldSinceMs = undefined;

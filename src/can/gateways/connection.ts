@@ -8,22 +8,22 @@ import { type Link, reasonOf } from "./link.ts";
 import { Outgoing } from "./outgoing.ts";
 import { GATEWAY_WRITERS, type GatewayWriter } from "./writers.ts";
 
-/** Lines that cannot be read, without one that can, after which the format is taken to be another. */
+/** Number of unreadable lines, without a readable one, after which the format counts as wrong. */
 export const MAX_UNREAD = 100;
-/** Bytes that may wait for a slow gateway before frames wait in their queue: some 400 frames. */
+/** Bytes buffered for a slow gateway before frames wait in the send queue: some 400 frames. */
 export const MAX_WAITING_BYTES: number = 16 * 1024;
 
-/** When a frame that the rest of its message does not follow is looked at again: it has stayed alone by then. */
+/** Delay before a frame that could be the first of a fast packet, and was not continued, is sent as a single frame. */
 const LATE_MS = FAST_PACKET_TIMEOUT_MS + 50;
 
-/** What a connection needs. */
+/** Options of a {@linkcode GatewayConnection}. */
 export interface ConnectionOptions {
   link: Link;
   format: RecordingFormat | undefined;
   bus: string | undefined;
   /** Silence after which the connection is given up, milliseconds; 0 never. */
   silenceMs: number;
-  /** Only what can be read shows that the format is right: the last connection could not be read. */
+  /** The last connection was unreadable: the format counts as right only after a readable line. */
   isDoubtful: boolean;
   delivery: Delivery;
   counters: BusCounters;
@@ -32,24 +32,24 @@ export interface ConnectionOptions {
   onReady: () => void;
 }
 
-/** How a connection ended. */
+/** Result of a connection. */
 export interface ConnectionEnd {
   type: "lost" | "unreadable";
-  /** In words for a person. */
+  /** Reason, human-readable. */
   why: string;
-  /** Whether anything of a bus was heard. */
-  wasHeard: boolean;
+  /** Whether anything was received from the bus. */
+  hasReceived: boolean;
 }
 
-/** One connection to a gateway, from its opening to its end. */
+/** One connection to a gateway. */
 export class GatewayConnection {
   readonly #options: ConnectionOptions;
   readonly #reader: PieceReader;
   #outgoing: Outgoing | undefined;
   #writer: GatewayWriter | undefined;
   #isReady = false;
-  #wasHeard = false;
-  /** Why we end it ourselves. */
+  #hasReceived = false;
+  /** Why we have ended the connection. */
   #why: string | undefined;
   #lastPieceMs: number;
   #watch: ReturnType<typeof setTimeout> | undefined;
@@ -68,7 +68,7 @@ export class GatewayConnection {
     this.#lastPieceMs = options.clock.monoMs();
   }
 
-  /** Whether what is sent has a way. */
+  /** Whether frames can be sent. */
   get isReady(): boolean {
     return this.#isReady;
   }
@@ -79,7 +79,7 @@ export class GatewayConnection {
     delivery.begin();
     if (silenceMs > 0) this.#watchSilence(silenceMs);
     let end: ConnectionEnd["type"] = "lost";
-    let why = "the gateway has ended the connection";
+    let why = "the gateway closed the connection";
     try {
       this.#findFormat();
       for (let piece = await link.read(); piece; piece = await link.read()) this.#take(piece);
@@ -90,11 +90,11 @@ export class GatewayConnection {
     clearTimeout(this.#watch);
     clearTimeout(this.#late);
     link.close();
-    // What was cut off may look whole, and is not.
+    // A truncated line may look complete.
     if (this.#reader.summary.format) this.#count([...this.#reader.end()].length);
     await this.#writing;
     this.#options.counters.sendFailed += this.#unechoed.length;
-    return { type: end, why: this.#why ?? why, wasHeard: this.#wasHeard };
+    return { type: end, why: this.#why ?? why, hasReceived: this.#hasReceived };
   }
 
   /** Ends the connection from our side. */
@@ -103,11 +103,11 @@ export class GatewayConnection {
     this.#options.link.close();
   }
 
-  /** Takes a frame to be sent, if it can be and there is room. */
+  /** Queues a frame for sending, if the format allows it and the buffer has capacity. */
   offer(id: number, data: Uint8Array): SendOutcome {
     const { format } = this.#reader.summary;
-    if (!format) return { type: "failed", message: "the format of the gateway has not shown yet" };
-    if (!this.#isReady) return { type: "failed", message: "the gateway has not been understood yet" };
+    if (!format) return { type: "failed", message: "the gateway's format is not detected yet" };
+    if (!this.#isReady) return { type: "failed", message: "no readable data from the gateway yet" };
     if (!this.#outgoing) return { type: "failed", message: `nothing can be sent in the format "${format}"` };
     if (this.#waitingBytes >= MAX_WAITING_BYTES) return BUSY;
     try {
@@ -133,12 +133,12 @@ export class GatewayConnection {
     const ours = items.filter((item) => this.#isOurs(item, bus));
     this.#count(items.length - ours.length);
     if (ours.length > 0) {
-      this.#wasHeard = true;
+      this.#hasReceived = true;
       this.#ready();
       delivery.piece(ours);
-    } else if (!this.#wasHeard && summary.bad >= MAX_UNREAD) {
+    } else if (!this.#hasReceived && summary.bad >= MAX_UNREAD) {
       const first = summary.firstBad[0]?.text ?? "";
-      throw new RecordingError(`nothing that comes can be read as ${summary.format}: "${first}"`);
+      throw new RecordingError(`the received data cannot be read as ${summary.format}: "${first}"`);
     }
   }
 
@@ -146,7 +146,7 @@ export class GatewayConnection {
     return bus === undefined ? item.bus === 0 : this.#reader.summary.buses[item.bus] === bus;
   }
 
-  /** Counts what was not delivered: what could not be read, is no NMEA 2000, or is of another bus. */
+  /** Counts what was not delivered: unreadable lines, frames other than NMEA 2000, and frames of another bus. */
   #count(others: number): void {
     const { counters, link } = this.#options;
     const { bad, passedOver } = this.#reader.summary;
@@ -157,7 +157,7 @@ export class GatewayConnection {
     this.#dropped = link.dropped;
   }
 
-  /** Begins to speak as soon as it is known how. */
+  /** Enables sending as soon as the format is known. */
   #findFormat(): void {
     const { format } = this.#reader.summary;
     if (!format || this.#writer) return;
@@ -181,17 +181,17 @@ export class GatewayConnection {
     this.#waitingBytes += bytes.length;
   }
 
-  /** A frame was not the first of a message after all. */
+  /** Sends a frame that proved not to be the first of a fast packet. */
   #writeLate(): void {
     for (const bytes of this.#outgoing?.late() ?? []) this.#write(bytes);
     this.#writing ??= this.#flush();
   }
 
-  /** Writes what waits, and then tells what we have sent where the gateway does not. Never rejects. */
+  /** Writes the buffer, and then echoes the sent frames where the gateway does not. Never rejects. */
   async #flush(): Promise<void> {
     const { link, delivery } = this.#options;
     try {
-      // Frames handed over in one turn leave in one write, and nobody is told of them before their sender is.
+      // Frames of one turn are sent in one write, and the echo comes after the sender's promise resolves.
       await Promise.resolve();
       while (this.#unechoed.length > 0 || this.#waiting.length > 0) {
         const { length } = this.#unechoed;
@@ -212,12 +212,12 @@ export class GatewayConnection {
 
   #watchSilence(silenceMs: number): void {
     const leftMs = this.#lastPieceMs + silenceMs - this.#options.clock.monoMs();
-    if (leftMs <= 0) return this.end(`nothing has come for ${silenceMs / 1000} s`);
+    if (leftMs <= 0) return this.end(`nothing received for ${silenceMs / 1000} s`);
     this.#watch = setTimeout(() => this.#watchSilence(silenceMs), leftMs);
   }
 }
 
-/** All pieces in one, if there is any. */
+/** Joins all pieces to one. */
 function joined(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
   if (pieces.length < 2) return pieces;
   const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));

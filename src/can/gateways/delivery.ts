@@ -6,9 +6,9 @@ import type { BusStatus } from "../bus_status.ts";
 import { type RecordedItem, RecordedMonotonic } from "../recordings/mod.ts";
 
 /**
- * Hands what a gateway tells to a sink. The last item of a piece has the time at which the piece came, those before it
- * lie as far back as the gateway's clock says, though never before the piece before. So a gateway whose clock is wrong,
- * or that has none, bends no time, and a read that comes late bends the times within a piece no more than it must.
+ * Delivers frames and messages of a gateway to a sink. The last item of a piece gets the arrival time of the piece; those
+ * before it lie back by the gateway's clock, but not before the previous piece. So a wrong or missing clock of the gateway
+ * shifts no times, and a late read shifts the times within a piece no more than necessary.
  */
 export class Delivery {
   readonly #clock: Clock;
@@ -25,12 +25,12 @@ export class Delivery {
     this.#status = status;
   }
 
-  /** Delivers to this sink from now on, or to nobody. */
+  /** Sets the sink, or none. */
   attach(sink: BusSink | undefined): void {
     this.#sink = sink;
   }
 
-  /** A new connection: its clock has nothing to do with the last one's, and nothing came before now. */
+  /** Starts a new connection, whose clock is independent of the last one's. */
   begin(): void {
     this.#recorded = new RecordedMonotonic();
     this.#lastMonoMs = this.#clock.monoMs();
@@ -49,7 +49,7 @@ export class Delivery {
     this.#each([item], () => monoMs);
   }
 
-  /** Delivers what we have sent ourselves, where nobody else tells us. */
+  /** Delivers our own sent frames, for gateways that do not echo them. */
   echo(frames: readonly { id: number; data: Uint8Array<ArrayBuffer> }[]): void {
     const nowMs = this.#clock.monoMs();
     this.#each(frames.map(({ id, data }) => ({ kind: "frame", bus: 0, id, data, timeUs: 0 })), () => nowMs);
@@ -69,7 +69,7 @@ export class Delivery {
       frame.data = item.data;
       frame.length = item.data.length;
       try {
-        this.#hand(this.#sink, { frame, isFrame: item.kind === "frame" || isOneFrame(item) });
+        this.#deliver(this.#sink, { frame, isFrame: item.kind === "frame" || isOneFrame(item) });
       } catch (error) {
         hasThrown = true;
         this.#status.failed(error);
@@ -78,7 +78,7 @@ export class Delivery {
     if (hasThrown && this.#status.state.type === "down") this.#status.up();
   }
 
-  #hand(sink: BusSink, { frame, isFrame }: { frame: CanFrame; isFrame: boolean }): void {
+  #deliver(sink: BusSink, { frame, isFrame }: { frame: CanFrame; isFrame: boolean }): void {
     if (!isFrame && !sink.message) {
       this.#counters.ignored++;
       return;
@@ -89,7 +89,7 @@ export class Delivery {
   }
 }
 
-/** Whether a message is the CAN frame that carried it, so that everything that looks at frames may see it. */
+/** Whether a message has the same content as its CAN frame, so that it can be delivered as a frame. */
 function isOneFrame({ id, data }: RecordedItem): boolean {
   const pgn = pgnOfId(id);
   if (data.length > MAX_CAN_BYTES || framingOf(pgn) !== "single") return false;

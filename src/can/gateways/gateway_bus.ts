@@ -8,38 +8,38 @@ import { GatewayConnection } from "./connection.ts";
 import { Delivery } from "./delivery.ts";
 import { type Link, type OpenLink, reasonOf } from "./link.ts";
 
-/** Waits before a gateway is tried again. */
+/** Delays between attempts to connect. */
 export const DEFAULT_RECONNECT: BackoffOptions = { firstMs: 1000, capMs: 30_000 };
-/** Part of a wait that chance may take off, so that not all who lost a gateway come back at once. */
+/** Random part of a delay, so that not all clients reconnect at once. */
 const JITTER = 0.25;
 
 /** Options of a {@linkcode GatewayBus}. */
 export interface GatewayBusOptions extends SendLimits {
-  /** The way to the gateway. */
+  /** Opens the connection to the gateway. */
   openLink: OpenLink;
-  /** Format of both directions; undefined: it shows with what comes, and until then nothing can be sent. */
+  /** Format of both directions; undefined: detected from the received data, and nothing can be sent until then. */
   format?: RecordingFormat | undefined;
-  /** The one bus to take of those that the lines name; default the first. */
+  /** Name of the bus to use, if the lines name several; default: the first one. */
   bus?: string | undefined;
-  /** Silence after which the connection is made anew, milliseconds; default 0: never. */
+  /** Silence after which the bus reconnects, milliseconds; default 0: never. */
   silenceMs?: number;
-  /** Whether `open` fails when the gateway is not there, as for a device of this machine; default false. */
+  /** Whether `open` fails when the gateway is missing, as for a local serial device; default false. */
   mustExist?: boolean;
   /** Default {@linkcode DEFAULT_RECONNECT}. */
   reconnect?: BackoffOptions;
-  /** Default the machine's. */
+  /** Default: the system's. */
   clock?: Clock;
-  /** From 0 up to but without 1; default `Math.random`. */
+  /** Returns a number from 0 to 1, without 1; default `Math.random`. */
   random?: () => number;
 }
 
 /**
- * A bus behind a gateway. A gateway that cannot be reached, ends the connection or is silent for too long is `missing`,
- * and tried again by itself; one that cannot be understood is `down`, and so is one whose format has not shown yet.
+ * A bus behind a gateway. Its state is `missing` when the gateway cannot be reached, closes the connection or is silent too
+ * long, and the bus reconnects by itself. It is `down` while the format is unknown or the data is unreadable.
  *
- * Some gateways give and take whole messages: those that fit one frame are delivered as that frame, the others through
- * the sink's `message`; and what is sent is put together from its frames first. Gateways have an address of their own on
- * the bus, which Actisense's and Digital Yacht's put in place of the source of what is sent.
+ * Some gateways transfer complete messages: those that fit one frame are delivered as that frame, the others through
+ * the sink's `message`; for sending, frames are reassembled to messages first. Gateways have an address of their own on
+ * the bus, by which Actisense's and Digital Yacht's replace the source of sent messages.
  */
 export class GatewayBus implements CanBus {
   readonly name: string;
@@ -55,7 +55,7 @@ export class GatewayBus implements CanBus {
   #isDoubtful = false;
 
   /**
-   * @param name what the bus is called
+   * @param name name of the bus
    * @param options see {@linkcode GatewayBusOptions}
    */
   constructor(name: string, options: GatewayBusOptions) {
@@ -72,10 +72,10 @@ export class GatewayBus implements CanBus {
   }
 
   /**
-   * Resolves when the first connection is made or has failed. A gateway that is not there is no error: it is switched on
-   * together with this machine, and may be slower.
+   * Resolves when the first attempt to connect has succeeded or failed. A missing gateway is not an error: it may be
+   * switched on together with this machine and start more slowly.
    *
-   * @throws {BusError} the gateway must exist, and does not
+   * @throws {BusError} `mustExist` is set and the gateway is missing
    */
   async open(sink: BusSink): Promise<void> {
     if (this.#opened) throw new BusError(`Cannot open bus "${this.name}": it is open`);
@@ -109,14 +109,14 @@ export class GatewayBus implements CanBus {
     await this.#running;
   }
 
-  /** Connects and serves, for as long as the bus is open. */
+  /** Keeps a connection as long as the bus is open. */
   async #run(signal: AbortSignal, first: OpenedLink): Promise<void> {
     let failures = 0;
     for (let opened = first; !signal.aborted; opened = await this.#openLink(signal)) {
       if (opened.link) failures = await this.#serve(opened.link, signal) ? 0 : failures;
       else this.#status.missing(opened.why);
       failures++;
-      await this.#rest(failures, signal);
+      await this.#waitToReconnect(failures, signal);
     }
   }
 
@@ -131,7 +131,7 @@ export class GatewayBus implements CanBus {
     }
   }
 
-  /** One connection from its beginning to its end. Returns whether anything of a bus was heard. */
+  /** Runs one connection until its end. Returns whether anything was received from the bus. */
   async #serve(link: Link, signal: AbortSignal): Promise<boolean> {
     const { format, bus, silenceMs = 0 } = this.#options;
     const connection = new GatewayConnection({
@@ -141,18 +141,18 @@ export class GatewayBus implements CanBus {
     });
     this.#connection = connection;
     const running = connection.run();
-    if (!connection.isReady && !this.#isDoubtful) this.#status.down("connected; its format shows with what comes");
-    const { type, why, wasHeard } = await running;
+    if (!connection.isReady && !this.#isDoubtful) this.#status.down("connected; the format is not detected yet");
+    const { type, why, hasReceived } = await running;
     this.#connection = undefined;
-    if (signal.aborted) return wasHeard;
+    if (signal.aborted) return hasReceived;
     this.#queue.clear("the connection is lost");
     this.#isDoubtful = type === "unreadable";
     if (this.#isDoubtful) this.#status.down(why);
     else this.#status.missing(why);
-    return wasHeard;
+    return hasReceived;
   }
 
-  async #rest(failures: number, signal: AbortSignal): Promise<void> {
+  async #waitToReconnect(failures: number, signal: AbortSignal): Promise<void> {
     const { reconnect = DEFAULT_RECONNECT, random = Math.random } = this.#options;
     const delayMs = backoffMs(failures, reconnect) * (1 - JITTER * random());
     if (signal.aborted) return;

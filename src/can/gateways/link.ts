@@ -1,31 +1,31 @@
 import { errorText } from "../../base/mod.ts";
 
-/** An open connection to a gateway: bytes there and back. */
+/** An open connection to a gateway: reads and writes bytes. */
 export interface Link {
-  /** Whether each piece is of whole lines or messages. */
+  /** Whether each piece consists of complete lines or messages. */
   readonly isDatagram: boolean;
   /** Pieces that were lost because they were not read in time. */
   readonly dropped: number;
-  /** The next piece, good until the next call; undefined when the other side, or `close`, has ended the connection. */
+  /** Reads the next piece, valid until the next call; undefined when the connection has ended. */
   read(): Promise<Uint8Array | undefined>;
   /**
-   * Resolves when the system has taken all bytes.
+   * Resolves when the system has accepted all bytes.
    *
    * @throws {Error} the connection is lost, or the bytes cannot be sent
    */
   write(bytes: Uint8Array): Promise<void>;
-  /** Ends the connection; a read or write under way ends within a second. Safe to call twice. */
+  /** Closes the connection; a pending read or write ends within a second. Safe to call twice. */
   close(): void;
 }
 
 /**
- * Opens a link; gives up when the signal says so.
+ * Opens a link, until the signal aborts.
  *
  * @throws {Error} why it cannot be opened
  */
 export type OpenLink = (signal: AbortSignal) => Promise<Link>;
 
-/** The reason of an error, in words for a person. */
+/** Human-readable reason of an error. */
 export function reasonOf(error: unknown): string {
   const message = errorText(error);
   return message.replace(/ \(os error \d+\)/, "");

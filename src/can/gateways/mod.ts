@@ -1,5 +1,5 @@
 /**
- * Buses that are not SocketCAN: gateways over TCP, UDP or a serial device, and recordings played in their own time. Each
+ * Buses other than SocketCAN: gateways over TCP, UDP or a serial device, and recordings replayed in real time. Each
  * is a `CanBus`, named by a source such as `tcp://192.168.4.1:1457#ydwg`.
  *
  * @module

@@ -9,9 +9,9 @@ import { tcpLink } from "./tcp_link.ts";
 import { udpLink } from "./udp_link.ts";
 
 /**
- * Makes the bus of a source, closed.
+ * Creates the bus of a source, not yet open.
  *
- * @param options.clock default the machine's
+ * @param options.clock default: the system's
  */
 export function createSourceBus(source: BusSource, { clock = systemClock }: { clock?: Clock } = {}): CanBus {
   const { name, format, bus } = source;

@@ -5,36 +5,36 @@ import { Assembler } from "../assembly/assembler.ts";
 import type { GatewayWriter } from "./writers.ts";
 
 /**
- * Makes of frames what a gateway takes. For one that takes whole messages they are put together as the frames of a bus
- * are, so that senders need not know.
+ * Converts frames to the format of a gateway. For gateways that accept complete messages the frames are reassembled, as on
+ * reception, so that senders always pass frames.
  */
 export class Outgoing {
   readonly #writer: GatewayWriter;
   readonly #clock: Clock;
   readonly #assembler: Assembler;
   readonly #frame: CanFrame = { id: 0, timeUs: 0, monoMs: 0, data: new Uint8Array(0), offset: 0, length: 0 };
-  #made: Uint8Array[] = [];
+  #output: Uint8Array[] = [];
 
   constructor(writer: GatewayWriter, clock: Clock) {
     this.#writer = writer;
     this.#clock = clock;
     this.#assembler = new Assembler(({ id, data, offset, length }) => {
       if (length > writer.maxBytes) throw new RangeError(`the gateway takes at most ${writer.maxBytes} bytes`);
-      this.#made.push(writer.write(id, data.subarray(offset, offset + length)));
+      this.#output.push(writer.write(id, data.subarray(offset, offset + length)));
     });
   }
 
   /**
-   * What is to be sent now; nothing while the frame waits for the others of its message.
+   * Returns the data to send now; empty while the frame waits for the others of its message.
    *
-   * @throws {RangeError} the gateway cannot send this
+   * @throws {RangeError} the gateway cannot send this frame
    */
   push(id: number, data: Uint8Array): Uint8Array[] {
     if (this.#writer.takes === "frames") return [this.#writer.write(id, data)];
     const pgn = pgnOfId(id);
     const isTransport = pgn === PGN.transportControl || pgn === PGN.transportData;
     if (isTransport && destinationOfId(id) !== BROADCAST_ADDRESS) {
-      throw new RangeError("the gateway sends whole messages, and no sessions of the transport protocol");
+      throw new RangeError("the gateway sends complete messages, not sessions of the transport protocol");
     }
     const frame = this.#frame;
     frame.id = id;
@@ -42,17 +42,17 @@ export class Outgoing {
     frame.timeUs = this.#clock.wallUs();
     frame.data = data;
     frame.length = data.length;
-    this.#made = [];
+    this.#output = [];
     const before = this.#assembler.drops.malformed;
     this.#assembler.push(frame);
-    if (this.#assembler.drops.malformed > before) throw new RangeError("it is no frame of a message");
-    return this.#made;
+    if (this.#assembler.drops.malformed > before) throw new RangeError("it is not a frame of a message");
+    return this.#output;
   }
 
-  /** Frames that looked like the first of a message and have stayed alone; to be asked for when nothing follows a frame. */
+  /** Frames that looked like the first of a fast packet and were not continued. To be called when no frame follows. */
   late(): Uint8Array[] {
-    this.#made = [];
+    this.#output = [];
     this.#assembler.expire(this.#clock.monoMs());
-    return this.#made;
+    return this.#output;
   }
 }

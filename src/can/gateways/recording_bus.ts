@@ -11,26 +11,26 @@ import {
 import { Delivery } from "./delivery.ts";
 import { reasonOf } from "./link.ts";
 
-/** After this long without a pause everybody else gets a turn. */
+/** Longest time of reading before other work gets its turn. */
 const TURN_MS = 3;
 
 /** Options of a {@linkcode RecordingBus}. */
 export interface RecordingBusOptions {
-  /** The recording. */
+  /** Path of the recording. */
   path: string;
-  /** Default: it shows. */
+  /** Default: detected from the content. */
   format?: RecordingFormat | undefined;
-  /** The one bus to take of those that the lines name; default the first. */
+  /** Name of the bus to use, if the lines name several; default: the first one. */
   bus?: string | undefined;
-  /** How many times its own time it takes; 0 is as fast as it can be read. Default 1. */
+  /** Speed factor; 0 is as fast as possible. Default 1. */
   speed?: number;
-  /** Default the machine's. */
+  /** Default: the system's. */
   clock?: Clock;
 }
 
 /**
- * A recording as a bus: its frames come once, as far from each other as they were recorded, with the times of now. It
- * waits while the journal has no capacity for more. At its end the bus is down. Nothing can be sent.
+ * Replays a recording once as a bus: with the recorded intervals and current times. It
+ * waits while the journal has no capacity. At its end the bus is down. Nothing can be sent.
  */
 export class RecordingBus implements CanBus {
   readonly name: string;
@@ -44,7 +44,7 @@ export class RecordingBus implements CanBus {
   #running: Promise<void> = Promise.resolve();
 
   /**
-   * @param name what the bus is called
+   * @param name name of the bus
    * @param options see {@linkcode RecordingBusOptions}
    */
   constructor(name: string, options: RecordingBusOptions) {
@@ -58,7 +58,7 @@ export class RecordingBus implements CanBus {
     return this.#status.state;
   }
 
-  /** @throws {BusError} there is no such file, or it is no recording */
+  /** @throws {BusError} the file does not exist or is not a recording */
   async open(sink: BusSink): Promise<void> {
     if (this.#closing) throw new BusError(`Cannot open bus "${this.name}": it is open`);
     const closing = this.#closing = new AbortController();
@@ -113,7 +113,7 @@ export class RecordingBus implements CanBus {
     const startMs = this.#clock.monoMs();
     let turnMs = startMs;
     let last = { atMs: 0, dueMs: startMs };
-    // Generators that are not read to their end close the file when they are told to.
+    // Ends the generator, which closes the file.
     for (let next = first; !next.done; next = await items.next()) {
       const item = next.value;
       const atMs = recorded.at(item.timeUs);
@@ -135,7 +135,7 @@ export class RecordingBus implements CanBus {
   }
 }
 
-/** Resolves when a promise does, or when the bus is closed. */
+/** Resolves when the promise does or the bus is closed. */
 function whileOpen(waiting: Promise<void>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise<void>((resolve) => {

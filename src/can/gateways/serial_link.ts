@@ -1,24 +1,24 @@
 import type { Link, OpenLink } from "./link.ts";
 
 const READ_BYTES = 4096;
-/** How long a read waits for a byte, in the units of stty: a read cannot be broken off, so it must end by itself. */
+/** How long a read waits for a byte, in the units of stty: a read cannot be aborted, so it must end by itself. */
 const WAIT_TENTHS = 2;
-/** A read that gives nothing in less than this did not wait: the device has been hung up. */
+/** A read that returns no bytes in less than this did not wait: the device was disconnected. */
 const MIN_WAIT_MS = 50;
-/** So many of them in a row, as a signal may end one. */
+/** Number of such reads in a row, because a signal may end one. */
 const MAX_HASTY = 3;
 
-/** Opens a serial device, 8 bits, no parity, with what stty can set. Needs stty, and permission for all files. */
+/** Opens a serial device with 8 bits and no parity. Needs the program stty, and permission for all files. */
 export function serialLink({ path, baud }: { path: string; baud: number }): OpenLink {
   return async () => {
-    // Before anything is opened: without `clocal` the opening would wait for a modem.
+    // Before opening: without `clocal` that would wait for a modem.
     const settings = [`${baud}`, "raw", "-echo", "clocal", "min", "0", "time", `${WAIT_TENTHS}`];
     const stty = new Deno.Command("stty", { args: ["-F", path, ...settings], stdout: "null", stderr: "piped" });
     const { success, stderr } = await stty.output();
     if (!success) throw new Error(new TextDecoder().decode(stderr).trim().replace(/^\S*stty: /, ""));
     const reader = await Deno.open(path, { read: true });
     try {
-      // Reads and writes of one file take turns, and a read waits.
+      // Two files, because a write to one file would wait for its pending read.
       return new SerialLink({ path, reader, writer: await Deno.open(path, { write: true }) });
     } catch (error) {
       reader.close();
@@ -55,7 +55,7 @@ class SerialLink implements Link {
         const count = await this.#reader.read(this.#buffer);
         if (count !== null) return this.#isClosing ? undefined : this.#buffer.subarray(0, count);
         hasty = performance.now() - beganMs < MIN_WAIT_MS ? hasty + 1 : 0;
-        // A device that is unplugged goes from its folder.
+        // An unplugged device disappears from its folder.
         await Deno.stat(this.#path);
       }
       return undefined;
@@ -66,7 +66,7 @@ class SerialLink implements Link {
   }
 
   async write(bytes: Uint8Array): Promise<void> {
-    // A device that holds us back can do so for ever.
+    // Flow control of the device can block a write forever.
     for (let at = 0; at < bytes.length;) {
       at += await Promise.race([this.#writer.write(bytes.subarray(at)), this.#closing.promise]);
     }

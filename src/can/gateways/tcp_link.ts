@@ -1,9 +1,9 @@
 import { formatAddress, type ListenAddress } from "../../base/mod.ts";
 import type { Link, OpenLink } from "./link.ts";
 
-/** Bytes read at once: some 350 lines, a millisecond's work. */
+/** Bytes read at once: some 350 lines, a millisecond of processing. */
 const READ_BYTES = 16 * 1024;
-/** A gateway that is there answers within milliseconds. */
+/** Longest wait for a connection; a reachable gateway answers within milliseconds. */
 export const CONNECT_TIMEOUT_MS = 5000;
 
 /** Connects to a gateway over TCP. */

@@ -2,21 +2,21 @@ import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import type { Link, OpenLink } from "./link.ts";
 
-/** Datagrams that wait to be read: a second of a full bus, one frame in each. */
+/** Most datagrams that wait to be read: a second of a full bus with one frame each. */
 export const MAX_WAITING = 2048;
 
-/** Where datagrams come from and go to. */
-export interface UdpPlace {
-  /** Whom we listen to; undefined: everybody, and what is sent goes to who spoke last. */
+/** Addresses of a UDP link. */
+export interface UdpAddress {
+  /** The peer; undefined: receives from all, sends to the latest sender. */
   hostname: string | undefined;
-  /** Where the gateway listens. */
+  /** Port of the gateway. */
   port: number;
-  /** Where we listen. */
+  /** Local port. */
   listenPort: number;
 }
 
-/** Listens to a gateway that sends datagrams. */
-export function udpLink({ hostname, port, listenPort }: UdpPlace): OpenLink {
+/** Opens a link to a gateway that sends datagrams. */
+export function udpLink({ hostname, port, listenPort }: UdpAddress): OpenLink {
   return async () => {
     const address = hostname === undefined ? undefined : await lookup(hostname);
     const socket = createSocket(address?.family === 6 ? "udp6" : "udp4");
@@ -40,7 +40,7 @@ class UdpLink implements Link {
   #partner: { address: string; port: number } | undefined;
   #wake: (() => void) | undefined;
   #end: { error?: Error } | undefined;
-  /** Sends under way: a closed socket forgets to tell. */
+  /** Rejects pending sends: closing the socket does not settle them. */
   readonly #sending = new Set<(error: Error) => void>();
 
   constructor(socket: Socket, partner: { address: string; port: number } | undefined) {
@@ -63,7 +63,7 @@ class UdpLink implements Link {
 
   write(bytes: Uint8Array): Promise<void> {
     const partner = this.#partner;
-    if (!partner) return Promise.reject(new Error("nobody has spoken whom it could be sent to"));
+    if (!partner) return Promise.reject(new Error("no datagram has been received yet, so the destination is unknown"));
     if (this.#end) return Promise.reject(new Error("it is closed"));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#sending.add(reject);

@@ -1,22 +1,22 @@
 import { formatHex, parseCanId } from "../../frame/mod.ts";
 import type { RecordingFormat } from "../recordings/mod.ts";
 
-/** How a gateway is spoken to. */
+/** Encoder of the data sent to a gateway. */
 export interface GatewayWriter {
-  /** What it takes: each CAN frame, or whole messages, which it cuts into frames itself. */
+  /** What the gateway accepts: CAN frames, or complete messages, which it splits itself. */
   readonly takes: "frames" | "messages";
-  /** Whether it tells us what we have sent, as it tells what others send. */
+  /** Whether the gateway echoes sent frames. */
   readonly echoes: boolean;
-  /** What it must be told first, so that it tells us everything. */
+  /** Sent first, to make the gateway forward everything. */
   readonly hello?: Uint8Array;
   /** Longest payload, bytes. */
   readonly maxBytes: number;
-  /** What is sent for one frame or message. */
+  /** Encodes one frame or message. */
   write(id: number, data: Uint8Array): Uint8Array;
 }
 
 const [STX, ETX, DLE] = [0x02, 0x03, 0x10];
-/** BST 94: a message to be sent; its one length byte leaves room for 223 bytes, as much as a fast packet has. */
+/** BST 94: a message to be sent; at most 223 bytes, as a fast packet. */
 const BST_SEND = 0x94;
 /** BST A1: a command; 0x11 sets the operating mode, of which 2 is "receive all" (canboat, actisense-serial). */
 const NGT_STARTUP = [0xa1, 3, 0x11, 0x02, 0x00];
@@ -25,16 +25,16 @@ const IKONVERT_STARTUP = "$PDGY,N2NET_INIT,ALL\r\n";
 const encoder = new TextEncoder();
 const hex = (value: number, digits: number) => value.toString(16).toUpperCase().padStart(digits, "0");
 
-/** Formats that have a way back. */
+/** Encoders by format. Nothing can be sent in other formats. */
 export const GATEWAY_WRITERS: Readonly<Partial<Record<RecordingFormat, GatewayWriter>>> = {
-  // Appendix E of Yacht Devices' manuals: as received, without time and direction; what was sent comes back with a T.
+  // Appendix E of Yacht Devices' manuals: as received, without time and direction; echoed with direction T.
   ydwg: {
     takes: "frames",
     echoes: true,
     maxBytes: 8,
     write: (id, data) => line([hex(id, 8), ...Array.from(data, (byte) => hex(byte, 2))].join(" ")),
   },
-  // The gateway stamps the time itself.
+  // The gateway sets the time itself.
   "n2k-ascii": {
     takes: "messages",
     echoes: false,
@@ -71,7 +71,7 @@ function line(text: string): Uint8Array {
   return encoder.encode(`${text}\r\n`);
 }
 
-/** A message of Actisense's serial line, with the byte that makes the sum zero. */
+/** A framed message of Actisense's serial line, with its checksum. */
 function frameBst(message: readonly number[]): Uint8Array {
   const sum = message.reduce((a, b) => a + b, 0);
   const doubled = [...message, -sum & 0xff].flatMap((byte) => byte === DLE ? [DLE, DLE] : [byte]);

@@ -2,7 +2,7 @@ import { BstReader, GatewayClock } from "./bst.ts";
 import { BstLine } from "./bst_line.ts";
 import type { Reading, RecordingContext, RecordingReader } from "./recording.ts";
 
-/** The serial line of an Actisense gateway (NGT-1, W2K-1, NGX-1) as it is, without a log's records around it. */
+/** Reads the serial line of an Actisense gateway (NGT-1, W2K-1, NGX-1), without the records of a log. */
 export class ActisenseReader implements RecordingReader {
   readonly #line: BstLine;
   #readings: Reading[] = [];

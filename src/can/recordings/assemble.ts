@@ -5,10 +5,10 @@ import { RecordedMonotonic } from "./clocks.ts";
 import type { RecordedItem } from "./recording.ts";
 
 /**
- * Makes whole messages of what was recorded, bus by bus. Their times are the recorded ones, and timeouts go by these.
- * Each message is an object of its own.
+ * Reassembles the messages of a recording, bus by bus. Times and timeouts are those of the recording.
+ * Message objects are not reused.
  *
- * @param options.drops gets the counts of what never became whole, when the messages have ended
+ * @param options.drops gets the counts of incomplete messages, when the messages have ended
  */
 export async function* assembleRecording(
   items: AsyncIterable<RecordedItem>,

@@ -4,35 +4,35 @@ import { passed, type Reading, type RecordingContext, whyNotHeader } from "./rec
 
 /** Message received by the gateway: one length byte, priority, PGN, destination, source, time, length, payload. */
 const RECEIVED = 0x93;
-/** Message that a program had the gateway send; it has no source. */
+/** Message that a program sent through the gateway; it has no source. */
 const TO_SEND = 0x94;
 /** CAN frame: one length byte, time, identifier, data. */
 const CAN_FRAME = 0x95;
-/** Message in the newer form, with two length bytes that count all. */
+/** Message in the newer form, with two length bytes for the whole message. */
 const MESSAGE = 0xd0;
 
-/** Bytes in front of the payload of both forms of messages. */
+/** Header bytes of both forms of messages. */
 const MESSAGE_HEADER_BYTES = 13;
 const FRAME_HEADER_BYTES = 8;
-/** The upper two bits beside a frame's identifier tell the unit of its time: 1 ms down to 1 µs. */
+/** Units of a frame's time, 1 ms down to 1 µs, by the upper two bits of its identifier field. */
 const FRAME_UNITS_US = [1000, 100, 10, 1];
 
-/** The parts of a message's PGN and what stands beside it, each a byte. */
+/** The bytes of a message's header. */
 interface MessageHeader {
   prio: number;
-  /** Destination or lowest byte of the PGN, as the format tells. */
+  /** Destination or lowest byte of the PGN, depending on the PDU format. */
   specific: number;
   format: number;
   page: number;
   dst: number;
   src: number;
-  /** Where the counter is. */
+  /** Offset of the counter. */
   timeAt: number;
 }
 
 /**
- * Time in Actisense's binary messages: they carry a counter of the gateway, which means nothing outside of it, and
- * records beside them tell dates. The first message after a date has that date; the counter tells those after it.
+ * Time of Actisense's binary messages: they carry a counter of the gateway, with an arbitrary start, and
+ * separate records give dates. The first message after a date gets that date; the counter dates those after it.
  */
 export class GatewayClock {
   readonly #context: RecordingContext;
@@ -43,7 +43,7 @@ export class GatewayClock {
     this.#context = context;
   }
 
-  /** A record tells the time. */
+  /** Sets the time from a record. */
   set(timeUs: number): void {
     this.#nowUs = timeUs;
     this.#counter = undefined;
@@ -63,7 +63,7 @@ export class GatewayClock {
 }
 
 /**
- * Reads Actisense's binary messages (BST) out of their framing. Their layouts are published by Actisense ("BST 93",
+ * Reads Actisense's binary messages (BST) without their framing. Actisense publishes their layouts ("BST 93",
  * "BST 95" and "BST D0" among the data formats of its SDK).
  */
 export class BstReader {
@@ -111,7 +111,7 @@ export class BstReader {
 
   #whole(bytes: Uint8Array, { prio, specific, format, page, dst, src, timeAt }: MessageHeader): Reading {
     const pgn = pgnOfId((page << 24) | (format << 16) | (specific << 8));
-    // 255 is nobody's address. Where a broadcast has it as its source, the writer has exchanged the two.
+    // 255 cannot be a source address. Where a broadcast has it as source, the writer has exchanged the two.
     const isExchanged = format >= 240 && src === 255 && dst !== 255;
     if (isExchanged) this.#context.note("addresses_exchanged");
     const header = { prio, pgn, src: isExchanged ? dst : src, dst: isExchanged ? src : dst };
@@ -135,7 +135,7 @@ export class BstReader {
 
 const TOLD_BYTES = 40;
 
-/** A bad reading with the beginning of what was read. */
+/** A bad reading with the beginning of the bytes in hex. */
 export function badBytes(why: string, bytes: Uint8Array): Reading {
   return { type: "bad", why, text: formatHex(bytes.subarray(0, TOLD_BYTES)) };
 }

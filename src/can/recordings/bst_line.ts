@@ -2,27 +2,27 @@ import { badBytes, type BstReader } from "./bst.ts";
 import type { Reading } from "./recording.ts";
 
 const [STX, ETX, DLE] = [0x02, 0x03, 0x10];
-/** Longest message: one of 1785 bytes with its header. Longer ones are not kept. */
+/** Longest message: 1785 bytes with header. Longer ones are dropped. */
 export const MAX_BST_BYTES = 2048;
 
 /**
- * The serial line of Actisense's gateways: `DLE STX`, a message, a byte that makes the sum zero, `DLE ETX`; a DLE that is
- * data stands twice.
+ * Reads the serial line of Actisense's gateways: `DLE STX`, a message, a checksum that makes the sum zero, `DLE ETX`; a DLE
+ * in the data is doubled.
  */
 export class BstLine {
   readonly #messages: BstReader;
-  readonly #tell: (reading: Reading) => void;
+  readonly #report: (reading: Reading) => void;
   readonly #message = new Collected();
   readonly #stray = new Collected();
   #isAfterDle = false;
 
   /**
-   * @param messages reads what is framed
-   * @param tell gets each reading as its last byte comes
+   * @param messages reads the framed messages
+   * @param report gets each reading with its last byte
    */
-  constructor(messages: BstReader, tell: (reading: Reading) => void) {
+  constructor(messages: BstReader, report: (reading: Reading) => void) {
     this.#messages = messages;
-    this.#tell = tell;
+    this.#report = report;
   }
 
   /** Whether a message has begun. */
@@ -43,27 +43,27 @@ export class BstLine {
     else this.drop("DLE before a byte that it cannot mean");
   }
 
-  /** Gives up what has begun. */
+  /** Drops the message that has begun. */
   drop(why: string): void {
     this.endStray();
-    this.#tell(badBytes(why, this.#message.close()));
+    this.#report(badBytes(why, this.#message.close()));
   }
 
-  /** What belongs to nothing is told in one. */
+  /** Reports the bytes outside messages as one bad reading. */
   endStray(): void {
     const { total } = this.#stray;
-    if (total > 0) this.#tell(badBytes(`${total} bytes outside of all records`, this.#stray.close()));
+    if (total > 0) this.#report(badBytes(`${total} bytes outside of all records`, this.#stray.close()));
   }
 
   /**
-   * Nothing more comes.
+   * Ends the reading.
    *
-   * @param options.isCut something else was cut off that has no bytes to tell
+   * @param options.isCut something else was truncated that left no bytes
    */
   end({ isCut = false }: { isCut?: boolean } = {}): void {
     this.endStray();
     if (this.#message.isOpen) this.drop("cut off at the end");
-    else if (this.#isAfterDle || isCut) this.#tell(badBytes("cut off at the end", new Uint8Array(0)));
+    else if (this.#isAfterDle || isCut) this.#report(badBytes("cut off at the end", new Uint8Array(0)));
     this.#isAfterDle = false;
   }
 
@@ -81,17 +81,17 @@ export class BstLine {
   #endMessage(): void {
     if (!this.#message.isOpen) return this.drop("an end without a beginning");
     const bytes = this.#message.close();
-    if (bytes.length < 3) this.#tell(badBytes("too short", bytes));
-    else if (bytes.reduce((sum, byte) => sum + byte, 0) % 256 !== 0) this.#tell(badBytes("wrong checksum", bytes));
-    else this.#tell(this.#messages.read(bytes.subarray(0, -1)));
+    if (bytes.length < 3) this.#report(badBytes("too short", bytes));
+    else if (bytes.reduce((sum, byte) => sum + byte, 0) % 256 !== 0) this.#report(badBytes("wrong checksum", bytes));
+    else this.#report(this.#messages.read(bytes.subarray(0, -1)));
   }
 }
 
-/** Bytes between a beginning and an end. */
+/** Collects the bytes between a start and an end mark. */
 export class Collected {
   readonly #bytes = new Uint8Array(MAX_BST_BYTES);
   isOpen = false;
-  /** Bytes that came, of which not all need be kept. */
+  /** Number of bytes received, which may exceed those collected. */
   total = 0;
 
   open(): void {
@@ -99,14 +99,14 @@ export class Collected {
     this.total = 0;
   }
 
-  /** False when there is no more room. */
+  /** Adds a byte. Returns false when the capacity is exceeded. */
   add(byte: number): boolean {
     if (this.total < MAX_BST_BYTES) this.#bytes[this.total] = byte;
     this.total++;
     return this.total <= MAX_BST_BYTES;
   }
 
-  /** A copy of what is kept. */
+  /** Returns a copy of the collected bytes. */
   close(): Uint8Array<ArrayBuffer> {
     const bytes = this.#bytes.slice(0, Math.min(this.total, MAX_BST_BYTES));
     this.isOpen = false;

@@ -2,9 +2,9 @@ import { CAN_ID_MASK, MAX_CAN_BYTES, readHex } from "../../frame/mod.ts";
 import { readDate, readFraction, TimerClock } from "./clocks.ts";
 import { bad, type LineReader, passed, type Reading, type RecordingContext } from "./recording.ts";
 
-/** `(1502984866.421964) slcan0 09F112CC#FF725AFF7FFF7FFD`, with `R` or `T` behind it where directions are told. */
+/** `(1502984866.421964) slcan0 09F112CC#FF725AFF7FFF7FFD`, optionally followed by the direction `R` or `T`. */
 const LOG = /^\(([^)]+)\)\s+(\S+)\s+([0-9A-F]+)#(\S*)(?:\s+[RT])?$/i;
-/** `can0  09F112CC   [8]  FF 72 5A`, with a time in front, a direction in the middle, letters behind where asked for. */
+/** `can0  09F112CC   [8]  FF 72 5A`, optionally with a time, a direction, and the bytes as text. */
 const SCREEN = /^(?:\(([^)]+)\)\s+)?(\S+)\s+(?:[RT]X\s+\S\s+\S\s+)?([0-9A-F]{3}|[0-9A-F]{8})\s+\[(\d+)\]\s*(.*)$/i;
 /** `<0x18eeff01> [8] 05 a0 be 1c 00 a0 a0 c0` */
 const OLD = /^<0x([0-9A-F]+)>\s+\[(\d+)\]\s*(.*)$/i;
@@ -17,18 +17,18 @@ const STANDARD_DIGITS = 3;
 const EXTENDED_DIGITS = 8;
 /** Marks error frames in SocketCAN's identifiers. */
 const ERROR_FLAG = 0x20000000;
-/** Times before 1973 count from the first frame. */
+/** Earlier times (before 1973) count from the first frame. */
 const MIN_DATE_SECONDS = 1e8;
-/** How far apart frames without times are put: about as close as they can follow each other. */
+/** Interval of frames without times: about the shortest possible one. */
 const ASSUMED_STEP_US = 1000;
 
-/** Where and when a frame came, as far as the line tells. */
+/** Bus and time of a frame, as far as the line has them. */
 interface Origin {
   time: string | undefined;
   name: string | undefined;
 }
 
-/** Lines that candump writes, in any of its forms. */
+/** Reads the output of candump in any of its forms. */
 export class CandumpReader implements LineReader {
   readonly #context: RecordingContext;
   #assumedUs: number | undefined;
@@ -61,9 +61,9 @@ export class CandumpReader implements LineReader {
     return this.#spaced(id, { time: undefined, name: undefined, length, rest });
   }
 
-  /** A line with its length, and bytes apart. */
+  /** Reads a line with a length and separate bytes. */
   #spaced(id: string, { time, name, length, rest }: Origin & { length: string; rest: string }): Reading {
-    // Lengths of CAN FD have two digits.
+    // Lengths of CAN FD frames have two digits.
     if (length.length > 1 || /remote request|ERRORFRAME/.test(rest)) return passed("foreign_frame");
     const pairs = /^((?:[0-9A-F]{2}\s*)*)(?:'.*')?$/i.exec(rest)?.[1];
     const data = pairs?.replaceAll(/\s+/g, "");

@@ -1,12 +1,12 @@
 const DAY_US = 24 * 3600 * 1e6;
-/** Recorders with several inputs write times a little out of order: a step back up to this is one. */
+/** Largest step back that counts as out of order: recorders with several inputs write times slightly out of order. */
 const MAX_DISORDER_US = 60e6;
-/** A larger step back than this is a clock that was set. */
+/** A larger step back means that the clock was set. */
 const MAX_JITTER_US = 1e6;
 
 /**
- * Time of a counter that begins anew again and again: a gateway's timer, or the time of day. What is earlier than the
- * last one belongs to the next round, unless it is so little earlier that it is only out of order.
+ * Time of a counter that wraps: a gateway's timer, or the time of day. A value below the
+ * last one belongs to the next round, unless the step back is so small that it is out of order.
  */
 export class WrappingClock {
   readonly #roundUs: number;
@@ -16,7 +16,7 @@ export class WrappingClock {
 
   /**
    * @param originUs time at which the counter was zero
-   * @param roundUs when the counter begins anew; a counter that never does (Infinity) goes on when it was set back
+   * @param roundUs period of the counter; one that never wraps (Infinity) continues when it was set back
    */
   constructor({ originUs, roundUs }: { originUs: number; roundUs: number }) {
     this.#originUs = originUs;
@@ -34,12 +34,12 @@ export class WrappingClock {
   }
 }
 
-/** Times of day, which begin on the day of `startUs` and pass midnight forward. */
+/** Clock for times of day, starting on the day of `startUs`. */
 export function dayClock(startUs: number): WrappingClock {
   return new WrappingClock({ originUs: Math.floor(startUs / DAY_US) * DAY_US, roundUs: DAY_US });
 }
 
-/** Microseconds since midnight of a time of day in digits; undefined when it is none. */
+/** Microseconds since midnight of a time of day in digits; undefined when invalid. */
 export function readTimeOfDay(
   { hours, minutes, seconds, fraction }: Record<"hours" | "minutes" | "seconds" | "fraction", string>,
 ): number | undefined {
@@ -47,7 +47,7 @@ export function readTimeOfDay(
   return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1e6 + readFraction(fraction);
 }
 
-/** A counter whose first value means `startUs`. */
+/** Clock of a counter whose first value means `startUs`. */
 export class TimerClock {
   readonly #roundUs: number;
   #startUs: number;
@@ -64,7 +64,7 @@ export class TimerClock {
   }
 }
 
-/** Monotonic time made of recorded times: it stands while they are out of order, and goes on after a clock was set. */
+/** Monotonic time from recorded times: it stops while they are out of order, and continues after a clock was set. */
 export class RecordedMonotonic {
   #monoUs = 0;
   #latestUs: number | undefined;
@@ -77,7 +77,7 @@ export class RecordedMonotonic {
     return this.#monoUs / 1000;
   }
 
-  /** The next time follows the last one at once, whatever it is. */
+  /** Makes the next time follow the last one without an interval. */
   restart(): void {
     this.#latestUs = undefined;
   }
@@ -86,20 +86,20 @@ export class RecordedMonotonic {
 const DATE = /^(\d{4}-\d\d-\d\d)[T Z-](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;
 
 /**
- * Microseconds since 1970 of a date with time: ISO 8601, with `-`, `Z` or a space between the two as well. UTC when
- * nothing else is said. Undefined when it is none.
+ * Microseconds since 1970 of a date with time: ISO 8601, also with `-`, `Z` or a space between the two. UTC by
+ * default. Undefined when invalid.
  */
 export function readDate(text: string): number | undefined {
   const match = DATE.exec(text);
   if (!match) return undefined;
   const [, day, time, fraction = "", zone = "Z"] = match;
   const ms = Date.parse(`${day}T${time}${zone}`);
-  // The 30th of February is none, but parses.
+  // February 30 is invalid, but parses.
   if (Number.isNaN(ms) || new Date(`${day}T00:00:00Z`).toISOString().slice(0, 10) !== day) return undefined;
   return ms * 1000 + readFraction(fraction);
 }
 
-/** Microseconds of the digits behind the point of seconds. */
+/** Microseconds of the decimal digits of a second. */
 export function readFraction(digits: string): number {
   return Number(digits.slice(0, 6).padEnd(6, "0"));
 }

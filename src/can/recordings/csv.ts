@@ -7,13 +7,13 @@ import { bad, type LineReader, passed, type Reading, type RecordedItem, whyNotHe
 /** `2021-01-27T23:33:50.468Z,7,262400,0,255,15,12,01`: time, priority, PGN, source, destination, length, bytes. */
 const LINE = /^([^,]+),(\d{1,3}),(\d{1,8}),(\d{1,5}),(\d{1,5}),(\d{1,4})((?:,[0-9A-F]{1,2})*)$/i;
 const FORMAT = /^#\s*format\s*=\s*(\w+)/i;
-/** Senders that are remembered to be reassembled. */
+/** Most streams remembered as reassembled. */
 const MAX_SENDERS = 4096;
 
 /**
- * Lines of Actisense's and canboat's CSV. A heading may say that they are frames (`# format=PLAIN`) or whole messages
- * (`FAST`). Without one both can be mixed: what is longer than a frame is a message, and so is from then on what the
- * same source sends with that PGN; what is short is a frame, if it can be a fragment at all.
+ * Reads Actisense's and canboat's CSV. A heading may declare the lines as frames (`# format=PLAIN`) or complete messages
+ * (`FAST`). Without one both can be mixed: a line longer than a frame is a message, and so are all later lines of the
+ * same source and PGN; a short line is a frame, if it can be a fragment.
  */
 export class CsvReader implements LineReader {
   #format = "";
@@ -55,7 +55,7 @@ export class CsvReader implements LineReader {
   }
 }
 
-/** Whether this may be a fragment of a fast packet: a first one has a length that can be, and is filled up evenly. */
+/** Whether this can be a fragment of a fast packet: a first one has a valid length and consistent padding. */
 function canBeFragment(data: Uint8Array): boolean {
   const [head = 0, total = 0] = data;
   if (data.length < 2) return false;

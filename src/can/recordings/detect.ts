@@ -5,7 +5,7 @@ import { N2kAsciiReader } from "./n2k_ascii.ts";
 import type { RecordingFormat } from "./recording.ts";
 import { YdwgReader } from "./ydwg.ts";
 
-/** Formats of text, each with how to know a line of it. */
+/** Text formats, each with a function that recognizes a line. */
 const LINES: readonly { format: RecordingFormat; recognizes: (line: string) => boolean }[] = [
   { format: "ydwg", recognizes: YdwgReader.recognizes },
   { format: "csv", recognizes: CsvReader.recognizes },
@@ -14,12 +14,12 @@ const LINES: readonly { format: RecordingFormat; recognizes: (line: string) => b
   { format: "candump", recognizes: CandumpReader.recognizes },
 ];
 
-/** Messages that a gateway sends by itself: two of whole messages, one of frames, and its own state. */
+/** BST types that a gateway sends: two with complete messages, one with frames, and its own status. */
 const BST_FORMS = [0x93, 0xd0, 0x95, 0xa0];
 
 /**
- * Format of a recording, judged by its beginning: by a record of the binary log, by a message of a serial line, or by the first line that belongs to a
- * format. Undefined when there is none.
+ * Detects the format of a recording from its beginning: a record of the binary log, a message of a serial line, or the
+ * first line of a known text format. Undefined when none is found.
  */
 export function detectFormat(head: Uint8Array): RecordingFormat | undefined {
   if (hasEblRecord(head)) return "ebl";
@@ -31,12 +31,12 @@ export function detectFormat(head: Uint8Array): RecordingFormat | undefined {
   return undefined;
 }
 
-/** ESC SOH and a type that the binary log has; no text has this. */
+/** Whether there is ESC SOH and a type of the binary log, which no text contains. */
 function hasEblRecord(head: Uint8Array): boolean {
   return head.some((byte, i) => byte === 0x1b && head[i + 1] === 0x01 && [0x01, 0x03, 0x07].includes(head[i + 2] ?? 0));
 }
 
-/** DLE STX and a message that gateways send; no text has this. */
+/** Whether there is DLE STX and a type that gateways send, which no text contains. */
 function hasBstMessage(head: Uint8Array): boolean {
   return head.some((byte, i) => byte === 0x10 && head[i + 1] === 0x02 && BST_FORMS.includes(head[i + 2] ?? 0));
 }

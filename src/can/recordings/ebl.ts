@@ -13,17 +13,17 @@ const TIME_RECORD_BYTES = 9;
 const YEAR_1970 = 116_444_736_000_000_000n;
 
 /**
- * Reads Actisense's binary log (EBL), of which there is no public description. Established from a recording
- * (`tests/data/actisense.ebl`), its candump twin and what Actisense publishes of its messages:
+ * Reads Actisense's binary log (EBL). There is no public description; this one is derived from a recording
+ * (`tests/data/actisense.ebl`), the candump recording of the same traffic and what Actisense publishes of its messages:
  *
- * - `ESC SOH`, a type byte, data, `ESC LF` is a record; an ESC in the file that is data stands twice, everywhere.
- * - Type 0x03 is a time: little-endian 64 bits of 100 ns, since 1601 in the recording. Recorders without a clock count
- *   from when they were switched on, so that what is before 1970 has no date.
- * - Type 0x01 has four bytes that say nothing of the traffic: a version.
- * - What stands between records is the gateway's serial line ({@linkcode BstLine}); ESC is undone first. Type 0x07 holds
- *   a message without its framing; it is not in the recording, but in what others show of their own.
- * - In the recording source and destination of broadcasts are exchanged against Actisense's description: the candump
- *   twin tells which is which.
+ * - A record is `ESC SOH`, a type byte, data, `ESC LF`. Everywhere in the file an ESC in the data is doubled.
+ * - Type 0x03 is a time: 64 bits, little-endian, in units of 100 ns, since 1601 in the recording. Recorders without a clock
+ *   count from power-on, so times before 1970 have no date.
+ * - Type 0x01 has four bytes: a version.
+ * - Data between records is that of the gateway's serial line ({@linkcode BstLine}), after removing doubled ESC. Type 0x07 holds
+ *   a message without its framing; it is not in the recording but in published examples.
+ * - In the recording, source and destination of broadcasts are exchanged compared to Actisense's description, as the candump
+ *   recording shows.
  */
 export class EblReader implements RecordingReader {
   readonly #context: RecordingContext;
@@ -39,7 +39,7 @@ export class EblReader implements RecordingReader {
     this.#context = context;
     this.#clock = new GatewayClock(context);
     this.#messages = new BstReader(context, this.#clock);
-    this.#line = new BstLine(this.#messages, (reading) => this.#tell(reading));
+    this.#line = new BstLine(this.#messages, (reading) => this.#addReading(reading));
   }
 
   push(chunk: Uint8Array): Iterable<Reading> {
@@ -49,11 +49,11 @@ export class EblReader implements RecordingReader {
         if (byte === ESC) this.#data(byte);
         else if (byte === SOH) this.#beginRecord();
         else if (byte === LF) this.#endRecord();
-        else this.#drop("ESC before a byte that it cannot mean");
+        else this.#drop("invalid byte after ESC");
       } else if (byte === ESC) this.#isAfterEsc = true;
       else this.#data(byte);
     }
-    return this.#take();
+    return this.#takeReadings();
   }
 
   end(): Iterable<Reading> {
@@ -62,20 +62,20 @@ export class EblReader implements RecordingReader {
     if (this.#record.isOpen) this.#dropRecord("cut off at the end");
     this.#line.end({ isCut: this.#isAfterEsc && !isOpen });
     this.#isAfterEsc = false;
-    return this.#take();
+    return this.#takeReadings();
   }
 
-  #tell(reading: Reading): void {
+  #addReading(reading: Reading): void {
     this.#readings.push(reading);
   }
 
-  #take(): Reading[] {
+  #takeReadings(): Reading[] {
     const readings = this.#readings;
     this.#readings = [];
     return readings;
   }
 
-  /** A byte of a record, or of the serial line when there is none. */
+  /** Processes a byte of a record, or of the serial line outside records. */
   #data(byte: number): void {
     if (!this.#record.isOpen) this.#line.push(byte);
     else if (!this.#record.add(byte)) this.#dropRecord(`longer than ${MAX_BST_BYTES} bytes`);
@@ -94,15 +94,15 @@ export class EblReader implements RecordingReader {
 
   #dropRecord(why: string): void {
     this.#line.endStray();
-    this.#tell(badBytes(why, this.#record.close()));
+    this.#addReading(badBytes(why, this.#record.close()));
   }
 
   #endRecord(): void {
     if (!this.#record.isOpen) return this.#dropRecord("an end without a beginning");
     const bytes = this.#record.close();
-    if (bytes[0] === TIME_RECORD) this.#tell(this.#time(bytes));
-    else if (bytes[0] === MESSAGE_RECORD) this.#tell(this.#messages.read(bytes.subarray(1)));
-    else this.#tell(bytes.length > 0 ? passed("status") : badBytes("empty", bytes));
+    if (bytes[0] === TIME_RECORD) this.#addReading(this.#time(bytes));
+    else if (bytes[0] === MESSAGE_RECORD) this.#addReading(this.#messages.read(bytes.subarray(1)));
+    else this.#addReading(bytes.length > 0 ? passed("status") : badBytes("empty", bytes));
   }
 
   #time(bytes: Uint8Array): Reading {
@@ -110,7 +110,7 @@ export class EblReader implements RecordingReader {
     const ticks = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(1, true);
     const hasDate = ticks >= YEAR_1970;
     const us = Number((hasDate ? ticks - YEAR_1970 : ticks) / 10n);
-    if (!Number.isSafeInteger(us)) return badBytes("no time that can be", bytes);
+    if (!Number.isSafeInteger(us)) return badBytes("invalid time", bytes);
     if (!hasDate) {
       this.#context.note("times_from_start");
       this.#originUs ??= this.#context.startUs() - us;

@@ -6,12 +6,12 @@ import { bad, type LineReader, passed, type Reading, type RecordingContext, whyN
 const RECEIVED = /^!PDGY,(\d{1,8}),(\d{1,3}),(\d{1,3}),(\d{1,3}),(\d{1,6})(?:\.(\d{1,3}))?,([A-Z0-9+/]*={0,2})$/i;
 /** `!PDGY,126208,255,AQ==`: PGN, destination, payload. */
 const SENT = /^!PDGY,\d+,\d+,(?:[A-Z0-9+/]{4})*(?:[A-Z0-9+/]{2}==|[A-Z0-9+/]{3}=)?$/i;
-/** `$PDGY,000000,4,,5,482,1,0`, the state of the network, and other texts. */
+/** `$PDGY,000000,4,,5,482,1,0`, the status of the network, and other texts. */
 const STATUS = /^\$PDGY,[^!$]*$/;
 /** The timer counts to 999999 ms. */
 const ROUND_US = 1e9;
 
-/** Sentences of Digital Yacht's iKonvert: whole messages with a timer that begins anew every 1000 s. */
+/** Reads the sentences of Digital Yacht's iKonvert: complete messages with a timer that wraps every 1000 s. */
 export class IkonvertReader implements LineReader {
   readonly #context: RecordingContext;
   #clock: TimerClock | undefined;
@@ -33,11 +33,11 @@ export class IkonvertReader implements LineReader {
     if (!match) return bad("not a sentence");
     const [pgn = 0, prio = 0, src = 0, dst = 0, whole = 0] = match.slice(1, 6).map(Number);
     const data = fromBase64(match[7] ?? "");
-    if (!data?.length || data.length > MAX_MESSAGE_BYTES) return bad("no payload in base64");
+    if (!data?.length || data.length > MAX_MESSAGE_BYTES) return bad("invalid base64 payload");
     if (pgn > MAX_PGN) return passed("vendor_pgn");
     const why = whyNotHeader({ prio, pgn, src, dst });
     if (why !== undefined) return bad(why);
-    // What stands behind the point are milliseconds, not a fraction: 481.997 is followed by 482.36, 482.37 and 482.117.
+    // After the point are milliseconds, not a fraction: 481.997 is followed by 482.36, 482.37 and 482.117.
     const ms = match[6] === undefined ? whole : whole * 1000 + Number(match[6]);
     this.#clock ??= this.#start();
     const timeUs = this.#clock.at(ms * 1000);

@@ -1,5 +1,5 @@
 /**
- * Recordings of other programs and devices: their formats become frames and messages, and these whole messages. Pure;
+ * Readers for recordings of other programs and devices: from their formats to frames and complete messages. Pure;
  * bytes are passed in.
  *
  * @module

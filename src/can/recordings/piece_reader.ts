@@ -19,25 +19,25 @@ import {
 import { TextReader } from "./text.ts";
 import { YdwgReader } from "./ydwg.ts";
 
-/** Bytes by which a format is looked for; more when the first do not show it. */
+/** Bytes for the detection of the format; the larger number when the first is not enough. */
 const HEAD_BYTES = [4096, 65536];
-/** Bytes of what comes live after which its format is given up. */
+/** Bytes of live data after which the detection of the format is given up. */
 export const MAX_LIVE_HEAD_BYTES = 4096;
-/** Buses that one recording may have; more are a sign that their names are none. */
+/** Most buses of a recording; more show that the names are not bus names. */
 const MAX_BUSES = 32;
 
-/** How to read a recording. */
+/** Options of reading a recording. */
 export interface ReadRecordingOptions {
-  /** Format; without it the beginning shows it. */
+  /** Format; default: detected from the beginning. */
   format?: RecordingFormat | undefined;
   /**
-   * When the recording began, for formats without dates: the day of times of day, the time of the first item otherwise.
-   * 1970-01-01 when not given, with a note.
+   * Start of the recording, for formats without dates: the date for times of day, otherwise the time of the first item.
+   * Default 1970-01-01, with a note.
    */
   startTime?: Date | undefined;
   /**
-   * Look for the format with every piece, not at fixed lengths: what comes live may pause for long, but then the format
-   * may depend on the pieces. Default false.
+   * Detects the format with every piece, not at fixed lengths, because live data may pause for long. The detected format
+   * may then depend on the pieces. Default false.
    */
   isLive?: boolean | undefined;
   /** Filled while reading; complete when the items have ended. */
@@ -55,8 +55,8 @@ const READERS: Readonly<Record<RecordingFormat, (context: RecordingContext) => R
 };
 
 /**
- * Reads a recording, or what comes from a gateway, in pieces of any size, and keeps no more of it than a line. What cannot
- * be read is counted and told in the summary, and the rest is read nevertheless.
+ * Reads a recording, or the data of a gateway, in pieces of any size, with one line in memory. Unreadable lines are counted
+ * and listed in the summary; reading continues after them.
  */
 export class PieceReader {
   readonly summary: RecordingSummary;
@@ -65,9 +65,9 @@ export class PieceReader {
   readonly #head = new Head();
   #reader: RecordingReader | undefined;
 
-  /** @throws {RecordingError} `startTime` is none */
+  /** @throws {RecordingError} `startTime` is invalid */
   constructor({ format, startTime, isLive = false, summary = newRecordingSummary() }: ReadRecordingOptions = {}) {
-    if (startTime && Number.isNaN(startTime.getTime())) throw new RecordingError("The start time is no time");
+    if (startTime && Number.isNaN(startTime.getTime())) throw new RecordingError("The start time is invalid");
     this.summary = summary;
     this.#isLive = isLive;
     this.#context = contextOf(summary, startTime);
@@ -78,7 +78,7 @@ export class PieceReader {
   /**
    * Reads a piece.
    *
-   * @throws {RecordingError} the format was not given and has not shown for too long
+   * @throws {RecordingError} the format is not given and was not detected in the first bytes
    */
   *push(piece: Uint8Array): Iterable<RecordedItem> {
     if (this.#reader) return yield* itemsOf(this.#reader.push(piece), this.summary);
@@ -88,14 +88,14 @@ export class PieceReader {
   }
 
   /**
-   * Reads what is left when nothing more comes.
+   * Reads the rest, at the end of the data.
    *
-   * @throws {RecordingError} the format was not given and has not shown
+   * @throws {RecordingError} the format is not given and was not detected
    */
   *end(): Iterable<RecordedItem> {
     if (!this.#reader) {
       const format = detectFormat(this.#head.bytes);
-      if (!format) throw new RecordingError("The recording is in no format that is known");
+      if (!format) throw new RecordingError("The recording has an unknown format");
       yield* this.#begin(format);
     }
     if (this.#reader) yield* itemsOf(this.#reader.end(), this.summary);
@@ -126,7 +126,7 @@ function contextOf(summary: RecordingSummary, startTime: Date | undefined): Reco
   };
 }
 
-/** Counts what was read and passes items on. */
+/** Updates the summary and yields the items. */
 function* itemsOf(readings: Iterable<Reading>, summary: RecordingSummary): Iterable<RecordedItem> {
   for (const reading of readings) {
     summary.lines++;
@@ -147,7 +147,7 @@ function* itemsOf(readings: Iterable<Reading>, summary: RecordingSummary): Itera
   }
 }
 
-/** The beginning of a recording, kept until its format shows. */
+/** The beginning of a recording, buffered until its format is detected. */
 class Head {
   #bytes = new Uint8Array(HEAD_BYTES[0] ?? 0);
   #length = 0;
@@ -169,9 +169,9 @@ class Head {
   }
 
   /**
-   * The format, looked for at fixed lengths, so that it does not depend on the pieces.
+   * Detects the format at fixed lengths, so that it does not depend on the pieces.
    *
-   * @throws {RecordingError} it has not shown for too long
+   * @throws {RecordingError} it was not detected in the first bytes
    */
   detect(): RecordingFormat | undefined {
     for (
@@ -184,21 +184,21 @@ class Head {
       if (format) return format;
     }
     if (this.#tries < HEAD_BYTES.length) return undefined;
-    throw new RecordingError(`The recording's first ${HEAD_BYTES.at(-1)} bytes are in no format that is known`);
+    throw new RecordingError(`The recording's first ${HEAD_BYTES.at(-1)} bytes have an unknown format`);
   }
 
   /**
-   * The format, as soon as it shows.
+   * Detects the format from the bytes so far.
    *
-   * @throws {RecordingError} it has not shown for too long
+   * @throws {RecordingError} it was not detected in the first bytes
    */
   detectNow(): RecordingFormat | undefined {
     const format = detectFormat(this.bytes);
     if (format || this.#length < MAX_LIVE_HEAD_BYTES) return format;
-    throw new RecordingError(`The first ${MAX_LIVE_HEAD_BYTES} bytes are in no format that is known`);
+    throw new RecordingError(`The first ${MAX_LIVE_HEAD_BYTES} bytes have an unknown format`);
   }
 
-  /** Hands the bytes over. */
+  /** Returns the bytes and clears the buffer. */
   take(): Uint8Array {
     const bytes = this.bytes;
     this.#bytes = new Uint8Array(0);

@@ -2,10 +2,10 @@ import { PieceReader, type ReadRecordingOptions } from "./piece_reader.ts";
 import type { RecordedItem } from "./recording.ts";
 
 /**
- * Reads a recording as it comes, in pieces of any size, and keeps no more of it than a line. What cannot be read is
- * counted and told in the summary, and the rest is read nevertheless.
+ * Reads a recording in pieces of any size, with one line in memory. Unreadable lines are counted and listed in the
+ * summary; reading continues after them.
  *
- * @throws {RecordingError} the format was not given and does not show, or `startTime` is none
+ * @throws {RecordingError} the format is not given and not detected, or `startTime` is invalid
  */
 export async function* readRecording(
   chunks: AsyncIterable<Uint8Array>,

@@ -1,48 +1,48 @@
 import { type CanHeader, isAddressed, MAX_PGN } from "../../frame/mod.ts";
 
 /**
- * Forms of recordings: `candump` (log, screen and old), `ydwg` (RAW of Yacht Devices' gateways), `csv` (Actisense's and
- * canboat's, frames and whole messages), `ebl` (Actisense's binary log), `ikonvert` (Digital Yacht's sentences),
+ * Formats of recordings: `candump` (log, screen and old), `ydwg` (RAW of Yacht Devices' gateways), `csv` (Actisense's and
+ * canboat's, frames and complete messages), `ebl` (Actisense's binary log), `ikonvert` (Digital Yacht's sentences),
  * `n2k-ascii` (Actisense's and others' lines), `actisense` (the serial line of Actisense's gateways).
  */
 export type RecordingFormat = "candump" | "ydwg" | "csv" | "ebl" | "ikonvert" | "n2k-ascii" | "actisense";
 
-/** The forms by name. */
+/** All formats. */
 export const RECORDING_FORMATS: readonly RecordingFormat[] = [
   ...["candump", "ydwg", "csv", "ebl", "ikonvert", "n2k-ascii", "actisense"] as const,
 ];
 
-/** What was recorded; each is an object of its own, to be kept at will. */
+/** A recorded frame or message. Objects are not reused. */
 export interface RecordedItem {
-  /** A CAN frame, of which the assembler makes messages; or a message that the recorder has put together. */
+  /** A CAN frame, or a message that the recorder has reassembled. */
   kind: "frame" | "message";
   /** Index of the bus, by first appearance. */
   bus: number;
   /** 29-bit identifier. */
   id: number;
-  /** Recorded time, microseconds since 1970. Recorders do not promise that it never goes back. */
+  /** Recorded time, microseconds since 1970. It may go back. */
   timeUs: number;
   data: Uint8Array<ArrayBuffer>;
 }
 
-/** Why a line holds nothing to import and is nevertheless as it should be. */
+/** Valid lines without a frame or message, by kind. */
 export interface PassedOver {
   /** Empty lines, comments, headings. */
   comment: number;
-  /** What the recorder says of itself: its state, times, versions. */
+  /** Information of the recorder about itself: status, times, versions. */
   status: number;
-  /** PGNs from 0x40000, which no bus carries: gateways tell of themselves with them. */
+  /** PGNs from 0x40000, with which gateways report about themselves; they are not on the bus. */
   vendor_pgn: number;
-  /** Frames that are not of NMEA 2000: 11-bit identifiers, remote and error frames, CAN FD. */
+  /** Frames that are not NMEA 2000: 11-bit identifiers, remote and error frames, CAN FD. */
   foreign_frame: number;
-  /** Commands to the gateway: they do not tell from which source they were sent, if at all. */
+  /** Commands to the gateway: they have no source, and it is unknown whether they were sent. */
   to_gateway: number;
 }
 
-/** What was assumed of a recording that does not say everything. */
+/** An assumption about information that is missing in a recording. */
 export type RecordingNote = "date_assumed" | "times_assumed" | "times_from_start" | "addresses_exchanged";
 
-/** The notes in words. */
+/** Texts of the notes. */
 export const RECORDING_NOTES: Readonly<Record<RecordingNote, string>> = {
   date_assumed: "the recording has no dates and none was given: it begins on 1970-01-01",
   times_assumed: "frames have no times: they are a millisecond apart",
@@ -52,40 +52,40 @@ export const RECORDING_NOTES: Readonly<Record<RecordingNote, string>> = {
 
 /** A line that could not be read. */
 export interface BadLine {
-  /** Number of the line, or of the record of a binary format; the first is 1. */
+  /** Number of the line, or of the record in a binary format; from 1. */
   line: number;
-  /** What is wrong with it. */
+  /** Why it could not be read. */
   why: string;
-  /** Its beginning; of a binary format in hex. */
+  /** Its beginning; in hex for a binary format. */
   text: string;
 }
 
-/** What became of the lines: `lines` is the sum of `frames`, `messages`, `bad` and all of `passedOver`. */
+/** Result of reading: `lines` is the sum of `frames`, `messages`, `bad` and all of `passedOver`. */
 export interface RecordingSummary {
-  /** Undefined until it is known. */
+  /** Undefined until it is detected. */
   format: RecordingFormat | undefined;
   /** Lines of text, or records of a binary format. */
   lines: number;
   /** CAN frames. */
   frames: number;
-  /** Messages that the recorder has put together. */
+  /** Messages that the recorder has reassembled. */
   messages: number;
-  /** Lines that hold nothing to import. */
+  /** Valid lines without a frame or message. */
   passedOver: PassedOver;
   /** Lines that could not be read. */
   bad: number;
   /** The first bad lines, up to {@linkcode MAX_TOLD_BAD}. */
   firstBad: BadLine[];
-  /** Names of the buses by index, where the format tells them. */
+  /** Names of the buses by index, in formats that have them. */
   buses: string[];
-  /** What was assumed. */
+  /** Assumptions that were made. */
   notes: RecordingNote[];
 }
 
-/** Bad lines that are told in full. */
+/** Bad lines that are listed in a summary. */
 export const MAX_TOLD_BAD = 20;
 
-/** A summary of nothing yet. */
+/** Creates an empty summary. */
 export function newRecordingSummary(): RecordingSummary {
   return {
     format: undefined,
@@ -100,34 +100,34 @@ export function newRecordingSummary(): RecordingSummary {
   };
 }
 
-/** A recording cannot be read at all: nobody told its format and it does not show, or an option makes no sense. */
+/** A recording cannot be read at all: its format is not given and not detected, or an option is invalid. */
 export class RecordingError extends Error {
   override readonly name = "RecordingError";
 }
 
-/** What a line or record says. */
+/** Result of reading one line or record. */
 export type Reading =
   | { type: "item"; item: RecordedItem }
   | { type: "passed"; why: keyof PassedOver }
   | { type: "bad"; why: string; text?: string };
 
-/** What readers need to know of the recording as a whole, and tell of it. */
+/** State of the whole recording, for the readers of its lines. */
 export interface RecordingContext {
-  /** When the recording began, microseconds since 1970; notes when nobody told. */
+  /** Start of the recording, microseconds since 1970; adds a note when it is not given. */
   startUs(): number;
   note(note: RecordingNote): void;
   /** Index of a bus; undefined when there are too many. */
   bus(name: string): number | undefined;
 }
 
-/** Reads a recording piece by piece, wherever it is cut. */
+/** Reads a recording in pieces of any size. */
 export interface RecordingReader {
   push(chunk: Uint8Array): Iterable<Reading>;
-  /** Reads what is left when nothing more comes. */
+  /** Reads the rest, at the end of the data. */
   end(): Iterable<Reading>;
 }
 
-/** Reads a recording line by line; lines come without white space at their ends. */
+/** Reads a recording line by line; lines are trimmed. */
 export interface LineReader {
   read(line: string): Reading;
 }
@@ -140,7 +140,7 @@ export function passed(why: keyof PassedOver): Reading {
   return { type: "passed", why };
 }
 
-/** Why a header is none that a bus can carry; undefined when it is one. */
+/** Why a header is invalid on a bus; undefined when it is valid. */
 export function whyNotHeader({ prio, pgn, src, dst }: CanHeader): string | undefined {
   if (prio > 7) return `priority ${prio}`;
   if (src > 255) return `source ${src}`;

@@ -1,11 +1,11 @@
 import { bad, type LineReader, type Reading, type RecordingReader } from "./recording.ts";
 
-/** Longest line; the longest message in hex has 5355 characters. Longer ones are not kept. */
+/** Longest line, characters; the longest message in hex has 5355. Longer lines are counted as bad. */
 export const MAX_LINE: number = 16 * 1024;
-/** Characters of a bad line that are told. */
-const TOLD_CHARACTERS = 120;
+/** Characters of a bad line in the summary. */
+const SHOWN_CHARACTERS = 120;
 
-/** Cuts text into lines and has each one read. */
+/** Splits text into lines, which a line reader reads. */
 export class TextReader implements RecordingReader {
   readonly #reader: LineReader;
   readonly #decoder = new TextDecoder();
@@ -30,6 +30,6 @@ export class TextReader implements RecordingReader {
   #read(line: string): Reading {
     const isLong = line.length > MAX_LINE;
     const reading = isLong ? bad(`more than ${MAX_LINE} characters`) : this.#reader.read(line.trim());
-    return reading.type === "bad" ? { ...reading, text: line.trim().slice(0, TOLD_CHARACTERS) } : reading;
+    return reading.type === "bad" ? { ...reading, text: line.trim().slice(0, SHOWN_CHARACTERS) } : reading;
   }
 }

@@ -12,19 +12,19 @@ import { BUSY, type SendLimits, type SendOutcome, SendQueue, SENT } from "../sen
 
 /** Options of a {@linkcode SocketCanAddonBus}. */
 export interface SocketCanAddonOptions extends SendLimits {
-  /** Monotonic time of frames, and their time where the kernel gives none; default the machine's. */
+  /** Clock of monotonic times, and of time stamps that the kernel does not supply; default: the system's. */
   clock?: Clock;
 }
 
 const PACKAGE = "socketcan";
 const INSTALL_COMMAND = "npm install -g socketcan@4.3.1";
 const GLOBAL_FOLDERS = ["/usr/local/lib/node_modules", "/usr/lib/node_modules"];
-/** A filter that lets nothing through: the inverse of one that lets everything through. */
+/** A filter that rejects every frame: the inverse of one that accepts every frame. */
 const HEAR_NOTHING = [{ id: 0, mask: 0, invert: true }];
-/** Looks that a channel of a deleted interface is given to stop by itself before it is stopped. */
+/** Polls in which a channel of a deleted interface may stop by itself before it is stopped. */
 const LOOKS_TO_STOP = 4;
 
-/** What we use of the package. */
+/** The part of the package's API that is used. */
 interface AddonMessage {
   id: number;
   data: Uint8Array;
@@ -47,7 +47,7 @@ interface Addon {
   createRawChannelWithOptions(name: string, options: { timestamps?: boolean; non_block_send?: boolean }): Channel;
 }
 
-/** A channel that hears. Stopping it twice would bring the addon down. */
+/** A receiving channel. Stopping it twice would crash the addon. */
 class Reader {
   readonly channel: Channel;
   isStopped = false;
@@ -65,10 +65,10 @@ class Reader {
   }
 }
 
-/** What is open while the interface exists. */
+/** Channels that are open while the interface exists. */
 interface Channels {
   reader: Reader;
-  /** Sends; a channel does not hear itself, so what this one sends comes back through the reader. */
+  /** Sends frames. A channel does not receive its own frames, so the reader receives them. */
   sender: Channel;
   index: number | undefined;
 }
@@ -77,8 +77,8 @@ interface Channels {
  * A CAN interface of Linux by the npm package `socketcan`, a native addon that the user installs. Needs `--allow-all`.
  *
  * The package has no count of the frames that the kernel dropped: `counters.kernelDropped` stays 0 while frames are
- * lost. Neither can it enlarge the kernel's buffer, nor say why sending failed. {@linkcode SocketCanBus} can, and is
- * therefore the default. Closing holds the event loop for up to 100 ms, as the addon waits for its thread.
+ * lost. It cannot enlarge the kernel's buffer or report why sending failed. {@linkcode SocketCanBus} can, and is
+ * therefore the default. Closing blocks the event loop for up to 100 ms, because the addon waits for its thread.
  */
 export class SocketCanAddonBus implements CanBus {
   readonly name: string;
@@ -91,7 +91,7 @@ export class SocketCanAddonBus implements CanBus {
   #sink: BusSink | undefined;
   #addon: Addon | undefined;
   #channels: Channels | undefined;
-  /** Readers of interfaces that have gone; the addon stops them itself, a little later. */
+  /** Readers of deleted interfaces; the addon stops them itself, a little later. */
   #dying: Reader[] = [];
   #timer: ReturnType<typeof setInterval> | undefined;
   readonly #frame: CanFrame = { id: 0, timeUs: 0, monoMs: 0, data: new Uint8Array(0), offset: 0, length: 0 };
@@ -140,7 +140,7 @@ export class SocketCanAddonBus implements CanBus {
     Object.assign(this.#counters, newCounters());
     this.#drops = new InterfaceDrops(this.name, { clock: this.#clock });
     this.#begin();
-    this.#timer = setInterval(() => this.#survive(() => this.#look()), INTERFACE_LOOK_MS);
+    this.#timer = setInterval(() => this.#guard(() => this.#poll()), INTERFACE_LOOK_MS);
     return Promise.resolve();
   }
 
@@ -167,10 +167,10 @@ export class SocketCanAddonBus implements CanBus {
     sender.setErrorFilters(0);
     const reader = new Reader(openChannel(addon, this.name));
     reader.channel.addListener("onMessage", (message) => {
-      if (this.#channels?.reader === reader) this.#survive(() => this.#take(message));
+      if (this.#channels?.reader === reader) this.#guard(() => this.#deliver(message));
     });
     reader.channel.addListener("onStopped", () => {
-      if (this.#channels?.reader === reader) this.#survive(() => this.#lose("no such interface"));
+      if (this.#channels?.reader === reader) this.#guard(() => this.#interfaceLost("no such interface"));
     });
     reader.channel.start();
     return { reader, sender, index: "index" in seen ? seen.index : undefined };
@@ -184,8 +184,8 @@ export class SocketCanAddonBus implements CanBus {
     else this.#status.up();
   }
 
-  /** Nobody is above a callback of the addon or of a timer: what it throws ends the process. The next look mends. */
-  #survive(step: () => void): void {
+  /** Catches exceptions in callbacks of the addon and of timers, which would end the process. The next poll recovers. */
+  #guard(step: () => void): void {
     try {
       step();
     } catch (error) {
@@ -193,7 +193,7 @@ export class SocketCanAddonBus implements CanBus {
     }
   }
 
-  #take(message: AddonMessage): void {
+  #deliver(message: AddonMessage): void {
     if (message.err) {
       this.#counters.errorFrames++;
       if (this.#status.state.type !== "up") return;
@@ -207,7 +207,7 @@ export class SocketCanAddonBus implements CanBus {
     }
     const frame = this.#frame;
     frame.id = message.id & CAN_ID_MASK;
-    // The addon hands over one frame at a time, so each is a batch.
+    // The addon delivers one frame at a time, so each is a batch.
     this.#times.read();
     frame.timeUs = message.ts_sec ? message.ts_sec * 1e6 + (message.ts_usec ?? 0) : this.#times.readWallUs;
     frame.monoMs = this.#times.monoMs(frame.timeUs);
@@ -217,21 +217,23 @@ export class SocketCanAddonBus implements CanBus {
     this.#sink?.frame(frame);
   }
 
-  /** The addon says nothing when an interface goes down or comes back: look. */
-  #look(): void {
+  /** Polls the interface, because the addon does not report when it goes down or comes back. */
+  #poll(): void {
     this.#counters.interfaceDropped = this.#drops.total();
     this.#dying = this.#dying.filter((reader) => !reader.isStopped);
     for (const reader of this.#dying) if (--reader.looksToStop <= 0) reader.stop();
     const seen = readInterface(this.name);
-    if (seen.type === "missing") return this.#lose("no such interface");
+    if (seen.type === "missing") return this.#interfaceLost("no such interface");
     const index = this.#channels?.index;
-    if (index !== undefined && "index" in seen && seen.index !== index) this.#lose("it is another interface now");
+    if (index !== undefined && "index" in seen && seen.index !== index) {
+      this.#interfaceLost("it is another interface now");
+    }
     if (!this.#channels) this.#reopen(seen);
     else if (seen.type === "down") this.#status.down("the interface is down");
     else if (seen.type === "up") this.#status.seenUp(seen.carrier);
   }
 
-  #lose(reason: string): void {
+  #interfaceLost(reason: string): void {
     this.#counters.interfaceDropped = this.#drops.totalNow();
     this.#retire();
     this.#queue.clear("it is missing");
@@ -248,7 +250,7 @@ export class SocketCanAddonBus implements CanBus {
     try {
       this.#channels = this.#openChannels(this.#addon, seen);
     } catch {
-      // Gone again; the next look tries again.
+      // The interface has disappeared again; the next poll tries again.
       return;
     }
     this.#begin();
@@ -263,14 +265,14 @@ export class SocketCanAddonBus implements CanBus {
     } catch (error) {
       return { type: "failed", message: errorText(error) };
     }
-    // The addon does not say why.
+    // The addon does not report why.
     const seen = readInterface(this.name);
     if (seen.type === "down" || seen.type === "missing") return { type: "failed", message: `it is ${seen.type}` };
     return BUSY;
   }
 }
 
-/** The addon says "Error while creating channel" whatever is wrong. */
+/** Finds the reason: the addon reports "Error while creating channel" for every failure. */
 function openChannel(addon: Addon, name: string): Channel {
   try {
     return addon.createRawChannelWithOptions(name, { timestamps: true, non_block_send: true });
@@ -286,9 +288,9 @@ function isAddon(value: unknown): value is Addon {
 }
 
 /**
- * Loads the package from the current folder's node_modules, or from where npm installs globally.
+ * Loads the package from `node_modules` of the current folder, or from npm's global folder.
  *
- * @throws {BusError} it is not there, or cannot be loaded
+ * @throws {BusError} the package is not installed or cannot be loaded
  */
 export function loadAddon(): Addon {
   for (const folder of [join(Deno.cwd(), "node_modules"), ...GLOBAL_FOLDERS]) {

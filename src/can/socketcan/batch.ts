@@ -3,13 +3,13 @@ import * as c from "./libc.ts";
 const TWO_TO_32 = 2 ** 32;
 
 /**
- * Memory for many frames received by one call of recvmmsg: their headers, the frames, and the control messages with
- * time and drops. One block whose addresses the kernel knows, so it is made once and reused.
+ * Memory for the frames received by one call of recvmmsg: headers, frames, and the control messages with
+ * time and drops. One block, allocated once and reused, because its headers contain its address.
  */
 export class SocketCanBatch {
-  /** Frames that fit. */
+  /** Capacity, frames. */
   readonly frames: number;
-  /** The whole block; frames' data bytes are in it at {@linkcode dataOffset}. */
+  /** The whole block; the data of frames is at {@linkcode dataOffset}. */
   readonly bytes: Uint8Array;
   /** Address of the first header. */
   readonly pointer: Deno.PointerValue;
@@ -17,7 +17,7 @@ export class SocketCanBatch {
   readonly #framesAt: number;
   readonly #controlAt: number;
 
-  /** @param frames how many fit */
+  /** @param frames capacity */
   constructor(frames: number) {
     this.frames = frames;
     const iovecsAt = frames * c.MMSGHDR.bytes;
@@ -38,14 +38,14 @@ export class SocketCanBatch {
     }
   }
 
-  /** To be called before each use: the kernel shortens the lengths of the control messages. */
+  /** Resets the lengths of the control messages, which the kernel shortens. Call it before each use. */
   prepare(): void {
     for (let i = 0; i < this.frames; i++) {
       this.#view.setUint32(i * c.MMSGHDR.bytes + c.MMSGHDR.controlLength, c.CONTROL_BYTES, true);
     }
   }
 
-  /** Whether frame `i` is a whole one. */
+  /** Whether frame `i` is complete. */
   isWhole(i: number): boolean {
     return this.#view.getUint32(i * c.MMSGHDR.bytes + c.MMSGHDR.received, true) === c.CAN_FRAME.bytes;
   }
@@ -60,12 +60,12 @@ export class SocketCanBatch {
     return this.bytes[this.#framesAt + i * c.CAN_FRAME.bytes + c.CAN_FRAME.length] ?? 0;
   }
 
-  /** Where in {@linkcode bytes} the data of frame `i` starts. */
+  /** Offset of the data of frame `i` in {@linkcode bytes}. */
   dataOffset(i: number): number {
     return this.#framesAt + i * c.CAN_FRAME.bytes + c.CAN_FRAME.data;
   }
 
-  /** When the kernel received frame `i`, microseconds since 1970; 0 if it did not say. */
+  /** When the kernel received frame `i`, microseconds since 1970; 0 if unknown. */
   timeUs(i: number): number {
     const at = this.#control(i, c.SO_TIMESTAMPNS);
     if (at < 0) return 0;
@@ -73,13 +73,13 @@ export class SocketCanBatch {
     return seconds * 1e6 + Math.floor(this.#view.getUint32(at + 8, true) / 1000);
   }
 
-  /** Frames the socket had dropped when frame `i` came in, u32; 0 also if the kernel did not say. */
+  /** Frames that the socket had dropped when frame `i` arrived, u32; also 0 if unknown. */
   drops(i: number): number {
     const at = this.#control(i, c.SO_RXQ_OVFL);
     return at < 0 ? 0 : this.#view.getUint32(at, true);
   }
 
-  /** Where the data of a control message of frame `i` is, or -1. */
+  /** Offset of the data of a control message of frame `i`; -1 if it is missing. */
   #control(i: number, type: number): number {
     const start = this.#controlAt + i * c.CONTROL_BYTES;
     const end = start + this.#view.getUint32(i * c.MMSGHDR.bytes + c.MMSGHDR.controlLength, true);

@@ -5,16 +5,16 @@ import type { ControllerState } from "../bus.ts";
 export const CAN_EFF_FLAG = 0x80000000;
 /** Flag in `can_id`: remote transmission request. */
 export const CAN_RTR_FLAG = 0x40000000;
-/** Flag in `can_id`: no frame of the bus but an error message of the controller. */
+/** Flag in `can_id`: an error message of the controller instead of a frame from the bus. */
 export const CAN_ERR_FLAG = 0x20000000;
 /** All classes of error frames, for CAN_RAW_ERR_FILTER. */
 export const CAN_ERR_MASK = 0x1fffffff;
 
-/** Class: the controller has a problem, told in data byte 1. */
+/** Class: a problem of the controller, given in data byte 1. */
 const CAN_ERR_CRTL = 0x004;
-/** Class: the controller has left the bus. */
+/** Class: the controller is bus-off. */
 const CAN_ERR_BUSOFF = 0x040;
-/** Class: the controller has been started again after bus-off. */
+/** Class: the controller was restarted after bus-off. */
 const CAN_ERR_RESTARTED = 0x100;
 
 /** Data byte 1: 96 or more errors of reception, of transmission. */

@@ -1,15 +1,15 @@
 import type { Clock } from "../../base/mod.ts";
 
-/** What the system says of a network interface. */
+/** Status of a network interface. */
 export type InterfaceStatus =
   | { type: "missing" }
   | { type: "down"; index: number }
   /** `carrier` is false while a CAN controller is bus-off (linux drivers/net/can/dev: can_bus_off). */
   | { type: "up"; index: number; carrier: boolean }
-  /** The system may not be asked: Deno reads /sys only with --allow-all. */
+  /** The status cannot be read: Deno reads /sys only with --allow-all. */
   | { type: "unknown" };
 
-/** How often a bus looks at its interface. Recovery within 2 s is promised; this leaves room for several looks. */
+/** Polling interval of the interface. Recovery within 2 s is promised; this allows several polls. */
 export const INTERFACE_LOOK_MS = 250;
 
 const SYSFS_NETWORK = "/sys/class/net";
@@ -18,13 +18,13 @@ const IFF_UP = 0x1;
 /** Dropped frames are read at most this often. */
 const DROPS_READ_INTERVAL_MS = 1000;
 /**
- * Statistics that each mean a lost frame: out of memory or queue full, and overrun of the controller. rx_fifo_errors is
- * left out: the drivers that raise it (rx-offload) raise rx_dropped with it.
+ * Statistics that count lost frames: out of memory or queue full, and overrun of the controller. rx_fifo_errors is
+ * not included: the drivers that count it (rx-offload) count rx_dropped as well.
  */
 const DROP_STATISTICS = ["rx_dropped", "rx_over_errors"];
 
 /**
- * Looks at an interface.
+ * Reads the status of an interface.
  *
  * @param options.root folder of the interfaces, default `/sys/class/net`
  */
@@ -44,25 +44,25 @@ function readCarrier(path: string): boolean {
   try {
     return Deno.readTextFileSync(path).trim() !== "0";
   } catch {
-    // Not every driver has it, and it cannot be read while the interface goes down.
+    // Not every driver has this file, and it cannot be read while the interface goes down.
     return true;
   }
 }
 
-/** Counts the frames that an interface has lost since the watch began. */
+/** Counts the frames that an interface has lost since the start. */
 export class InterfaceDrops {
   readonly #name: string;
   readonly #clock: Clock;
   readonly #root: string;
   readonly #last = new Map<string, number>();
   #total = 0;
-  /** Number of the interface that is counted; nothing where it cannot be read. */
+  /** Index of the interface; undefined when it cannot be read. */
   #index: number | undefined;
   #readAtMs = -Infinity;
 
   /**
    * @param name the interface
-   * @param options.clock says when a second has passed
+   * @param options.clock limits the reads to one per second
    * @param options.root folder of the interfaces, default `/sys/class/net`
    */
   constructor(name: string, { clock, root = SYSFS_NETWORK }: { clock: Clock; root?: string }) {
@@ -71,23 +71,23 @@ export class InterfaceDrops {
     this.#root = root;
   }
 
-  /** Takes what the interface says now as nothing lost yet: at opening, and when the interface is a new one. */
+  /** Sets the current statistics as the baseline: at opening, and when the interface was replaced. */
   rebase(): void {
     this.#readAtMs = this.#clock.monoMs();
     this.#index = this.#read("ifindex");
     for (const statistic of DROP_STATISTICS) this.#last.set(statistic, this.#read(`statistics/${statistic}`) ?? 0);
   }
 
-  /** Frames lost so far. Reads at most once a second; what cannot be read counts as nothing lost. */
+  /** Frames lost so far. Reads at most once a second; an unreadable value counts as no loss. */
   total(): number {
     if (this.#clock.monoMs() - this.#readAtMs < DROPS_READ_INTERVAL_MS) return this.#total;
     return this.totalNow();
   }
 
-  /** Frames lost so far, read whatever was read before: for the last word, at the end of a bus or of its interface. */
+  /** Frames lost so far, always read afresh: for the final count of a bus or its interface. */
   totalNow(): number {
     this.#readAtMs = this.#clock.monoMs();
-    // Another interface of the same name has its own count, of frames that were never ours.
+    // A new interface of the same name has its own statistics, which do not concern this bus.
     if (this.#read("ifindex") !== this.#index) return this.#total;
     for (const statistic of DROP_STATISTICS) {
       const value = this.#read(`statistics/${statistic}`);

@@ -1,11 +1,11 @@
 /**
- * What SocketCAN needs of the C library: functions, numbers, layouts. Numbers are of linux/can.h, linux/can/raw.h and
+ * Functions, constants and layouts of the C library for SocketCAN. Constants are from linux/can.h, linux/can/raw.h and
  * asm-generic/{socket,errno,poll}.h, layouts of 64-bit little-endian Linux (x86_64 and aarch64 have the same).
  *
  * @module
  */
 
-/** The functions, for Deno.dlopen. Results that are small are declared i32, which is passed without a bigint. */
+/** The functions, for Deno.dlopen. Small results are declared i32, which avoids bigint. */
 export const LIBC_SYMBOLS = {
   __errno_location: { parameters: [], result: "pointer" },
   bind: { parameters: ["i32", "buffer", "u32"], result: "i32" },
@@ -22,10 +22,10 @@ export const LIBC_SYMBOLS = {
   write: { parameters: ["i32", "buffer", "usize"], result: "i32" },
 } as const satisfies Deno.ForeignLibraryInterface;
 
-/** The library, open. */
+/** The opened library. */
 export type Libc = Deno.DynamicLibrary<typeof LIBC_SYMBOLS>;
 
-/** Where glibc is; already part of the Deno process. */
+/** File of glibc, which the Deno process has loaded already. */
 export const LIBC_FILE = "libc.so.6";
 
 export const AF_CAN = 29;
@@ -44,9 +44,9 @@ export const SO_RCVBUFFORCE = 33;
 export const SO_TIMESTAMPNS = 35;
 /** Option and control message: frames dropped by this socket so far, u32. */
 export const SO_RXQ_OVFL = 40;
-/** Array of u32, one per use of memory. */
+/** Option: memory use, an array of u32. */
 export const SO_MEMINFO = 55;
-/** Numbers in the array, and the one that counts drops (linux/sock_diag.h: SK_MEMINFO_VARS, SK_MEMINFO_DROPS). */
+/** Length of the array, and index of the drop counter (linux/sock_diag.h: SK_MEMINFO_VARS, SK_MEMINFO_DROPS). */
 export const MEMINFO_VALUES = 9;
 export const MEMINFO_DROPS = 8;
 
@@ -79,17 +79,17 @@ export const IOVEC = { bytes: 16, base: 0, length: 8 } as const;
 export const MMSGHDR = { bytes: 64, iov: 16, iovCount: 24, control: 32, controlLength: 40, received: 56 } as const;
 /** struct cmsghdr: u64 length with header, int level, int type; the data follows. Messages start at multiples of 8. */
 export const CMSGHDR = { level: 8, type: 12, data: 16, alignment: 8 } as const;
-/** Room for both control messages: time 16 + 16, drops 16 + 8. */
+/** Size of both control messages: time 16 + 16, drops 16 + 8. */
 export const CONTROL_BYTES = 64;
 
-/** Reasons in the words of a boat rather than of the C library. */
+/** Reasons that are clearer than those of the C library. */
 const REASONS: Record<number, string> = {
   [ENODEV]: "no such interface",
   [EAFNOSUPPORT]: "this kernel has no CAN (address family not supported)",
   [ENETDOWN]: "the interface is down",
 };
 
-/** What an errno means. */
+/** Text of an errno. */
 export function reasonOf(libc: Libc, errno: number): string {
   const known = REASONS[errno];
   if (known) return known;

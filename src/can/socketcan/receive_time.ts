@@ -1,14 +1,14 @@
 import type { Clock } from "../../base/mod.ts";
 
-/** A frame cannot have waited longer than this: the wall clock was set meanwhile, or the machine slept. */
+/** Highest plausible age of a frame. Beyond it the wall clock was set, or the machine slept. */
 export const MAX_FRAME_AGE_MS = 60_000;
 
 /**
- * Puts the kernel's stamps of one bus, wall clock, on the monotonic clock. A frame that waited while the event loop was
- * held keeps the time at which it came, not the one at which it was read.
+ * Converts the kernel's wall-clock time stamps of one bus to the monotonic clock. A frame that waited while the event loop
+ * was blocked keeps its time of arrival, not the time of reading.
  *
- * The wall clock may be set at any time: an age that cannot be true counts as none, and whatever it says, the result
- * never goes back and never is later than the read.
+ * The wall clock may be set at any time: an implausible age counts as 0, and the result
+ * never goes back and is never later than the time of reading.
  */
 export class ReceiveTime {
   readonly #clock: Clock;
@@ -16,17 +16,17 @@ export class ReceiveTime {
   #readWallUs = 0;
   #lastMonoMs = -Infinity;
 
-  /** @param clock tells the age of a stamp, once per batch */
+  /** @param clock read once per batch */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Wall clock at the last {@linkcode read}, microseconds since 1970; for frames without a stamp. */
+  /** Wall clock at the last {@linkcode read}, microseconds since 1970; for frames without a time stamp. */
   get readWallUs(): number {
     return this.#readWallUs;
   }
 
-  /** Reads both clocks, to be done once per batch. Returns the monotonic one, milliseconds. */
+  /** Reads both clocks. To be called once per batch. Returns the monotonic time, milliseconds. */
   read(): number {
     this.#readMonoMs = this.#clock.monoMs();
     this.#readWallUs = this.#clock.wallUs();
@@ -34,9 +34,9 @@ export class ReceiveTime {
   }
 
   /**
-   * Monotonic time of a frame of the batch, milliseconds. Frames must come in the order they were received in.
+   * Monotonic time of a frame of the batch, milliseconds. To be called in the order of reception.
    *
-   * @param timeUs its stamp, microseconds since 1970
+   * @param timeUs its time stamp, microseconds since 1970
    */
   monoMs(timeUs: number): number {
     const ageMs = (this.#readWallUs - timeUs) / 1000;

@@ -6,22 +6,22 @@ import type { SocketCanBatch } from "./batch.ts";
 /** A call of the C library failed. */
 export class SystemError extends Error {
   override name = "SystemError";
-  /** Number of the error. */
+  /** Error number of the system. */
   readonly errno: number;
 
-  /** @param errno what the C library left */
+  /** @param errno error number of the C library */
   constructor(errno: number, reason: string) {
     super(reason);
     this.errno = errno;
   }
 }
 
-/** Opens the C library. Whoever opens it closes it. */
+/** Opens the C library. The caller closes it. */
 export function openLibc(): c.Libc {
   return Deno.dlopen(c.LIBC_FILE, c.LIBC_SYMBOLS);
 }
 
-/** Error number of the synchronous call before. */
+/** Error number of the preceding synchronous call. */
 function errnoOf(libc: c.Libc): number {
   const location = libc.symbols.__errno_location();
   return location ? new Deno.UnsafePointerView(location).getInt32() : 0;
@@ -36,7 +36,7 @@ function indexOf(libc: c.Libc, name: string): number {
   return libc.symbols.if_nametoindex(new TextEncoder().encode(`${name}\0`));
 }
 
-/** Looks at an interface without /sys, by binding a socket to it. */
+/** Reads the status of an interface without /sys, by binding a socket to it. */
 export function probeInterface(libc: c.Libc, name: string): InterfaceStatus {
   try {
     const socket = CanSocket.open(libc, name);
@@ -51,12 +51,12 @@ export function probeInterface(libc: c.Libc, name: string): InterfaceStatus {
   }
 }
 
-/** One raw CAN socket, bound to one interface. All calls return at once. */
+/** A raw CAN socket, bound to one interface. All calls are non-blocking. */
 export class CanSocket {
   readonly #libc: c.Libc;
-  /** File descriptor, to poll. */
+  /** File descriptor, for poll. */
   readonly fd: number;
-  /** Number of the interface it is bound to. */
+  /** Index of the interface it is bound to. */
   readonly index: number;
   readonly #outgoing = new DataView(new ArrayBuffer(c.CAN_FRAME.bytes));
   readonly #outgoingData = new Uint8Array(this.#outgoing.buffer, c.CAN_FRAME.data);
@@ -70,10 +70,10 @@ export class CanSocket {
   }
 
   /**
-   * Opens a socket that hears everything on an interface, our own frames and error frames too.
+   * Opens a socket that receives all frames of an interface, including our own and error frames.
    *
-   * @param options.receiveBytes size of the kernel's buffer; default what the system gives
-   * @throws {SystemError} there is no such interface, it is no CAN interface, or the system refuses
+   * @param options.receiveBytes size of the kernel's buffer; default: the system's
+   * @throws {SystemError} there is no such interface, it is not a CAN interface, or the system refuses
    */
   static open(libc: c.Libc, name: string, { receiveBytes }: { receiveBytes?: number } = {}): CanSocket {
     const index = indexOf(libc, name);
@@ -86,7 +86,7 @@ export class CanSocket {
     } catch (error) {
       socket.close();
       if (error instanceof SystemError && error.errno === c.ENODEV && indexOf(libc, name) !== 0) {
-        throw new SystemError(c.ENODEV, "it is no CAN interface");
+        throw new SystemError(c.ENODEV, "it is not a CAN interface");
       }
       throw error;
     }
@@ -102,7 +102,7 @@ export class CanSocket {
       try {
         this.#set(c.SOL_SOCKET, c.SO_RCVBUFFORCE, receiveBytes);
       } catch {
-        // Needs CAP_NET_ADMIN; the plain option is cut to net.core.rmem_max.
+        // Needs CAP_NET_ADMIN; the plain option is limited to net.core.rmem_max.
         this.#set(c.SOL_SOCKET, c.SO_RCVBUF, receiveBytes);
       }
     }
@@ -117,12 +117,12 @@ export class CanSocket {
     if (status < 0) throw fail(this.#libc);
   }
 
-  /** Error that waits on the socket, and clears it; 0 is none. */
+  /** Returns and clears the pending error of the socket; 0 is none. */
   takeError(): number {
     return this.#get(c.SO_ERROR, 1) ? this.#option[0] ?? 0 : errnoOf(this.#libc);
   }
 
-  /** Frames the kernel dropped at this socket so far, u32; nothing on kernels before 4.12. */
+  /** Frames that the kernel has dropped at this socket, u32; undefined on kernels before 4.12. */
   drops(): number | undefined {
     return this.#get(c.SO_MEMINFO, c.MEMINFO_VALUES) ? this.#option[c.MEMINFO_DROPS] : undefined;
   }
@@ -133,14 +133,14 @@ export class CanSocket {
     return getsockopt(this.fd, c.SOL_SOCKET, option, this.#option, this.#optionLength) === 0;
   }
 
-  /** Fills the batch with what has arrived. Returns the number of frames, or minus the error number. */
+  /** Reads waiting frames into the batch. Returns the number of frames, or minus the error number. */
   receive(batch: SocketCanBatch): number {
     batch.prepare();
     const count = this.#libc.symbols.recvmmsg(this.fd, batch.pointer, batch.frames, c.MSG_DONTWAIT, null);
     return count < 0 ? -errnoOf(this.#libc) : count;
   }
 
-  /** Hands one frame to the kernel. Returns 0 or the error number. */
+  /** Passes a frame to the kernel. Returns 0 or the error number. */
   send(canId: number, data: Uint8Array): number {
     this.#outgoing.setUint32(c.CAN_FRAME.id, canId, true);
     this.#outgoing.setUint8(c.CAN_FRAME.length, data.length);
@@ -155,14 +155,14 @@ export class CanSocket {
   }
 }
 
-/** Waits for frames off the event loop, and can be woken. */
+/** Waits for frames in another thread, and can be woken. */
 export class SocketCanWaiter {
   readonly #libc: c.Libc;
   readonly #wakeFd: number;
-  /** Two pollfds: the wake-up and the socket. Not on the JavaScript heap: another thread uses it. */
+  /** Two pollfds: the wake-up and the socket. Outside the JavaScript heap, because another thread uses it. */
   readonly #pollfds = new DataView(new ArrayBuffer(2 * c.POLLFD.bytes));
 
-  /** @throws {SystemError} no file descriptor is left */
+  /** @throws {SystemError} no file descriptor is available */
   constructor(libc: c.Libc) {
     this.#libc = libc;
     this.#wakeFd = libc.symbols.eventfd(0, c.EFD_NONBLOCK | c.EFD_CLOEXEC);
@@ -171,7 +171,7 @@ export class SocketCanWaiter {
     this.#pollfds.setInt16(c.POLLFD.events, c.POLLIN, true);
   }
 
-  /** Waits until the socket has something, or {@linkcode wake}, or the time is over. Returns its poll events. */
+  /** Waits until the socket has an event, {@linkcode wake} is called, or the time is over. Returns the poll events. */
   async wait(socket: CanSocket | undefined, timeoutMs: number): Promise<number> {
     // poll ignores negative descriptors.
     this.#pollfds.setInt32(c.POLLFD.bytes + c.POLLFD.fd, socket?.fd ?? -1, true);
@@ -181,7 +181,7 @@ export class SocketCanWaiter {
     return this.#pollfds.getInt16(c.POLLFD.bytes + c.POLLFD.revents, true);
   }
 
-  /** Ends the wait that runs, and every one after. */
+  /** Ends the current wait and every later one. */
   wake(): void {
     this.#libc.symbols.write(this.#wakeFd, new BigUint64Array([1n]), 8n);
   }

@@ -12,34 +12,34 @@ import { CanSocket, openLibc, probeInterface, SocketCanWaiter, SystemError } fro
 
 /** Options of a {@linkcode SocketCanBus}. */
 export interface SocketCanOptions extends SendLimits {
-  /** Monotonic time of frames, and their time where the kernel gives none; default the machine's. */
+  /** Clock of monotonic times, and of time stamps that the kernel does not supply; default: the system's. */
   clock?: Clock;
   /**
    * Size of the kernel's receive buffer, default 4 MB: some 5000 frames, 2.5 s of a full NMEA 2000 bus. Without
-   * CAP_NET_ADMIN the kernel cuts it to net.core.rmem_max.
+   * CAP_NET_ADMIN the kernel limits it to net.core.rmem_max.
    */
   receiveBytes?: number;
 }
 
 const RECEIVE_BYTES = 4 * 1024 * 1024;
-/** Frames taken by one system call. */
+/** Frames read by one system call. */
 const BATCH_FRAMES = 64;
-/** After this long with frames still waiting, everybody else gets a turn. */
+/** Longest time of reading before other work gets its turn. */
 const TURN_MS = 3;
 
-/** Everything that is open while the bus is. */
+/** Resources of an open bus. */
 interface Opened {
   libc: Libc;
   waiter: SocketCanWaiter;
-  /** Absent while the interface is missing. */
+  /** Undefined while the interface is missing. */
   socket: CanSocket | undefined;
 }
 
 /**
- * A CAN interface of Linux, by SocketCAN through the C library: kernel timestamps, and a count of every frame the
+ * A CAN interface of Linux, by SocketCAN through the C library, with kernel time stamps and a count of every frame the
  * kernel dropped. Needs `--allow-ffi`; with `--allow-all` it also reads the interface's own counters in /sys.
  *
- * Waiting is done by poll on another thread, receiving by recvmmsg on this one: the error number of a call on another
+ * It waits with poll in another thread and receives with recvmmsg in this one: the error number of a call in another
  * thread would be lost.
  */
 export class SocketCanBus implements CanBus {
@@ -56,9 +56,9 @@ export class SocketCanBus implements CanBus {
   #running: Promise<void> = Promise.resolve();
   #batch: SocketCanBatch | undefined;
   readonly #frame: CanFrame = { id: 0, timeUs: 0, monoMs: 0, data: new Uint8Array(0), offset: 0, length: 0 };
-  /** Why the socket is dead; it is read to its end before it is closed. */
+  /** Why the socket is dead; its waiting frames are read before it is closed. */
   #lost: string | undefined;
-  /** The socket's drop counter as last seen, u32. */
+  /** The last value of the socket's drop counter, u32. */
   #socketDrops = 0;
   #lookedAtMs = -Infinity;
 
@@ -121,7 +121,7 @@ export class SocketCanBus implements CanBus {
       this.#queue.clear("it is closed");
       this.#status.closed();
       opened.waiter.wake();
-      // Not awaited on its own: a second call waits below for the same end.
+      // Not awaited here: a second call waits below for the same end.
       this.#running = this.#running.finally(() => {
         opened.socket?.close();
         opened.waiter.close();
@@ -142,7 +142,7 @@ export class SocketCanBus implements CanBus {
     }
   }
 
-  /** A new socket has its own drop counter, and its interface may be another one. */
+  /** Resets the state for a new socket, which has its own drop counter and may have another interface. */
   #begin(socket: CanSocket): void {
     this.#lost = undefined;
     this.#socketDrops = 0;
@@ -153,8 +153,8 @@ export class SocketCanBus implements CanBus {
   }
 
   /**
-   * Goes on whatever is thrown: an exception is told as a state, and after a rest the bus tries again. The socket stays
-   * open meanwhile, so that what arrives waits in the kernel's buffer and none of it is lost without being counted.
+   * Runs until the bus is closed. An exception is reported as a state, and after a pause the bus tries again. The socket stays
+   * open meanwhile, so that arriving frames wait in the kernel's buffer and every lost frame is counted.
    */
   async #run(opened: Opened): Promise<void> {
     while (this.#opened === opened) {
@@ -168,9 +168,9 @@ export class SocketCanBus implements CanBus {
     }
   }
 
-  /** Waits for something to do, and does it. */
+  /** Waits for an event and handles it. */
   async #round(opened: Opened): Promise<void> {
-    // A dead socket is read until nothing waits in it, without delay, and then closed.
+    // A dead socket is read without delay until it is empty, and then closed.
     const events = await opened.waiter.wait(opened.socket, this.#lost === undefined ? INTERFACE_LOOK_MS : 0);
     if (this.#opened !== opened) return;
     if (opened.socket) this.#serve(opened, opened.socket, events);
@@ -178,17 +178,17 @@ export class SocketCanBus implements CanBus {
     const nowMs = this.#clock.monoMs();
     if (events !== 0 && nowMs - this.#lookedAtMs < INTERFACE_LOOK_MS) return;
     this.#lookedAtMs = nowMs;
-    this.#look(opened);
+    this.#poll(opened);
   }
 
   #serve(opened: Opened, socket: CanSocket, events: number): void {
     if (events & POLLERR) this.#onError(opened, socket.takeError());
     if (events & (POLLHUP | POLLNVAL)) this.#lost ??= "the socket was hung up";
     const hasMore = events !== 0 && this.#receive(opened, socket);
-    if (this.#lost !== undefined && !hasMore && this.#opened === opened) this.#lose(opened, this.#lost);
+    if (this.#lost !== undefined && !hasMore && this.#opened === opened) this.#interfaceLost(opened, this.#lost);
   }
 
-  /** Takes frames until there are none or the turn is over. Returns whether there may be more. */
+  /** Reads frames until there are none or the turn is over. Returns whether there may be more. */
   #receive(opened: Opened, socket: CanSocket): boolean {
     const batch = this.#batch;
     if (!batch) return false;
@@ -198,23 +198,23 @@ export class SocketCanBus implements CanBus {
       const count = socket.receive(batch);
       if (count < 0) {
         this.#onError(opened, -count);
-        // An error is told once and comes before what arrived earlier, which is still there.
+        // An error is reported once, before the frames that arrived earlier, which can still be read.
         if (hadError || -count === EAGAIN) return false;
         hadError = true;
         continue;
       }
-      this.#takeAll(batch, count);
+      this.#deliverAll(batch, count);
       if (!this.#sink || count < batch.frames) return false;
     }
     return true;
   }
 
-  /** An exception does not keep the rest of the batch from being heard: the kernel has it no more. */
-  #takeAll(batch: SocketCanBatch, count: number): void {
+  /** Delivers the whole batch even if one delivery throws: the kernel no longer has these frames. */
+  #deliverAll(batch: SocketCanBatch, count: number): void {
     let failure: { error: unknown } | undefined;
     for (let i = 0; i < count && this.#sink; i++) {
       try {
-        this.#take(batch, i);
+        this.#deliver(batch, i);
       } catch (error) {
         failure ??= { error };
       }
@@ -222,13 +222,13 @@ export class SocketCanBus implements CanBus {
     if (failure) throw failure.error;
   }
 
-  #take(batch: SocketCanBatch, i: number): void {
+  #deliver(batch: SocketCanBatch, i: number): void {
     const drops = batch.drops(i);
-    if (drops !== 0) this.#noteDrops(drops);
+    if (drops !== 0) this.#countDrops(drops);
     const canId = batch.canId(i);
     if (canId & CAN_ERR_FLAG) {
       this.#counters.errorFrames++;
-      this.#onErrorFrame(canId, batch.bytes[batch.dataOffset(i) + 1] ?? 0);
+      this.#handleErrorFrame(canId, batch.bytes[batch.dataOffset(i) + 1] ?? 0);
       return;
     }
     if ((canId & CAN_EFF_FLAG) === 0 || (canId & CAN_RTR_FLAG) !== 0 || !batch.isWhole(i)) {
@@ -246,8 +246,8 @@ export class SocketCanBus implements CanBus {
     this.#sink?.frame(frame);
   }
 
-  #onErrorFrame(canId: number, controller: number): void {
-    // An error frame that waited in the buffer while the interface went down says nothing about now.
+  #handleErrorFrame(canId: number, controller: number): void {
+    // An error frame that waited in the buffer while the interface went down is outdated.
     if (this.#status.state.type !== "up") return;
     this.#status.up(controllerAfter(this.#status.controller, { classes: canId, controller }));
   }
@@ -259,10 +259,10 @@ export class SocketCanBus implements CanBus {
   }
 
   /**
-   * Looks at the interface itself, which a silent bus tells nothing about. Of one that has gone, frames may still wait
-   * in the socket: it is only marked here.
+   * Polls the interface itself, because a silent bus shows nothing. Frames of a deleted interface may still wait
+   * in the socket: the socket is only marked as dead here.
    */
-  #look(opened: Opened): void {
+  #poll(opened: Opened): void {
     this.#readDrops(opened);
     const seen = this.#inspect(opened.libc);
     if (seen.type === "unknown") return;
@@ -282,7 +282,7 @@ export class SocketCanBus implements CanBus {
     return seen.type === "unknown" ? probeInterface(libc, this.name) : seen;
   }
 
-  #lose(opened: Opened, reason: string): void {
+  #interfaceLost(opened: Opened, reason: string): void {
     this.#readDrops(opened, { isLast: true });
     const socket = opened.socket;
     opened.socket = undefined;
@@ -312,15 +312,15 @@ export class SocketCanBus implements CanBus {
     return { type: "failed", message: reasonOf(opened.libc, errno) };
   }
 
-  /** Both counters of lost frames. The socket's is asked for, as a frame that would bring it may never come. */
+  /** Reads both counters of lost frames. The socket's is queried, because no later frame may arrive to carry it. */
   #readDrops({ socket }: Opened, { isLast = false }: { isLast?: boolean } = {}): void {
     const drops = socket?.drops();
-    if (drops !== undefined) this.#noteDrops(drops);
+    if (drops !== undefined) this.#countDrops(drops);
     this.#counters.interfaceDropped = isLast ? this.#drops.totalNow() : this.#drops.total();
   }
 
-  /** The counter arrives by two ways, late or early, and wraps: only what is ahead of the last counts. */
-  #noteDrops(drops: number): void {
+  /** Processes the drop counter, which arrives by two ways in any order and wraps: only increases count. */
+  #countDrops(drops: number): void {
     const delta = (drops - this.#socketDrops) | 0;
     if (delta <= 0) return;
     this.#counters.kernelDropped += delta;

@@ -31,7 +31,7 @@ export const AIS_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "aisClassAPositionReport",
     description: "AIS Class A position report",
     complete: true,
-    why: "names and labels that clients know, read in recorded reports of ships",
+    why: "names and labels that existing clients use, decoded from recorded reports of ships",
     fields: [
       ...MOTION,
       { name: "rate_of_turn", bits: 16, signed: true, per: 32_000, unit: "rad/s", tolerance: 0.002 },
@@ -39,7 +39,7 @@ export const AIS_DEFINITIONS: readonly DefinitionSpec[] = [
       {
         bits: 2,
         zeros: true,
-        why: "special manoeuvre indicator: clients know no name for it; zero says nothing of one",
+        why: "special manoeuvre indicator: existing clients have no name for it; zero means none",
       },
       { bits: 2 },
       { bits: 3, zeros: true, why: "spare bits of AIS: zero in all recorded reports" },
@@ -52,7 +52,7 @@ export const AIS_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "aisClassBPositionReport",
     description: "AIS Class B position report",
     complete: true,
-    why: "names and labels that clients know, read in recorded reports of boats",
+    why: "names and labels that existing clients use, decoded from recorded reports of boats",
     fields: [
       ...MOTION,
       { name: "regional_application", bits: 8 },
@@ -72,7 +72,7 @@ export const AIS_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "aisAidsToNavigationAtonReport",
     description: "AIS aids to navigation report",
     complete: true,
-    why: "names and labels that clients know",
+    why: "names and labels that existing clients use",
     fields: [
       ...POSITION,
       { name: "time_stamp", bits: 6, label_table: "TIME_STAMP" },
@@ -101,7 +101,7 @@ export const AIS_DEFINITIONS: readonly DefinitionSpec[] = [
         name: "aton_name_extension",
         type: "text",
         bits: 0,
-        why: "clients know it; always empty, as aton_name carries the whole name",
+        why: "existing clients expect it; always empty, because aton_name holds the whole name",
       },
     ],
   },
@@ -110,7 +110,7 @@ export const AIS_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "aisUtcAndDateReport",
     description: "AIS UTC and date report",
     complete: true,
-    why: "names that clients know; day and time as numbers",
+    why: "names that existing clients use; day and time as numbers",
     fields: [
       ...POSITION,
       { bits: 6 },
@@ -128,7 +128,7 @@ export const AIS_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "aisClassAStaticAndVoyageRelatedData",
     description: "AIS Class A static and voyage related data",
     complete: true,
-    why: "names and labels that clients know; day and time as numbers",
+    why: "names and labels that existing clients use; day and time as numbers",
     fields: [
       ...HEAD,
       { name: "imo_number", bits: 32 },
@@ -156,13 +156,13 @@ export const AIS_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "aisClassBStaticDataMsg24PartA",
     description: "AIS Class B static data, part A",
     complete: true,
-    why: "names that clients know, read in recorded reports of boats",
+    why: "names that existing clients use, decoded from recorded reports of boats",
     fields: [
       ...HEAD,
       { name: "name", type: "text", bits: 160, fill: "@ " },
-      { bits: 5, zeros: true, why: "transceiver information: clients know no name for it; zero is channel A" },
+      { bits: 5, zeros: true, why: "transceiver information: existing clients have no name for it; zero is channel A" },
       { bits: 3 },
-      { bits: 8, why: "sequence id: clients know no name for it, and recorded reports end before it" },
+      { bits: 8, why: "sequence id: existing clients have no name for it, and recorded reports end before it" },
     ],
   },
   {
@@ -170,7 +170,7 @@ export const AIS_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "aisClassBStaticDataMsg24PartB",
     description: "AIS Class B static data, part B",
     complete: true,
-    why: "names that clients know, read in recorded reports of boats",
+    why: "names that existing clients use, decoded from recorded reports of boats",
     fields: [
       ...HEAD,
       { name: "ship_type", bits: 8, label_table: "SHIP_TYPE" },
@@ -183,10 +183,10 @@ export const AIS_DEFINITIONS: readonly DefinitionSpec[] = [
       { name: "mothership_mmsi", bits: 32 },
       { bits: 2 },
       { name: "spare", bits: 2 },
-      { bits: 4, zeros: true, why: "type of GNSS: clients know no name for it; zero is undefined" },
-      { bits: 5, zeros: true, why: "transceiver information: clients know no name for it; zero is channel A" },
+      { bits: 4, zeros: true, why: "type of GNSS: existing clients have no name for it; zero is undefined" },
+      { bits: 5, zeros: true, why: "transceiver information: existing clients have no name for it; zero is channel A" },
       { bits: 3 },
-      { bits: 8, why: "sequence id: clients know no name for it, and recorded reports end before it" },
+      { bits: 8, why: "sequence id: existing clients have no name for it, and recorded reports end before it" },
     ],
   },
 ];

@@ -1,6 +1,6 @@
 import type { FieldSpec } from "../spec.ts";
 
-/** What is changed in one field of a definition that comes from canboat. */
+/** A change of one field in a definition of canboat. */
 export interface FieldCorrection {
   pgn: number;
   /** canboat's id of the layout. */
@@ -11,8 +11,8 @@ export interface FieldCorrection {
   reason: string;
 }
 
-const NOISE = "measured: the last digits are noise, which nobody wants told as a change";
-const COUNTED = "grows all the time: not every step is worth telling";
+const NOISE = "measured: the last digits are noise, which are not reported as a change";
+const COUNTED = "counter that grows constantly: single steps are not reported as a change";
 
 /**
  * Corrections of definitions that the overlay has no layout for. Tolerances only: wherever there are recorded frames of

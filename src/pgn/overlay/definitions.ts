@@ -8,7 +8,7 @@ import { PROPRIETARY_DEFINITIONS } from "./proprietary.ts";
 import { RVC_DEFINITIONS } from "./rvc.ts";
 import { SYSTEM_DEFINITIONS } from "./system.ts";
 
-/** All layouts of the overlay; of one PGN, the first that fits wins. */
+/** All layouts of the overlay; of several for one PGN, the first match is used. */
 export const OVERLAY_DEFINITIONS: readonly DefinitionSpec[] = [
   ...SYSTEM_DEFINITIONS,
   ...NAVIGATION_DEFINITIONS,

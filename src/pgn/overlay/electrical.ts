@@ -33,7 +33,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "utilityPhaseBAcPower",
     description: "Utility phase B AC power",
     complete: true,
-    why: "null codes that clients know: all ones only",
+    why: "null codes that existing clients use: all ones only",
     fields: [...AC_POWER],
   },
   {
@@ -41,7 +41,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "utilityPhaseBBasicAcQuantities",
     description: "Utility phase B basic AC quantities",
     complete: true,
-    why: "names that clients know",
+    why: "names that existing clients use",
     fields: [...AC_QUANTITIES],
   },
   {
@@ -49,7 +49,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "utilityPhaseAAcPower",
     description: "Utility phase A AC power",
     complete: true,
-    why: "null codes that clients know; recorded frames give a few kilowatts this way",
+    why: "null codes that existing clients use; recorded frames give a few kilowatts this way",
     fields: [...AC_POWER],
   },
   {
@@ -57,7 +57,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "utilityPhaseABasicAcQuantities",
     description: "Utility phase A basic AC quantities",
     complete: true,
-    why: "names that clients know; recorded frames give 221 V and 50 Hz this way",
+    why: "names that existing clients use; recorded frames give 221 V and 50 Hz this way",
     fields: [...AC_QUANTITIES],
   },
   {
@@ -65,7 +65,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "utilityTotalAcPower",
     description: "Utility total AC power",
     complete: true,
-    why: "null codes that clients know: all ones only",
+    why: "null codes that existing clients use: all ones only",
     fields: [...AC_POWER],
   },
   {
@@ -73,7 +73,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "loadControllerConnectionStateControl",
     description: "Load controller connection state and control",
     complete: true,
-    why: "names that clients know",
+    why: "names that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "connection_id", bits: 8 },
@@ -90,7 +90,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "binarySwitchBankStatus",
     description: "Binary switch bank status",
     complete: true,
-    why: "clients know one list of plain numbers, 3 for what is not available",
+    why: "existing clients expect one list of plain numbers, 3 for unavailable",
     fields: [
       { name: "instance", bits: 8 },
       { name: "indicators", each: "indicator", bits: 2, repeat: 28, always: true, label_table: "switch_state" },
@@ -101,7 +101,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "switchBankControl",
     description: "Switch bank control",
     complete: true,
-    why: "clients know one list of plain numbers, 3 for no change",
+    why: "existing clients expect one list of plain numbers, 3 for no change",
     fields: [
       { name: "instance", bits: 8 },
       { name: "indicators", each: "indicator", bits: 2, repeat: 28, always: true, label_table: "OFF_ON_CONTROL" },
@@ -113,7 +113,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Fluid level",
     interval: 2500,
     complete: true,
-    why: "names that clients know; the kind of fluid as a number",
+    why: "names that existing clients use; the kind of fluid as a number",
     fields: [
       { name: "instance", bits: 4 },
       { name: "fluid_type", bits: 4, label_table: "TANK_TYPE" },
@@ -128,7 +128,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "DC detailed status",
     interval: 1500,
     complete: true,
-    why: "names that clients know; the kind of source as a number",
+    why: "names that existing clients use; the kind of source as a number",
     fields: [
       { name: "sid", bits: 8 },
       { name: "instance", bits: 8 },
@@ -146,7 +146,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Charger status",
     interval: 1500,
     complete: true,
-    why: "names that clients know; states as numbers",
+    why: "names that existing clients use; states as numbers",
     fields: [
       { name: "instance", bits: 8 },
       { name: "battery_instance", bits: 8 },
@@ -164,7 +164,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Battery status",
     interval: 1500,
     complete: true,
-    why: "null codes that clients know",
+    why: "null codes that existing clients use",
     fields: [
       { name: "instance", bits: 8 },
       {
@@ -174,7 +174,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
         per: 100,
         unit: "V",
         tolerance: 0.1,
-        why: "clients know it without a sign, canboat with one: either's code for not available is null",
+        why: "existing clients read it as unsigned, canboat as signed: the unavailable codes of both are null",
       },
       { name: "current", bits: 16, signed: true, per: 10, unit: "A", tolerance: 0.5 },
       { name: "temperature", bits: 16, per: 100, unit: "K", tolerance: 0.2 },
@@ -187,7 +187,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Inverter status",
     interval: 1500,
     complete: true,
-    why: "states as the numbers that clients know",
+    why: "states as the numbers that existing clients use",
     fields: [
       { name: "instance", bits: 8 },
       { name: "ac_instance", bits: 8 },
@@ -202,7 +202,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "chargerConfigurationStatus",
     description: "Charger configuration status",
     complete: true,
-    why: "names and labels that clients know, read in frames of WS500 regulators",
+    why: "names and labels that existing clients use, decoded from frames of WS500 regulators",
     fields: [
       { name: "instance", bits: 8 },
       { name: "battery_instance", bits: 8 },
@@ -223,8 +223,8 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Battery configuration status",
     complete: true,
     why:
-      "names that clients know, on the layout of the standard's 8 bytes that canboat has: what else is told of it, " +
-      "with a voltage of 16 bits, does not fit them, and no frame speaks for it",
+      "names that existing clients use, on the layout of the standard's 8 bytes that canboat has: what else is documented, " +
+      "with a voltage of 16 bits, does not fit them, and no recorded frame supports it",
     fields: [
       { name: "instance", bits: 8 },
       { name: "battery_type", bits: 4, label_table: "BATTERY_TYPE" },
@@ -243,7 +243,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "converterStatus",
     description: "Converter status",
     complete: true,
-    why: "states as the numbers that clients know",
+    why: "states as the numbers that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "connection_number", bits: 8 },
@@ -260,7 +260,7 @@ export const ELECTRICAL_DEFINITIONS: readonly DefinitionSpec[] = [
     id: "dcVoltageCurrent",
     description: "DC voltage and current",
     complete: true,
-    why: "null codes that clients know: all ones only",
+    why: "null codes that existing clients use: all ones only",
     fields: [
       { name: "sid", bits: 8 },
       { name: "connection_number", bits: 8 },

@@ -26,7 +26,7 @@ export const ENGINE_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Engine parameters, rapid update",
     interval: 100,
     complete: true,
-    why: "names that clients know; the engine as a number",
+    why: "names that existing clients use; the engine as a number",
     fields: [
       { name: "engine_instance", bits: 8, label_table: "ENGINE_INSTANCE" },
       { name: "engine_speed", bits: 16, per: 4, unit: "rpm", tolerance: 20 },
@@ -41,7 +41,7 @@ export const ENGINE_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Engine parameters, dynamic",
     interval: 500,
     complete: true,
-    why: "names that clients know, in recorded frames; status bits as one number",
+    why: "names that existing clients use, in recorded frames; status bits as one number",
     fields: [
       { name: "engine_instance", bits: 8, label_table: "ENGINE_INSTANCE" },
       { name: "oil_pressure", bits: 16, times: 100, unit: "Pa", tolerance: 1000 },

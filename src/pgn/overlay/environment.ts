@@ -8,7 +8,7 @@ export const ENVIRONMENT_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Wind data",
     interval: 100,
     complete: true,
-    why: "names and labels that clients know",
+    why: "names and labels that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "wind_speed", bits: 16, per: 100, unit: "m/s", tolerance: 0.5 },
@@ -23,7 +23,7 @@ export const ENVIRONMENT_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Environmental parameters, outside",
     interval: 500,
     complete: true,
-    why: "names that clients know",
+    why: "names that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "water_temperature", bits: 16, per: 100, unit: "K", tolerance: 0.1 },
@@ -38,7 +38,7 @@ export const ENVIRONMENT_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Environmental parameters",
     interval: 500,
     complete: true,
-    why: "labels that clients know",
+    why: "labels that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "temperature_source", type: "enum", table: "temperature_source", bits: 6 },
@@ -54,7 +54,7 @@ export const ENVIRONMENT_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Temperature",
     interval: 2000,
     complete: true,
-    why: "names and labels that clients know",
+    why: "names and labels that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "instance", bits: 8 },
@@ -70,7 +70,7 @@ export const ENVIRONMENT_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Humidity",
     interval: 2000,
     complete: true,
-    why: "names, labels and null codes that clients know",
+    why: "names, labels and null codes that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "instance", bits: 8 },
@@ -82,7 +82,7 @@ export const ENVIRONMENT_DEFINITIONS: readonly DefinitionSpec[] = [
         per: 250,
         unit: "%",
         tolerance: 0.5,
-        why: "clients know it without a sign, canboat with one: either's code for not available is null",
+        why: "existing clients read it as unsigned, canboat as signed: the unavailable codes of both are null",
       },
       {
         name: "set_humidity",
@@ -90,7 +90,8 @@ export const ENVIRONMENT_DEFINITIONS: readonly DefinitionSpec[] = [
         absent: [0x7fff],
         per: 250,
         unit: "%",
-        why: "clients know it without a sign, canboat with one: real frames say not available by 7FFF (131.068 %)",
+        why:
+          "existing clients read it as unsigned, canboat as signed: real frames use 7FFF for unavailable (131.068 %)",
       },
       { bits: 8 },
     ],
@@ -101,7 +102,7 @@ export const ENVIRONMENT_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Actual pressure",
     interval: 2000,
     complete: true,
-    why: "names, labels and null codes that clients know",
+    why: "names, labels and null codes that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "instance", bits: 8 },
@@ -113,7 +114,7 @@ export const ENVIRONMENT_DEFINITIONS: readonly DefinitionSpec[] = [
         per: 10,
         unit: "Pa",
         tolerance: 100,
-        why: "clients know it without a sign, canboat with one: either's code for not available is null",
+        why: "existing clients read it as unsigned, canboat as signed: the unavailable codes of both are null",
       },
       { bits: 8 },
     ],
@@ -124,7 +125,7 @@ export const ENVIRONMENT_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Temperature, extended range",
     interval: 2000,
     complete: true,
-    why: "names and labels that clients know",
+    why: "names and labels that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "instance", bits: 8 },

@@ -12,7 +12,7 @@ export interface FramingCorrection {
   reason: string;
 }
 
-/** Where real devices frame a PGN otherwise than the definitions or the ranges say. */
+/** PGNs that real devices frame differently from the definitions or the PGN ranges. */
 export const FRAMING_CORRECTIONS: readonly FramingCorrection[] = [
   {
     pgn: 127510,

@@ -1,6 +1,6 @@
 import type { FieldSpec } from "../spec.ts";
 
-/** A row for the value after a key, or what changes in canboat's. */
+/** A row for the value after a key, or a change of canboat's row. */
 export interface KeyRow {
   table: string;
   key: number;
@@ -11,7 +11,7 @@ export interface KeyRow {
 const SIGNED = "recorded values have a sign, as canboat's analyzer of 2026-08 reads them";
 const SIBLINGS = "named by canboat's analyzer of 2026-08; the scale is the one of its siblings";
 
-/** Values that keys announce, where canboat's rows are wrong or missing. */
+/** Values after keys, where canboat's rows are wrong or missing. */
 export const KEY_ROWS: readonly KeyRow[] = [
   ...[53, 105, 117, 154, 157, 271, 306, 307, 337, 338].map((key) => ({
     table: "BANDG_KEY_VALUE",

@@ -1,6 +1,6 @@
 import type { LabelTable } from "../spec.ts";
 
-/** Labels of the overlay's enums and lookups, by table; a raw value without a label comes as its number. */
+/** Labels of the overlay's enums and lookups, by table; a raw value without a label is decoded as its number. */
 export const OVERLAY_TABLES: Readonly<Record<string, LabelTable>> = {
   ais_transceiver: {
     0: "channel_a_vdl",
@@ -17,7 +17,7 @@ export const OVERLAY_TABLES: Readonly<Record<string, LabelTable>> = {
   direction_reference: { 0: "true", 1: "magnetic", 2: "error" },
   heading_reference: { 0: "true", 1: "magnetic" },
   humidity_source: { 0: "inside", 1: "outside" },
-  // 15, which AIS calls "not defined", is all ones: null like everywhere, so it has no label.
+  // 15, which AIS calls "not defined", is all ones and therefore null: it has no label.
   nav_status: {
     0: "under_way_using_engine",
     1: "at_anchor",

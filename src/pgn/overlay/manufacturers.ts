@@ -1,4 +1,4 @@
-/** Names that people use for a manufacturer, beside the one in the definitions. Lower case → code. */
+/** Common aliases of manufacturers in addition to the names in the definitions. Lower case → code. */
 export const MANUFACTURER_ALIASES: Readonly<Record<string, number>> = {
   victron: 358,
   "b&g": 381,

@@ -1,7 +1,7 @@
 /**
- * What is known about PGNs beyond the generated definitions, as data: the layouts with the field names and labels that
- * clients know, corrections of single fields, PGNs that canboat does not describe, the framing of real devices, and
- * names of manufacturers. A row says why it is there and, where it is not as canboat has it, why.
+ * PGN definitions in addition to the generated ones, as data: layouts with the field names and labels that existing
+ * clients use, corrections of single fields, PGNs that canboat does not describe, the framing of real devices, and
+ * names of manufacturers. Each row has the reason why it exists and why it differs from canboat's.
  *
  * @module
  */

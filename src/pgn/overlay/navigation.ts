@@ -8,7 +8,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Rudder",
     interval: 100,
     complete: true,
-    why: "labels that clients know; the order has 3 bits, as in recorded frames with 07 for no order",
+    why: "labels that existing clients use; the order has 3 bits, as in recorded frames with 07 for no order",
     fields: [
       { name: "instance", bits: 8 },
       { name: "direction_order", type: "enum", table: "rudder_direction_order", bits: 3 },
@@ -24,7 +24,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Vessel heading",
     interval: 100,
     complete: true,
-    why: "names and labels that clients know",
+    why: "names and labels that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "heading", bits: 16, per: 10_000, unit: "rad", tolerance: 0.01 },
@@ -40,7 +40,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Rate of turn",
     interval: 100,
     complete: true,
-    why: "null codes that clients know, and when a change is worth telling",
+    why: "null codes that existing clients use, and the size of a significant change",
     fields: [
       { name: "sid", bits: 8 },
       { name: "rate", bits: 32, signed: true, per: 32_000_000, unit: "rad/s", tolerance: 0.005 },
@@ -53,7 +53,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Attitude",
     interval: 1000,
     complete: true,
-    why: "null codes that clients know, and when a change is worth telling",
+    why: "null codes that existing clients use, and the size of a significant change",
     fields: [
       { name: "sid", bits: 8 },
       { name: "yaw", bits: 16, signed: true, per: 10_000, unit: "rad", tolerance: 0.01 },
@@ -68,7 +68,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Magnetic variation",
     interval: 1000,
     complete: true,
-    why: "names and labels that clients know; the day as a number",
+    why: "names and labels that existing clients use; the day as a number",
     fields: [
       { name: "sid", bits: 8 },
       {
@@ -76,7 +76,8 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
         type: "enum",
         table: "heading_reference",
         bits: 4,
-        why: "clients know these two labels, though the standard means ways to get at the variation (0 by hand, " +
+        why:
+          "existing clients expect these two labels, although the standard means sources of the variation (0 by hand, " +
           "1 from a chart); recorded frames with 7 (WMM 2015) give the number",
       },
       { bits: 4 },
@@ -91,7 +92,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Speed, water referenced",
     interval: 1000,
     complete: true,
-    why: "names and labels that clients know",
+    why: "names and labels that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "speed_water", bits: 16, per: 100, unit: "m/s", tolerance: 0.1 },
@@ -105,7 +106,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
           "reserved: the lower four are right for both",
       },
       { bits: 4, number: 4, zeros: true },
-      { bits: 4, number: 5, why: "direction of the speed: clients know no name for it" },
+      { bits: 4, number: 5, why: "direction of the speed: existing clients have no name for it" },
       { bits: 12 },
     ],
   },
@@ -115,7 +116,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Water depth",
     interval: 1000,
     complete: true,
-    why: "null codes that clients know, and when a change is worth telling",
+    why: "null codes that existing clients use, and the size of a significant change",
     fields: [
       { name: "sid", bits: 8 },
       { name: "depth", bits: 32, per: 100, unit: "m", tolerance: 0.1 },
@@ -129,7 +130,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Distance log",
     interval: 1000,
     complete: true,
-    why: "names that clients know; day and time as numbers",
+    why: "names that existing clients use; day and time as numbers",
     fields: [
       { name: "days_since_1970", bits: 16, unit: "d" },
       { name: "seconds_today", bits: 32, per: 10_000, unit: "s" },
@@ -143,7 +144,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Position, rapid update",
     interval: 100,
     complete: true,
-    why: "null codes that clients know, and when a change is worth telling",
+    why: "null codes that existing clients use, and the size of a significant change",
     fields: [
       { name: "latitude", bits: 32, signed: true, per: 10_000_000, unit: "deg", tolerance: 0.00001 },
       { name: "longitude", bits: 32, signed: true, per: 10_000_000, unit: "deg", tolerance: 0.00001 },
@@ -155,7 +156,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "COG and SOG, rapid update",
     interval: 250,
     complete: true,
-    why: "labels that clients know",
+    why: "labels that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "cog_reference", type: "enum", table: "heading_reference", bits: 2 },
@@ -171,7 +172,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "GNSS position data",
     interval: 1000,
     complete: true,
-    why: "names that clients know, up to the number of reference stations; day, time and kinds as numbers",
+    why: "names that existing clients use, up to the number of reference stations; day, time and kinds as numbers",
     fields: [
       { name: "sid", bits: 8 },
       { name: "days_since_1970", bits: 16, unit: "d" },
@@ -196,7 +197,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Cross track error",
     interval: 1000,
     complete: true,
-    why: "names that clients know; the mode as a number",
+    why: "names that existing clients use; the mode as a number",
     fields: [
       { name: "sid", bits: 8 },
       { name: "xte_mode", bits: 4, label_table: "RESIDUAL_MODE" },
@@ -212,7 +213,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Navigation data",
     interval: 1000,
     complete: true,
-    why: "names and labels that clients know; day and time as numbers",
+    why: "names and labels that existing clients use; day and time as numbers",
     fields: [
       { name: "sid", bits: 8 },
       { name: "distance_to_wp", bits: 32, per: 100, unit: "m", tolerance: 5 },
@@ -237,7 +238,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "Navigation: route and waypoint information",
     least: 9,
     complete: true,
-    why: "names that clients know; waypoints as a list",
+    why: "names that existing clients use; waypoints as a list",
     fields: [
       { name: "start_rps", bits: 16 },
       { name: "items", bits: 16, always: true },
@@ -266,7 +267,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     description: "GNSS DOPs",
     interval: 1000,
     complete: true,
-    why: "modes as the numbers that clients know",
+    why: "modes as the numbers that existing clients use",
     fields: [
       { name: "sid", bits: 8 },
       { name: "desired_mode", bits: 3, label_table: "GNSS_MODE" },
@@ -284,7 +285,7 @@ export const NAVIGATION_DEFINITIONS: readonly DefinitionSpec[] = [
     least: 3,
     interval: 1000,
     complete: true,
-    why: "names that clients know, in recorded frames; status as a number",
+    why: "names that existing clients use, in recorded frames; status as a number",
     fields: [
       { name: "sid", bits: 8 },
       { name: "range_residual_mode", bits: 2, label_table: "RANGE_RESIDUAL_MODE" },

@@ -171,7 +171,7 @@ const milliDegrees: FieldSpec = {
 
 /** Where a layout comes from: names from the analyzer's output, bits from the payloads that it read. */
 const workedOut = (payloads: number, more = ""): string =>
-  `names as canboat's analyzer of 2026-08 gives them, bits worked out from ${payloads} recorded payload${
+  `names as canboat's analyzer of 2026-08 gives them, bits derived from ${payloads} recorded payload${
     payloads === 1 ? "" : "s"
   }${more}`;
 const SIBLING = "as the recorded commands of its kind, whose group no longer tells them apart; not recorded itself";
@@ -412,7 +412,7 @@ export const NEWER_LAYOUTS: readonly DefinitionSpec[] = [
     pgn: 130819,
     id: "furunoDeadReckoningConfiguration",
     description: "Furuno: Dead Reckoning Configuration",
-    why: workedOut(2, "; how f4 to f8 share two bytes is open"),
+    why: workedOut(2, "; how f4 to f8 share two bytes is unknown"),
     fields: [
       ...FURUNO,
       { name: "f4", bits: 4 },
@@ -529,7 +529,7 @@ export const NEWER_LAYOUTS: readonly DefinitionSpec[] = [
     pgn: 130822,
     id: "navicoUdbDatabaseObjectDump",
     description: "Navico: UDB Database Object Dump",
-    why: workedOut(1, "; the width of the address and what its list holds are open"),
+    why: workedOut(1, "; the width of the address and what its list holds are unknown"),
     fields: [
       ...navicoDatabase(6),
       { bits: 4 },
@@ -590,7 +590,7 @@ export const NEWER_LAYOUTS: readonly DefinitionSpec[] = [
     pgn: 130825,
     id: "mercuryCruiseControlData",
     description: "Mercury: Cruise Control Data",
-    why: workedOut(1, " that says nearly nothing: places and scales of its values are open"),
+    why: workedOut(1, " with few values set: offsets and scales are unknown"),
     fields: [
       ...MERCURY,
       { name: "opcode", type: "enum", table: "MERCURY_OPCODE", bits: 8, match: 4 },
@@ -646,7 +646,7 @@ export const NEWER_LAYOUTS: readonly DefinitionSpec[] = [
     pgn: 130833,
     id: "furunoShipParametersAndAntennaPosition",
     description: "Furuno: Ship Parameters and Antenna Position",
-    why: workedOut(3, "; the sign of the positions y and z is open"),
+    why: workedOut(3, "; the sign of the positions y and z is unknown"),
     fields: [
       ...FURUNO,
       { name: "equipment_identification", bits: 8 },
@@ -662,7 +662,7 @@ export const NEWER_LAYOUTS: readonly DefinitionSpec[] = [
     pgn: 130834,
     id: "furunoSpeedCalculationPosition",
     description: "Furuno: Speed Calculation Position",
-    why: workedOut(4, "; the sign of its positions is open"),
+    why: workedOut(4, "; the sign of its positions is unknown"),
     fields: [
       ...FURUNO,
       { name: "point_index", bits: 8 },
@@ -841,7 +841,7 @@ export const NEWER_LAYOUTS: readonly DefinitionSpec[] = [
     pgn: 130850,
     id: "simnetEventCommandTimer",
     description: "Simnet: Event Command Timer",
-    why: workedOut(2, " without parameters: their widths are open"),
+    why: workedOut(2, " without parameters: their widths are unknown"),
     fields: [
       ...simnetEvent,
       { name: "event_type", type: "enum", table: "SIMNET_EVENT_TYPE", bits: 8, match: 23 },

@@ -1,7 +1,7 @@
 import type { DefinitionSpec, FieldSpec } from "../spec.ts";
 
 const GARMIN: FieldSpec[] = [
-  { bits: 11, match: 229, why: "Garmin's code; clients know no name for it in these messages" },
+  { bits: 11, match: 229, why: "Garmin's code; existing clients have no name for it in these messages" },
   { bits: 2 },
   { bits: 3 },
 ];
@@ -12,7 +12,7 @@ export const PROPRIETARY_DEFINITIONS: readonly DefinitionSpec[] = [
     pgn: 61184,
     id: "victronBatteryRegister",
     description: "Victron: battery register",
-    why: "names that clients know, and the names of the registers, which canboat's package lacks",
+    why: "names that existing clients use, and the names of the registers, which canboat's package lacks",
     fields: [
       { name: "manufacturer_code", bits: 11, match: 358, label_table: "MANUFACTURER_CODE" },
       { bits: 2 },
@@ -25,34 +25,34 @@ export const PROPRIETARY_DEFINITIONS: readonly DefinitionSpec[] = [
     pgn: 65284,
     id: "bepMarineCzoneCircuitStatus",
     description: "BEP Marine: CZone circuit status",
-    why: "clients know only who sent it, with the codes as numbers",
+    why: "existing clients decode only the manufacturer, with the codes as numbers",
     fields: [
       { name: "manufacturer_code", bits: 11, match: 295, label_table: "MANUFACTURER_CODE" },
       { bits: 2 },
       { name: "industry_code", bits: 3, label_table: "INDUSTRY_CODE" },
-      { bits: 8, why: "dipswitch by canboat: clients know no name for it" },
-      { bits: 8, why: "type by canboat: clients know no name for it" },
-      { bits: 32, why: "bitmap by canboat: clients know no name for it" },
+      { bits: 8, why: "dipswitch by canboat: existing clients have no name for it" },
+      { bits: 8, why: "type by canboat: existing clients have no name for it" },
+      { bits: 32, why: "bitmap by canboat: existing clients have no name for it" },
     ],
   },
   {
     pgn: 65300,
     id: "carlingSwitchboardStatus",
     description: "Carling: switchboard status",
-    why: "clients know only who sent it, with the codes as numbers",
+    why: "existing clients decode only the manufacturer, with the codes as numbers",
     fields: [
       { name: "manufacturer_code", bits: 11, match: 176, label_table: "MANUFACTURER_CODE" },
       { bits: 2 },
       { name: "industry_code", bits: 3, label_table: "INDUSTRY_CODE" },
-      { bits: 8, why: "type of message by canboat: clients know no name for it" },
-      { bits: 40, why: "data by canboat: clients know no name for it" },
+      { bits: 8, why: "type of message by canboat: existing clients have no name for it" },
+      { bits: 40, why: "data by canboat: existing clients have no name for it" },
     ],
   },
   {
     pgn: 126720,
     id: "garminNavigationToWaypoint",
     description: "Garmin: navigation to the next waypoint",
-    why: "sent by Garmin plotters, unknown to canboat; worked out from a frame of 42 bytes",
+    why: "sent by Garmin plotters, unknown to canboat; derived from a frame of 42 bytes",
     fields: [
       ...GARMIN,
       { bits: 16, match: 0x0661 },
@@ -70,7 +70,7 @@ export const PROPRIETARY_DEFINITIONS: readonly DefinitionSpec[] = [
     pgn: 126720,
     id: "garminNavigationToDestination",
     description: "Garmin: navigation to the destination",
-    why: "sent by Garmin plotters, unknown to canboat; worked out from a frame of 29 bytes",
+    why: "sent by Garmin plotters, unknown to canboat; derived from a frame of 29 bytes",
     fields: [
       ...GARMIN,
       { bits: 16, match: 0x0712 },

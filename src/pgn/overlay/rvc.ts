@@ -1,6 +1,6 @@
 import type { DefinitionSpec } from "../spec.ts";
 
-/** Messages of RV-C and J1939 that alternator regulators put on NMEA 2000 buses. */
+/** Messages of RV-C and J1939 that alternator regulators send on NMEA 2000 buses. */
 export const RVC_DEFINITIONS: readonly DefinitionSpec[] = [
   {
     pgn: 64520,

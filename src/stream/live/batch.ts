@@ -1,16 +1,31 @@
+import { Buffer } from "node:buffer";
 import type { DroppedFrames } from "../../broker/mod.ts";
-import { Chunk } from "./chunk.ts";
 
-/** What an envelope adds to the text of a frame, and the string object. */
+/** Part of a body in chunked transfer coding (RFC 9112 §7.1): encoded once and sent on any number of connections. */
+export class Chunk {
+  /** The data with the chunk's size line and end, for HTTP/1.1. */
+  readonly coded: Buffer<ArrayBuffer>;
+  /** The data alone. */
+  readonly data: Buffer<ArrayBuffer>;
+
+  /** @param text must not be empty: an empty chunk ends the body */
+  constructor(text: string) {
+    const size = `${Buffer.byteLength(text).toString(16)}\r\n`;
+    this.coded = Buffer.from(`${size}${text}\r\n`);
+    this.data = this.coded.subarray(size.length, -2);
+  }
+}
+
+/** Memory of a WebSocket message beyond the frame's text: envelope and string object. */
 const ENVELOPE_BYTES = 64;
 
-/** How a client of a stream is connected. */
+/** Transport of a stream's client. */
 export type StreamKind = "sse" | "websocket";
 
-/** Frames that leave together. What each kind of client needs of them is made once, on first demand, and shared. */
+/** Frames that are sent together. The encoding for each transport is created once, on first demand, and shared. */
 export class Batch {
   readonly count: number;
-  /** Queues that hold it, by kind of client: see `StreamMemory`. */
+  /** Number of queues that hold the batch, by transport: see `StreamMemory`. */
   readonly holders: Record<StreamKind, number> = { sse: 0, websocket: 0 };
   readonly #seqs: readonly number[];
   readonly #texts: readonly string[];
@@ -19,8 +34,8 @@ export class Batch {
   #envelopeBytes: number | undefined;
 
   /**
-   * @param seqs numbers of the frames, ascending, at least one
-   * @param texts their JSON
+   * @param seqs sequence numbers, ascending, at least one
+   * @param texts JSON of each frame
    */
   constructor(seqs: readonly number[], texts: readonly string[]) {
     this.count = seqs.length;
@@ -36,7 +51,7 @@ export class Batch {
     return this.#seqs.at(-1) ?? 0;
   }
 
-  /** The frames behind a number as a batch of their own; undefined: there are none. */
+  /** A batch of the frames after a number; undefined when there are none. */
   after(seq: number): Batch | undefined {
     if (this.firstSeq > seq) return this;
     const first = this.#seqs.findIndex((each) => each > seq);
@@ -53,13 +68,13 @@ export class Batch {
     return this.#envelopes ??= this.#texts.map((text) => `{"type":"frame","data":${text}}`);
   }
 
-  /** Memory that it takes while clients of a kind wait for it, bytes. */
+  /** Memory of the encoding for one transport, bytes. */
   bytesFor(kind: StreamKind): number {
     if (kind === "sse") return this.events.coded.length;
     return this.#envelopeBytes ??= this.#texts.reduce((sum, { length }) => sum + length + ENVELOPE_BYTES, 0);
   }
 
-  /** The frames from an index on, as a report of their loss. */
+  /** Loss report of the frames from an index on. */
   droppedFrom(index: number): DroppedFrames {
     return { from_seq: this.#seqs[index] ?? 0, to_seq: this.lastSeq, count: this.count - index };
   }

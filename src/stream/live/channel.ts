@@ -1,60 +1,86 @@
 import type { SkippedFrames, Subscription } from "../../broker/mod.ts";
-import { Batch } from "./batch.ts";
-import type { StreamClient } from "./client.ts";
+import type { DeviceEvent } from "../../frame/mod.ts";
+import { Batch, type StreamKind } from "./batch.ts";
+
+/** A client of a live stream. */
+export interface StreamClient {
+  readonly kind: StreamKind;
+  /** Bytes that wait because the client has not read them yet. */
+  readonly waitingBytes: number;
+  /** The part of `waitingBytes` in the client's own queue, which can still be dropped. */
+  readonly queuedBytes: number;
+  /** Bytes in its transport, as far as known; 0 while the client reads. */
+  readonly transportBytes: number;
+  /** Whether data waits that only a call of `drain` sends. */
+  readonly needsDrain: boolean;
+  /** Sends a batch, or drops it when the client is too slow. Returns the number of frames dropped. */
+  deliver(batch: Batch): number;
+  /** Records frames that were dropped or are not available, for a report to the client. */
+  lost(dropped: SkippedFrames): void;
+  /** Sends a device event, if the client has asked for them. */
+  device(event: DeviceEvent): void;
+  /** Sends waiting data as far as the client reads it. Returns whether any was sent. */
+  drain(): boolean;
+  /** Drops the queue and reports it to the client. Returns the number of frames dropped. */
+  shed(): number;
+  /** Called periodically: reports drops, sends keep-alives. */
+  housekeeping(nowMs: number): void;
+  /** Ends the stream because the server is stopping. */
+  end(): void;
+}
 
 /** Most frames in one write. */
 export const BATCH_FRAMES = 512;
-/** A write with so many characters gets no further frames: the connection of a client that does not read holds one write. */
+/** A write of this length gets no further frames: the connection of a client that does not read holds one write. */
 export const BATCH_CHARACTERS: number = 512 * 1024;
-/** Frames that are added to a write before its length is checked. */
+/** Frames added to a write between two checks of its length. */
 const BATCH_STEP = 16;
-/** Most parts made in advance. The other frames wait in the subscription, which counts those that it drops. */
+/** Most parts prepared in advance. Other frames wait in the subscription, which counts its drops. */
 const MAX_PARTS = 4;
 
-/** What a channel consists of. */
+/** Options of a {@linkcode StreamChannel}. */
 export interface StreamChannelOptions {
-  /** Clients with the same key share the channel; undefined: it is not shared. */
+  /** Clients with the same key share the channel; undefined: not shared. */
   key: string | undefined;
   subscription: Subscription;
-  /** Whether its clients want every frame. */
+  /** Whether the filter accepts every frame. */
   isAll: boolean;
-  /** JSON of a frame as these clients want it; undefined when the ring has let it go. */
+  /** JSON of a frame in the detail of these clients; undefined when it is not in the ring. */
   text: (seq: number) => string | undefined;
   /** Closes the subscription, after the last client has left. */
   close: () => void;
 }
 
-/** When and for how long a channel was sent to last. */
+/** The last turn of a channel: when it began and how long it took, milliseconds. */
 export interface Turn {
   startMs: number;
   tookMs: number;
-  /** It was interrupted, so its remaining clients are due at once. */
+  /** The turn was interrupted, so the remaining clients are due at once. */
   isUnfinished: boolean;
 }
 
-/** Frames, or a report of lost frames, for the clients that were there when it was made. */
+/** Frames, or a report of lost frames, for the clients of the channel at its creation. */
 interface Part {
-  readonly what: Batch | SkippedFrames;
+  readonly content: Batch | SkippedFrames;
   readonly clients: readonly StreamClient[];
-  /** Number of clients that have got it. */
+  /** Number of clients it was sent to. */
   sent: number;
 }
 
-/** Clients that want the same frames share one subscription and the bytes made of it. */
+/** Clients with the same filter and detail, which share one subscription and its encoded frames. */
 export class StreamChannel {
   readonly key: string | undefined;
   readonly subscription: Subscription;
   readonly close: () => void;
-  /** Kept by the hub. */
+  /** Maintained by the hub. */
   readonly turn: Turn = { startMs: -Infinity, tookMs: 0, isUnfinished: false };
   readonly #isAll: boolean;
   readonly #text: (seq: number) => string | undefined;
   readonly #clients = new Set<StreamClient>();
   readonly #parts: Part[] = [];
-  /** Of clients that came while frames waited, the newest of those: they get what comes behind it. */
+  /** For clients that joined while frames were waiting: the newest of these. They get only later frames. */
   readonly #joined = new Map<StreamClient, number>();
 
-  /** Makes a channel without clients. */
   constructor({ key, subscription, isAll, text, close }: StreamChannelOptions) {
     this.key = key;
     this.subscription = subscription;
@@ -67,12 +93,12 @@ export class StreamChannel {
     return this.#clients;
   }
 
-  /** Whether something waits that not all clients have. */
-  get isBehind(): boolean {
+  /** Whether something waits that not all clients have got. */
+  get hasWaiting(): boolean {
     return this.subscription.waiting > 0 || this.#parts.length > 0;
   }
 
-  /** Adds a client; its first frame is the next one published. */
+  /** Adds a client, from the next published frame on. */
   add(client: StreamClient): void {
     // Frames dropped before it joined are reported to the others alone.
     if (this.subscription.hasDropped) this.#collect();
@@ -81,20 +107,20 @@ export class StreamChannel {
     this.#clients.add(client);
   }
 
-  /** Removes a client. Returns whether it was one. */
+  /** Removes a client. Returns false if it was not in the channel. */
   delete(client: StreamClient): boolean {
     this.#joined.delete(client);
     return this.#clients.delete(client);
   }
 
-  /** Sends all that waits. Returns how many frames were dropped because clients were too slow. */
+  /** Sends everything that waits. Returns the number of frames dropped because clients were too slow. */
   flush(): number {
     this.#collect();
     return this.send();
   }
 
   /**
-   * Sends what waits. Returns how many frames were dropped because clients were too slow.
+   * Sends waiting parts. Returns the number of frames dropped because clients were too slow.
    *
    * @param isOver checked after each client; true stops the sending
    */
@@ -102,26 +128,26 @@ export class StreamChannel {
     if (this.#parts.length < MAX_PARTS) this.#collect(this.subscription.hasDropped ? Infinity : MAX_PARTS);
     let dropped = 0;
     for (let part = this.#parts[0]; part; part = this.#parts[0]) {
-      const { what, clients } = part;
+      const { content, clients } = part;
       while (part.sent < clients.length) {
         const client = clients[part.sent++];
-        if (client && this.#clients.has(client)) dropped += this.#give(client, what);
+        if (client && this.#clients.has(client)) dropped += this.#sendTo(client, content);
         if (isOver()) return dropped;
       }
       this.#parts.shift();
     }
-    // Whatever waited when they came has been sent: numbers may begin again.
+    // All frames that waited when they joined have been sent, and a new epoch may begin.
     if (this.subscription.waiting === 0) this.#joined.clear();
     return dropped;
   }
 
-  #give(client: StreamClient, what: Batch | SkippedFrames): number {
-    if (!(what instanceof Batch)) {
-      client.lost(what);
+  #sendTo(client: StreamClient, content: Batch | SkippedFrames): number {
+    if (!(content instanceof Batch)) {
+      client.lost(content);
       return 0;
     }
     const seq = this.#joined.get(client);
-    const wanted = seq === undefined ? what : what.after(seq);
+    const wanted = seq === undefined ? content : content.after(seq);
     return wanted === undefined ? 0 : client.deliver(wanted);
   }
 
@@ -131,7 +157,7 @@ export class StreamChannel {
     this.#parts.push(this.#part(this.#isAll ? frames : { ...frames, count: null }));
   }
 
-  /** Makes parts of what waits. Drops are reported in order: after all earlier frames. */
+  /** Prepares parts from waiting frames. Drops are reported in order, after all earlier frames. */
   #collect(batches: number = Infinity): void {
     const { subscription } = this;
     for (let made = 0; made < batches && subscription.waiting > 0; made++) {
@@ -154,7 +180,7 @@ export class StreamChannel {
     if (dropped) this.#parts.push(this.#part(dropped));
   }
 
-  #part(what: Batch | SkippedFrames): Part {
-    return { what, clients: [...this.#clients], sent: 0 };
+  #part(content: Batch | SkippedFrames): Part {
+    return { content, clients: [...this.#clients], sent: 0 };
   }
 }

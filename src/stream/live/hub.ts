@@ -2,58 +2,56 @@ import type { Clock, StallDetector } from "../../base/mod.ts";
 import type { Broker, FrameDetail, RegistryEvent } from "../../broker/mod.ts";
 import type { DeviceEvent } from "../../frame/mod.ts";
 import type { Filter } from "../../filter/mod.ts";
-import { openFilter } from "./broker_filter.ts";
-import { StreamChannel } from "./channel.ts";
-import type { StreamClient } from "./client.ts";
-import { StreamMemory } from "./memory.ts";
-import { OpenStreams, type StreamCounter } from "./slots.ts";
+import { openFilter } from "../filters.ts";
+import { OpenStreams, type StreamCounter, StreamMemory } from "./budget.ts";
+import { StreamChannel, type StreamClient } from "./channel.ts";
 
-/** Frames wait this long for others: one write for several frames costs a fraction of one write per frame. */
+/** Delay of frames so that several share one write, which costs a fraction of one write per frame. */
 const MIN_PAUSE_MS = 3;
-/** The pause grows with the time that a write to every client takes, up to this: it leaves time for other requests. */
+/** Upper limit of the pause, which grows with the time of a write to every client: it leaves time for other requests. */
 const MAX_PAUSE_MS = 5;
-/** Timers fire one to two milliseconds late: a channel that is due within this time is sent to at once. */
+/** Timers fire one to two milliseconds late: a channel that is due within this time is served at once. */
 const TIMER_LATE_MS = 1.5;
-/** Clients per channel. Channels are sent to one after the other: smaller ones spread the writes more evenly over time. */
+/** Most clients per channel. Channels are served one after the other: smaller ones spread the writes more evenly. */
 export const CHANNEL_CLIENTS = 64;
-/** How often clients are looked at for silence and for drops to tell. */
+/** Interval of reporting drops and sending keep-alives. */
 const HOUSEKEEPING_MS = 1000;
-/** Frames that may wait for a tick; more than a full bus brings in eight seconds. A power of two. */
+/** Frames that may wait for a tick: about eight seconds of a full bus. A power of two. */
 export const WAITING_FRAMES = 16_384;
-/** How soon clients whose transport does not ask for more are looked at again while they take what waits for them … */
+/** Polling interval of clients whose transport does not signal that it can send more, while they read … */
 const DRAIN_MS = 1;
-/** … and while they take nothing. */
+/** … and while they read nothing. */
 const IDLE_DRAIN_MS = 32;
-/** Time that streams are written to before other work has its turn. */
+/** Longest time of writing before other work gets its turn. */
 export const SLICE_MS = 8;
 
-/** What a client joins with. */
+/** Options of a joining client. */
 export interface JoinOptions extends FrameDetail {
   filter: Filter;
 }
 
-/** Carries frames from the broker to all stream clients, a tick's worth at a time. */
+/** Sends frames from the broker to all stream clients, in batches of one tick. */
 export class StreamHub {
   readonly #broker: Broker;
   readonly #clock: Clock;
   readonly #stall: StallDetector;
-  /** Milliseconds, for the pace of writes: it must run as timers do, whatever the clock. */
+  /** Milliseconds for the pacing of writes: must run at the speed of timers, unlike a simulated clock. */
   readonly #now: () => number;
   readonly #places: StreamCounter;
-  /** The budget of all streams. */
+  /** The memory budget of all streams. */
   readonly memory: StreamMemory;
   readonly #channels = new Set<StreamChannel>();
-  /** By filter and detail, the channel that the next client joins. */
+  /** The channel that the next client joins, by filter and detail. */
   readonly #shared = new Map<string, StreamChannel>();
   readonly #ready = new Set<StreamChannel>();
   readonly #housekeeping: ReturnType<typeof setInterval>;
-  readonly #stopDevices: () => void;
+  readonly #unlisten: () => void;
   #tick: ReturnType<typeof setTimeout> | undefined;
   #drain: ReturnType<typeof setTimeout> | undefined;
   #dropped = 0;
   #stopped = false;
 
-  /** @param options.places, options.memory default its own */
+  /** @param options `places`, `memory`: default a new one each */
   constructor(
     { broker, clock, stall, places = new OpenStreams(), memory = new StreamMemory(), now = () => performance.now() }: {
       broker: Broker;
@@ -70,42 +68,42 @@ export class StreamHub {
     this.#broker = broker;
     this.#clock = clock;
     this.#stall = stall;
-    this.#stopDevices = broker.registry.listen((event) => this.#device(event));
+    this.#unlisten = broker.registry.listen((event) => this.#device(event));
     this.#housekeeping = setInterval(() => this.#runHousekeeping(), HOUSEKEEPING_MS);
   }
 
-  /** Clients by kind. */
+  /** Number of clients of one transport. */
   count(kind: StreamClient["kind"]): number {
     let count = 0;
     for (const { clients } of this.#channels) for (const client of clients) if (client.kind === kind) count++;
     return count;
   }
 
-  /** OpenStreams taken: every connection that is, was or will be a client. */
+  /** Number of open streams: see {@linkcode StreamCounter}. */
   get taken(): number {
     return this.#places.taken;
   }
 
-  /** Frames not delivered because a client was too slow. */
+  /** Frames dropped because a client was too slow. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Clients that have not taken all that there is for them. */
+  /** Clients with unsent data. */
   behind(): Set<StreamClient> {
     const behind = new Set<StreamClient>();
-    for (const { isBehind, clients } of this.#channels) {
-      for (const client of clients) if (isBehind || client.waitingBytes > 0) behind.add(client);
+    for (const { hasWaiting, clients } of this.#channels) {
+      for (const client of clients) if (hasWaiting || client.waitingBytes > 0) behind.add(client);
     }
     return behind;
   }
 
-  /** Takes a place for a connection. Returns the way to give it back; safe to call twice. */
+  /** Counts a connection as an open stream. Returns a function that closes it; safe to call twice. */
   take(): () => void {
     return this.#places.take();
   }
 
-  /** Sends frames to `client` from the current head on. Returns the way to leave. After `stop` the client is ended. */
+  /** Sends frames to `client` from the current head on. Returns a function that removes the client. After `stop` it ends at once. */
   join(client: StreamClient, { filter, decode = false, labels = false }: JoinOptions): () => void {
     if (this.#stopped) {
       client.end();
@@ -113,8 +111,8 @@ export class StreamHub {
     }
     const key = JSON.stringify([filter, decode, labels]);
     const shared = this.#shared.get(key);
-    const hasRoom = shared !== undefined && shared.clients.size < CHANNEL_CLIENTS;
-    const channel = hasRoom ? shared : this.#open({ filter, decode, labels }, key);
+    const hasCapacity = shared !== undefined && shared.clients.size < CHANNEL_CLIENTS;
+    const channel = hasCapacity ? shared : this.#openChannel({ filter, decode, labels }, key);
     channel.add(client);
     const leaveMemory = this.memory.join({
       get queuedBytes() {
@@ -137,19 +135,19 @@ export class StreamHub {
     clearTimeout(this.#tick);
     clearTimeout(this.#drain);
     clearInterval(this.#housekeeping);
-    this.#stopDevices();
+    this.#unlisten();
     for (const channel of this.#channels) {
       this.#dropped += channel.flush();
       for (const client of channel.clients) client.end();
     }
   }
 
-  #open({ filter, ...detail }: Required<JoinOptions>, key: string): StreamChannel {
+  #openChannel({ filter, ...detail }: Required<JoinOptions>, key: string): StreamChannel {
     const { json } = this.#broker;
-    const open = openFilter(filter, this.#broker);
+    const liveFilter = openFilter(filter, this.#broker);
     const subscription = this.#broker.subscribe({
       capacity: WAITING_FRAMES,
-      accept: open.accept,
+      accept: liveFilter.accept,
       wake: () => this.#wake(channel),
       lastCall: () => this.#dropped += channel.flush(),
       skipped: (frames) => {
@@ -159,17 +157,17 @@ export class StreamHub {
     });
     const isAll = Object.values(filter).every((values) => values === undefined || values.length === 0);
     const channel = new StreamChannel({
-      key: open.shareable ? key : undefined,
+      key: liveFilter.shareable ? key : undefined,
       subscription,
       isAll,
       text: (seq) => json.wantedOf(seq, detail),
       close: () => {
         this.#broker.unsubscribe(subscription);
-        open.close();
+        liveFilter.close();
       },
     });
     this.#channels.add(channel);
-    if (open.shareable) this.#shared.set(key, channel);
+    if (liveFilter.shareable) this.#shared.set(key, channel);
     return channel;
   }
 
@@ -195,7 +193,7 @@ export class StreamHub {
     this.#tick ??= setTimeout(() => this.#stall.run("streams", () => this.#deliverReady()), delayMs);
   }
 
-  /** Sends to the channels that are due, the longest overdue first. */
+  /** Serves the channels that are due, the longest overdue first. */
   #deliverReady(): void {
     this.#tick = undefined;
     const startMs = this.#now();
@@ -210,11 +208,11 @@ export class StreamHub {
     for (const channel of this.#ready) nextMs = Math.min(nextMs, dueMs(channel));
     const waitMs = nextMs - this.#now();
     if (waitMs < Infinity) this.#deliverIn(Math.max(0, Math.min(waitMs - TIMER_LATE_MS, MIN_PAUSE_MS)));
-    this.memory.keep();
+    this.memory.enforce();
     this.#drainSoon();
   }
 
-  /** Time from one write to the next one to the same client. */
+  /** Interval between two writes to the same client. */
   #intervalMs(): number {
     let roundMs = 0;
     for (const { turn } of this.#ready) roundMs += turn.tookMs;
@@ -229,11 +227,11 @@ export class StreamHub {
     const tookMs = this.#now() - startMs;
     turn.tookMs = turn.isUnfinished ? turn.tookMs + tookMs : tookMs;
     turn.startMs = startMs;
-    turn.isUnfinished = channel.isBehind;
+    turn.isUnfinished = channel.hasWaiting;
     if (turn.isUnfinished) this.#ready.add(channel);
   }
 
-  /** Looks again at clients whose transport does not ask for more. */
+  /** Polls clients whose transport does not signal that it can send more. */
   #drainSoon(delayMs: number = DRAIN_MS): void {
     if (this.#stopped || this.#drain !== undefined) return;
     const waiting: StreamClient[] = [];
@@ -241,21 +239,21 @@ export class StreamHub {
     if (waiting.length === 0) return;
     this.#drain = setTimeout(() => {
       this.#drain = undefined;
-      let takenAny = false;
-      this.#stall.run("streams", () => waiting.forEach((client) => takenAny = client.drain() || takenAny));
-      this.#drainSoon(takenAny ? DRAIN_MS : IDLE_DRAIN_MS);
+      let sentAny = false;
+      this.#stall.run("streams", () => waiting.forEach((client) => sentAny = client.drain() || sentAny));
+      this.#drainSoon(sentAny ? DRAIN_MS : IDLE_DRAIN_MS);
     }, delayMs);
   }
 
   #device({ event, device }: RegistryEvent): void {
     if (this.#channels.size === 0) return;
-    const told: DeviceEvent = { event, device: this.#broker.registry.describe(device) };
-    for (const { clients } of this.#channels) for (const client of clients) client.device(told);
+    const deviceEvent: DeviceEvent = { event, device: this.#broker.registry.describe(device) };
+    for (const { clients } of this.#channels) for (const client of clients) client.device(deviceEvent);
   }
 
   #runHousekeeping(): void {
     const now = this.#clock.monoMs();
     for (const { clients } of this.#channels) for (const client of clients) client.housekeeping(now);
-    this.memory.look(now);
+    this.memory.measure(now);
   }
 }

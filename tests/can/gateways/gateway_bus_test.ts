@@ -50,7 +50,7 @@ Deno.test(
     await until("the first line came", () => sink.frames.length === 1);
     await peer.stop();
     await until("it is missing", () => bus.state.type === "missing");
-    assert.equal(messageOf(bus.state), "the gateway has ended the connection");
+    assert.equal(messageOf(bus.state), "the gateway closed the connection");
     await assert.rejects(bus.send(ID, Uint8Array.of(1)), {
       name: "BusError",
       message: 'Cannot send on bus "wifi0": it is missing',
@@ -95,11 +95,11 @@ Deno.test(
   withGateway({ format: "ydwg" }, async ({ peer, bus, sink }) => {
     await peer.say("$GPGGA,1,2,3\r\n".repeat(120));
     await until("it is down", () => bus.state.type === "down");
-    assert.equal(messageOf(bus.state), 'nothing that comes can be read as ydwg: "$GPGGA,1,2,3"');
+    assert.equal(messageOf(bus.state), 'the received data cannot be read as ydwg: "$GPGGA,1,2,3"');
     await until("it is tried again", () => peer.connections >= 2 && peer.open === 1);
     await pause(100);
     assert.equal(bus.state.type, "down");
-    await assert.rejects(bus.send(ID, Uint8Array.of(1)), /has not been understood yet/);
+    await assert.rejects(bus.send(ID, Uint8Array.of(1)), /no readable data/);
     await peer.say(raw(1));
     await until("it is understood", () => bus.state.type === "up");
     assert.deepEqual(values(sink), [1]);
@@ -109,13 +109,13 @@ Deno.test(
 );
 
 Deno.test(
-  "what is in no format that is known is told, and the gateway is tried again",
+  "what has an unknown format is told, and the gateway is tried again",
   NET,
   withGateway({}, async ({ peer, bus }) => {
-    assert.equal(messageOf(bus.state), "connected; its format shows with what comes");
-    await assert.rejects(bus.send(ID, Uint8Array.of(1)), /the format of the gateway has not shown yet/);
+    assert.equal(messageOf(bus.state), "connected; the format is not detected yet");
+    await assert.rejects(bus.send(ID, Uint8Array.of(1)), /the gateway's format is not detected yet/);
     await peer.say(new Random(1).bytes(5000).map((byte) => byte | 0x80));
-    await until("it is told", () => /in no format that is known/.test(messageOf(bus.state)));
+    await until("it is told", () => /unknown format/.test(messageOf(bus.state)));
     await until("it is tried again", () => peer.connections >= 2 && peer.open === 1);
     await peer.say(raw(1));
     await until("its format shows", () => bus.state.type === "up");
@@ -166,7 +166,7 @@ Deno.test(
   NET,
   withGateway({ format: "ydwg", silenceMs: 120 }, async ({ peer, bus, sink }) => {
     await until("it is given up", () => bus.state.type === "missing");
-    assert.equal(messageOf(bus.state), "nothing has come for 0.12 s");
+    assert.equal(messageOf(bus.state), "nothing received for 0.12 s");
     await until("it is connected again", () => bus.state.type === "up" && peer.connections >= 2);
     await until("it is heard", () => {
       // On a busy machine it may have been silent for too long once more.

@@ -70,7 +70,7 @@ Deno.test("UDP: who listens to everybody answers who spoke last, and nobody befo
   const heard: string[] = [];
   gateway.on("message", (bytes: Uint8Array) => heard.push(new TextDecoder().decode(bytes)));
   const { bus, sink } = await opened(`udp://:${port}`);
-  await assert.rejects(bus.send(ID, Uint8Array.of(1)), /has not shown yet/);
+  await assert.rejects(bus.send(ID, Uint8Array.of(1)), /is not detected yet/);
   gateway.send(raw(1), port, "127.0.0.1");
   await until("it is heard", () => sink.frames.length === 1);
   await bus.send(ID, Uint8Array.of(9));

@@ -90,7 +90,7 @@ Deno.test(
       });
       await assert.rejects(opened(`${folder}/letter.txt`), {
         name: "BusError",
-        message: 'Cannot open bus "letter.txt": The recording is in no format that is known',
+        message: 'Cannot open bus "letter.txt": The recording has an unknown format',
       });
     }),
 );

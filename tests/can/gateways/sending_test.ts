@@ -92,8 +92,8 @@ Deno.test("gateways of whole messages refuse sessions, what is too long, and wha
   const told = await toldTo("ikonvert", async ({ bus, sink }) => {
     const control = (dst: number) => buildCanId({ prio: 7, pgn: 60416, src: 0x23, dst });
     const data = buildCanId({ prio: 7, pgn: 60160, src: 0x23, dst: 255 });
-    await assert.rejects(bus.send(control(0x10), Uint8Array.of(16, 30, 0, 5, 255, 0x14, 0xf0, 1)), /no sessions/);
-    await assert.rejects(bus.send(FAST, Uint8Array.of(1)), /no frame of a message/);
+    await assert.rejects(bus.send(control(0x10), Uint8Array.of(16, 30, 0, 5, 255, 0x14, 0xf0, 1)), /not sessions/);
+    await assert.rejects(bus.send(FAST, Uint8Array.of(1)), /not a frame of a message/);
     // 300 bytes are 43 packets.
     await bus.send(control(255), Uint8Array.of(32, 300 & 0xff, 300 >> 8, 43, 255, 0x05, 0xf8, 1));
     for (let i = 1; i < 43; i++) await bus.send(data, Uint8Array.of(i, 1, 2, 3, 4, 5, 6, 7));

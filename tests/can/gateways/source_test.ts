@@ -68,15 +68,15 @@ Deno.test("what is wrong with a source is said with the source", () => {
     "tcp://host:0": /port 1 to 65535/,
     "tcp://host:70000": /port 1 to 65535/,
     "tcp://:2000": /expected host:port/,
-    "tcp://host:1#ydraw": /the format "ydraw" is none of candump, ydwg/,
-    "tcp://host:1?baud=9600": /it has no "baud", only name, format, bus, silence/,
+    "tcp://host:1#ydraw": /unknown format "ydraw"; expected candump, ydwg/,
+    "tcp://host:1?baud=9600": /unknown parameter "baud"; expected name, format, bus, silence/,
     "tcp://host:1?silence=soon": /silence: .*soon/,
-    "tcp://host:1?name=a%20b": /"a b" is no name of a bus/,
+    "tcp://host:1?name=a%20b": /"a b" is not a bus name/,
     "udp://host:1?listen=x": /listen "x" is not a port/,
     "serial://dev/tty": /path of a device/,
     "serial:///dev/tty?baud=1": /baud "1" is not one of 4800/,
     "file:///a?speed=-1": /speed "-1" is not 0 or more/,
-    "file:///a/": /"" is no name of a bus/,
+    "file:///a/": /"" is not a bus name/,
   };
   for (const [text, message] of Object.entries(cases)) {
     assert.throws(() => parseBusSource(text), (error) => {

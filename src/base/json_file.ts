@@ -2,70 +2,70 @@ import type { DurableFile } from "./atomic_file.ts";
 import { FileError } from "./file_error.ts";
 import type { Logger } from "./log.ts";
 
-/** What is kept, and who is told. */
+/** Options of a {@linkcode KeptFile}. */
 export interface KeptFileOptions {
-  /** What it is called in the log, such as `sessions`. */
+  /** Name of the content in the log, such as `sessions`. */
   what: string;
-  /** What is to be kept, asked for at each write; it becomes JSON. */
+  /** Returns the content; called at each write, and stored as JSON. */
   content: () => unknown;
-  /** Gets what goes wrong, once, and when it is over. */
+  /** Gets one line when writing fails and one when it works again. */
   log: Logger;
 }
 
-/** Changes wait this long for company: the disk of a boat is a card that wears out. */
+/** Delay before changes are written, to save writes: each one wears the boat's SD card. */
 const WRITE_AFTER_MS = 1000;
-/** What could not be written is tried again after so long. */
+/** Delay before a failed write is repeated. */
 const RETRY_AFTER_MS = 10_000;
 
-/** Keeps something in a file: written as a whole, at most once a second. Never fails: what goes wrong is logged. */
+/** Stores a JSON value in a file: written as a whole, at most once a second. Never throws: failures are logged. */
 export class KeptFile {
   readonly #file: DurableFile;
   readonly #options: KeptFileOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #writing: Promise<void> = Promise.resolve();
   #isWriting = false;
-  /** Something has changed while a write was under way, which may hang. */
+  /** The content has changed since the last write began; that write may hang. */
   #isDue = false;
   #error: string | undefined;
   #isClosed = false;
 
-  /** Nothing is written before something has changed. */
+  /** Nothing is written before the first call of {@linkcode KeptFile.changed}. */
   constructor(file: DurableFile, options: KeptFileOptions) {
     this.#file = file;
     this.#options = options;
   }
 
-  /** Why what changed last is not written down; undefined when it is, or soon will be. */
+  /** Why the last write failed; undefined when it succeeded or is scheduled. */
   get error(): string | undefined {
     return this.#error;
   }
 
-  /** Something has changed: it is written soon. */
+  /** Schedules a write, because the content has changed. */
   changed(): void {
     if (this.#isClosed) return;
-    this.#timer ??= setTimeout(() => this.#begin(), this.#error === undefined ? WRITE_AFTER_MS : RETRY_AFTER_MS);
+    this.#timer ??= setTimeout(() => this.#startWrite(), this.#error === undefined ? WRITE_AFTER_MS : RETRY_AFTER_MS);
   }
 
-  /** Writes what has changed now. */
+  /** Writes pending changes at once. */
   async flush(): Promise<void> {
-    if (this.#timer !== undefined) this.#begin();
+    if (this.#timer !== undefined) this.#startWrite();
     await this.#writing;
   }
 
-  /** Writes what has changed, and nothing any more. */
+  /** Writes pending changes and stops writing. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.flush();
   }
 
-  #begin(): void {
+  #startWrite(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#isDue = true;
     if (!this.#isWriting) this.#writing = this.#writeDue();
   }
 
-  /** One write after another: while one hangs, not all that changes meanwhile waits in memory, each as a whole. */
+  /** Writes one at a time: while a write hangs, later changes are merged into one more write. */
   async #writeDue(): Promise<void> {
     this.#isWriting = true;
     try {
@@ -82,11 +82,11 @@ export class KeptFile {
     const { what, content, log } = this.#options;
     try {
       await this.#file.write(JSON.stringify(content()) + "\n");
-      if (this.#error !== undefined) log.info(`${what} are written down again`);
+      if (this.#error !== undefined) log.info("state file written again", { what });
       this.#error = undefined;
     } catch (error) {
       if (!(error instanceof FileError)) throw error;
-      if (this.#error === undefined) log.error(`${what} are not written down`, { error: error.message });
+      if (this.#error === undefined) log.error("state file not written", { what, error: error.message });
       this.#error = error.message;
       this.changed();
     }
@@ -94,9 +94,9 @@ export class KeptFile {
 }
 
 /**
- * What a kept file holds; undefined where there is none, and, with a line in the log, where it cannot be read.
+ * Reads and parses a file. Undefined when it does not exist, and, with a line in the log, when it cannot be read.
  *
- * @param options.parse throws SyntaxError or TypeError where the text is none of ours
+ * @param options.parse throws SyntaxError or TypeError when the text is invalid
  */
 export async function readKept<T>(
   file: DurableFile,
@@ -107,7 +107,7 @@ export async function readKept<T>(
     return bytes && parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     if (!(error instanceof FileError || error instanceof SyntaxError || error instanceof TypeError)) throw error;
-    log.error(`${what} are lost`, { file: file.path, error: error.message });
+    log.error("state file not readable", { what, file: file.path, error: error.message });
     return undefined;
   }
 }
