@@ -15,7 +15,7 @@ export interface StoredHead {
   previous: readonly string[];
 }
 
-/** Where the journal with its tail ends. */
+/** Last position of the journal including its WAL. */
 export interface JournalEnd {
   /** Epoch of the newest block; undefined in files of other software. */
   epoch?: Uint8Array | undefined;

@@ -35,7 +35,7 @@ const MAX_PREVIOUS = 8;
 export interface SequenceStoreOptions {
   /** `head.json`; nobody else writes it. */
   file: DurableFile;
-  /** Where the journal with its tail ends; undefined: there is none, or nothing in it. */
+  /** Last position of the journal including its WAL; undefined if there is no frame. */
   journalEnd?: JournalEnd | undefined;
   /** Told of new epochs, and of a disk that takes nothing. */
   log: Logger;
@@ -50,7 +50,7 @@ export interface SequenceStoreOptions {
 }
 
 /**
- * Whether the numbers would survive now.
+ * Whether the sequence numbers are durable now.
  *
  * - `durable`: the reserve is on disk
  * - `overdue`: it should have been extended and could not be; there are `left` numbers
@@ -114,7 +114,7 @@ export class SequenceStore {
     return this.#start;
   }
 
-  /** Numbers of this epoch that the start has skipped, and that never had a frame. */
+  /** Numbers of this epoch that the start skipped; they were never assigned. */
   get skipped(): SeqRange | undefined {
     return this.#skipped;
   }
@@ -127,7 +127,7 @@ export class SequenceStore {
     return this.#uncleanRange;
   }
 
-  /** 16 bytes that name the run of numbers. */
+  /** 16 bytes that identify the epoch. */
   get epoch(): Uint8Array<ArrayBuffer> {
     return Uint8Array.fromHex(this.#epoch);
   }
@@ -158,7 +158,7 @@ export class SequenceStore {
     return seq;
   }
 
-  /** Begins at 1 in a new epoch, at once: somebody knows that numbers of this one were given out before. */
+  /** Starts a new epoch at 1 immediately: a peer knows numbers of this one that this journal does not. */
   newEpoch(message: string): void {
     if (!this.#closed) this.#renew({ code: "asked", message });
   }
