@@ -28,7 +28,7 @@ export interface JournalOptions extends
   retention?: RetentionSettings | undefined;
   /** Program that archives files. */
   archiveCommand?: string | undefined;
-  /** Name of the boat passed to that program; default the prefix. */
+  /** Id of the instance (boat), passed to that program; default the prefix. */
   instanceId?: string | undefined;
   /** Interval of retention and archiving, milliseconds; see {@linkcode KeeperOptions}. */
   lookEveryMs?: number | undefined;
