@@ -23,7 +23,7 @@ export interface JournalFileOptions {
   epochWord: number;
 }
 
-/** Writes all of the bytes at the file's place. */
+/** Writes all bytes at the file's current position. */
 export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   let done = 0;
   while (done < bytes.length) done += await file.write(bytes.subarray(done));

@@ -42,7 +42,7 @@ export class Playlist {
   readonly buses: readonly string[];
   /** Time that frames in front of the first one are earlier than; -Infinity where all are played. */
   readonly startUs: number;
-  /** OpenStreams where a block should begin and none does. */
+  /** Offsets where a block should begin and none does. */
   readonly damaged: number;
 
   private constructor(played: Pick<Playlist, "blocks" | "buses" | "startUs" | "damaged">) {
