@@ -16,25 +16,25 @@ import { HEAD_FILE, type SequenceState, SequenceStore } from "./sequence/sequenc
 import type { WindowDigest, WindowDigests } from "./digest/window_digest.ts";
 import { digestsThrough } from "./digest/window_digest_read.ts";
 
-/** How a journal is opened. */
+/** Options of a journal. */
 export interface JournalOptions extends
   Omit<
     JournalWriterOptions,
     "epoch" | "gap" | "newestFile" | "digests" | "checkDirectory" | "onWritten" | "onEnded"
   > {
-  /** Directory of `head.json`, which knows the numbers that were given out. */
+  /** Directory of `head.json`, which stores the reserved sequence numbers. */
   stateDirectory: string;
-  /** Which files are kept; left out: all. */
+  /** Retention limits; default: all files are kept. */
   retention?: RetentionSettings | undefined;
   /** Program that archives files. */
   archiveCommand?: string | undefined;
-  /** Whose files these are, for that program; default the prefix. */
+  /** Id of the instance (boat), passed to that program; default the prefix. */
   instanceId?: string | undefined;
-  /** How often files are looked after, milliseconds; see {@linkcode KeeperOptions}. */
+  /** Interval of retention and archiving, milliseconds; see {@linkcode KeeperOptions}. */
   lookEveryMs?: number | undefined;
   /** Numbers reserved on disk at once; for tests. */
   reserve?: number;
-  /** Told before the first number of a new epoch, which begins when no more numbers can be reserved on disk. */
+  /** Called before the first number of a new epoch, which begins if no more numbers can be reserved on disk. */
   onNewEpoch?: (epoch: Uint8Array<ArrayBuffer>) => void;
 }
 
@@ -48,7 +48,7 @@ interface Parts {
   keeper: Keeper | undefined;
 }
 
-/** A keeper of the directory, where files are to be deleted or archived. */
+/** Retention and archiving for the directory, if configured. */
 function keeperOf(
   options: JournalOptions,
   { writer, index, guard }: { writer: JournalWriter; index: JournalIndex; guard: DirectoryGuard },
@@ -73,8 +73,8 @@ function keeperOf(
 }
 
 /**
- * The journal of a boat: numbers that never repeat, frames on disk, and the way back to them. It holds its directory
- * alone, and is whole again after whatever ended the last recording.
+ * The journal of a boat: assigns unique sequence numbers, writes frames to disk and reads them. It locks its directory,
+ * and recovers from a crash when it is opened.
  */
 export class Journal {
   /** What is on disk, and what is about to be. */
@@ -97,7 +97,7 @@ export class Journal {
   }
 
   /**
-   * Takes the directory, mends what is torn, and goes on behind the last number.
+   * Locks the directory, recovers torn files, and continues after the last number.
    *
    * @throws {FileError} the directory is used by another process, or cannot be written
    */
@@ -147,17 +147,17 @@ export class Journal {
     }
   }
 
-  /** The number that the next frame gets when none has been given out yet. */
+  /** First sequence number of this run. */
   get firstSeq(): number {
     return this.#numbers.start.first;
   }
 
-  /** 16 bytes that name the run of numbers. */
+  /** 16 bytes that identify the epoch. */
   get epoch(): Uint8Array<ArrayBuffer> {
     return this.#numbers.epoch;
   }
 
-  /** Numbers of this epoch that the start has skipped, and that never had a frame. */
+  /** Numbers of this epoch that the start skipped; they were never assigned. */
   get skipped(): SeqRange | undefined {
     return this.#numbers.skipped;
   }
@@ -167,7 +167,7 @@ export class Journal {
     return this.#numbers.uncleanRange;
   }
 
-  /** What is missing of the recording, or cannot be read, in words; each names its file or directory. */
+  /** Problems with the recording as text: missing or unreadable parts, each with its file or directory. */
   get damage(): readonly string[] {
     const { path, removals } = this.#guard;
     if (removals === 0) return this.index.damage;
@@ -175,62 +175,62 @@ export class Journal {
     return [removed, ...this.index.damage];
   }
 
-  /** True while the directory's file system is not there: files in it are not gone for good. */
+  /** True while the directory's file system is not mounted: its files are unavailable, not deleted. */
   get isAway(): boolean {
     return this.#guard.isAway;
   }
 
-  /** How recording does. */
+  /** State of recording. */
   get state(): JournalState {
     return this.#writer.state;
   }
 
-  /** Oldest frame of this epoch that is kept; undefined when there is none. */
+  /** Oldest stored frame of this epoch; undefined if there is none. */
   get oldestSeq(): number | undefined {
     return this.index.oldestSeqOf(epochWordOf(this.epoch)) ?? this.#writer.oldestUnwritten;
   }
 
-  /** Whether the numbers would survive now. */
+  /** Whether the sequence numbers are durable now. */
   get numbers(): SequenceState {
     return this.#numbers.state;
   }
 
-  /** Digests of the newest frames of this epoch, oldest first; the last one goes on. */
+  /** Digests of the newest frames of this epoch, oldest first; the last one is still open. */
   get digests(): WindowDigest[] {
     return this.#digests.list();
   }
 
-  /** Epochs before this one of which there are frames, newest first. */
+  /** Earlier epochs with stored frames, newest first. */
   former(): Promise<FormerRecording[]> {
     return this.#former.list({ current: this.epoch });
   }
 
-  /** Newest frame that a power cut leaves. */
+  /** Newest durable frame. */
   get durableSeq(): number {
     return this.#writer.durableSeq;
   }
 
-  /** How long the oldest frame has been in memory alone, milliseconds; 0 while every frame taken is synced. */
+  /** Age of the oldest unsynced frame, milliseconds; 0 if all frames are synced. */
   get unsyncedMs(): number {
     return this.#writer.unsyncedMs;
   }
 
-  /** Longest time that a frame should be in memory alone, milliseconds. */
+  /** Interval between syncs, milliseconds: the target for the longest time a frame is unsynced. */
   get syncIntervalMs(): number {
     return this.#writer.syncIntervalMs;
   }
 
-  /** Frames that could not be kept. */
+  /** Frames lost since the start. */
   get lost(): number {
     return this.#writer.lost;
   }
 
-  /** What was written to files since the start. */
+  /** Write statistics since the start. */
   get written(): Readonly<WriteFigures> {
     return this.#writer.written;
   }
 
-  /** What is known of the files; undefined where all are kept. */
+  /** Retention state; undefined if all files are kept. */
   get files(): KeeperStatus | undefined {
     return this.#keeper?.status;
   }
@@ -240,27 +240,27 @@ export class Journal {
     return this.#numbers.next();
   }
 
-  /** Begins at 1 in a new epoch, at once: somebody knows that numbers of this one were given out before. */
+  /** Starts a new epoch at 1 immediately: a peer knows numbers of this one that this journal does not. */
   newEpoch(why: string): void {
     this.#numbers.newEpoch(why);
   }
 
-  /** Takes a frame; its bytes are copied. Never fails. */
+  /** Appends a frame; copies its bytes. Never fails. */
   append(seq: number, message: Message): void {
     this.#writer.append(seq, message);
   }
 
-  /** Resolves when the backlog has space for more; undefined while it has. */
+  /** Resolves when the backlog has capacity; undefined while it has. */
   ready(): Promise<void> | undefined {
     return this.#writer.ready();
   }
 
-  /** Resolves when every frame taken so far, or up to `through`, is safe from a power cut. */
+  /** Resolves when every frame appended so far, or up to `through`, is durable. */
   sync(through?: number): Promise<void> {
     return this.#writer.sync(through);
   }
 
-  /** Writes everything, ends the open file, writes down the last number, and lets the directory go. */
+  /** Writes everything, completes the open file, stores the last number, and releases the directory. */
   async close(): Promise<void> {
     await this.#keeper?.stop();
     await this.#writer.close();

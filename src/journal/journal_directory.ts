@@ -10,7 +10,7 @@ import { readWals, type StoredWal } from "./wal/wal_files.ts";
 import { DEFAULT_BLOCK_BYTES } from "./types.ts";
 import { type Unsealed, unsealedOf } from "./wal/unsealed.ts";
 
-/** What a directory holds of a journal. */
+/** Content of a journal directory. */
 export interface JournalDirectory {
   /** Paths of its `.lpj` files, in the order of their names. */
   files: string[];
@@ -18,11 +18,11 @@ export interface JournalDirectory {
    * Its write-ahead logs, as far as no file holds their frames, with these frames as blocks in memory; in the order in
    * which a start writes them into files. `index.state` is `torn` where bytes after the last whole record cannot be read.
    */
-  tails: BlockFile[];
+  wals: BlockFile[];
 }
 
 /**
- * Looks what a directory holds of a journal. The directory is not locked and nothing is changed, so a server may be
+ * Reads the content of a journal directory. It is neither locked nor changed, so a server may be
  * writing it: the logs are read before the files are listed, hence what is synced at the call is in one of them.
  *
  * @param options.log warned of torn logs
@@ -43,12 +43,12 @@ export async function readJournalDirectory(
   const names = (await journalNames(directory)).filter((name) => !name.startsWith(UNORDERED_PREFIX));
   const ends = new FileEnds(names, (name) => endOf(`${directory}/${name}`));
   const namer = new FileNamer(names);
-  const tails = stored.flatMap((each) => each.tail === undefined && each.bytes > 0 ? [unreadable(each)] : []);
-  for await (const unsealed of unsealedOf(stored, ends)) tails.push(asBlockFile(unsealed, namer));
-  for (const { path, bytes, index } of tails) {
+  const wals = stored.flatMap((each) => each.wal === undefined && each.bytes > 0 ? [unreadable(each)] : []);
+  for await (const unsealed of unsealedOf(stored, ends)) wals.push(asBlockFile(unsealed, namer));
+  for (const { path, bytes, index } of wals) {
     if (index.state === "torn") log?.warn("write-ahead log is torn", { path, unreadableBytes: bytes - index.end });
   }
-  return { files, tails };
+  return { files, wals };
 }
 
 /**
@@ -59,10 +59,10 @@ export async function readJournalDirectory(
 export async function isTornBlockKept(path: string, end: { epochWord: number; lastSeq: number }): Promise<boolean> {
   const slash = path.lastIndexOf("/");
   const stored = await readWals(slash < 0 ? "." : path.slice(0, slash));
-  return stored.some(({ tail }) =>
+  return stored.some(({ wal }) =>
     // Blocks are written in order: the next one is torn.
-    tail !== undefined && tail.frames.length > 0 && tail.firstSeq > end.lastSeq &&
-    epochWordOf(tail.epoch) === end.epochWord
+    wal !== undefined && wal.frames.length > 0 && wal.firstSeq > end.lastSeq &&
+    epochWordOf(wal.epoch) === end.epochWord
   );
 }
 
@@ -105,8 +105,8 @@ class FileNamer {
   }
 }
 
-function asBlockFile({ path, bytes, tail, blocks: sealed }: Unsealed, namer: FileNamer): BlockFile {
-  const { blockBytes, epoch, torn } = tail;
+function asBlockFile({ path, bytes, wal, blocks: sealed }: Unsealed, namer: FileNamer): BlockFile {
+  const { blockBytes, epoch, torn } = wal;
   const end = bytes - torn;
   const header = { version: 2, compression: "zstd", blockBytes, epochWord: epochWordOf(epoch) } as const;
   const blocks = sealed.map((block, at) => indexed(block, { at, bytes: at === 0 ? end : 0 }));

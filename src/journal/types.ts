@@ -1,14 +1,14 @@
 import type { DigestNote } from "./digest/window_digest.ts";
 
-/** What a block says about a device: enough to know who sent a frame when nothing else is at hand. */
+/** A device as stored in a block: identifies the sender of a frame without any other source. */
 export interface BlockDevice {
-  /** Index of the bus; 0 in files that know only one. */
+  /** Index of the bus; 0 in files of a single bus. */
   bus: number;
   /** Source address. */
   src: number;
   /** 64-bit NAME. */
   name: bigint;
-  /** Index of the frame in the block from which on the device has this address; 0: from the start. */
+  /** Index in the block of the first frame for which the device has this address; 0: from the start. */
   activeFrom: number;
   /** 0 and empty texts where nothing is known yet. */
   productCode: number;
@@ -22,9 +22,9 @@ export interface BlockDevice {
   modelSerial: string;
 }
 
-/** Frames that are missing in front of a block, and why. */
+/** Frames missing before a block, and the reason. */
 export interface Gap {
-  /** First sequence number that is not there; the last one is the block's own first minus one. */
+  /** First missing sequence number; the last is the block's first minus one. */
   firstMissing: number;
   /** Why they are missing. */
   reason: GapReason;
@@ -35,7 +35,7 @@ export type GapReason = "restart" | "disk" | "source";
 
 /** The machine's clocks when a recording began. */
 export interface BootRecord {
-  /** 16 bytes, another one after each boot. */
+  /** 16 bytes, different after each boot. */
   bootId: Uint8Array<ArrayBuffer>;
   /** Monotonic milliseconds … */
   monoMs: number;
@@ -55,15 +55,15 @@ export interface BusCounts {
   incomplete: Readonly<Record<string, number>>;
 }
 
-/** What a block says beside frames and devices; readers that do not know it pass it over. */
+/** Metadata of a block. Readers skip entries that they do not know. */
 export interface BlockMetadata {
   /** Names of the buses by index. */
   buses?: readonly string[];
-  /** 16 bytes that name the run of sequence numbers. */
+  /** 16 bytes that identify the epoch. */
   epoch?: Uint8Array<ArrayBuffer>;
   /** Clocks when the recording began. */
   boot?: BootRecord;
-  /** Frames that are missing in front of the block. */
+  /** Frames missing before the block. */
   gap?: Gap;
   /** Digests of the frames before the block. */
   digests?: DigestNote;
@@ -74,11 +74,11 @@ export interface BlockMetadata {
 /** How blocks lie on disk. */
 export type Compression = "none" | "zstd" | "zstd-dict";
 
-/** Bytes of a block when nothing else is said. */
+/** Default size of a block, bytes. */
 export const DEFAULT_BLOCK_BYTES = 262_144;
 /** Smallest block; sizes are powers of two. */
 export const MIN_BLOCK_BYTES = 4096;
-/** Largest block that is read: a file that says more is not one of ours, and could eat all memory. */
+/** Largest block that is read: bounds memory for foreign files. */
 export const MAX_BLOCK_BYTES = 16 * 1024 * 1024;
-/** Buses that a stored identifier has room for. */
+/** Buses that fit into a stored identifier. */
 export const MAX_BUSES = 4;

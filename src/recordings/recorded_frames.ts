@@ -131,8 +131,8 @@ export async function* readRecorded(
 }
 
 async function* directoryParts(path: string, { log }: OfflineOptions): AsyncGenerator<RecordedPart, void> {
-  const { tails } = await readJournalDirectory(path, { log });
-  const unsealed = tails.flatMap(({ blocks }) => blocks.flatMap((block) => block.unsealed ?? []));
+  const { wals } = await readJournalDirectory(path, { log });
+  const unsealed = wals.flatMap(({ blocks }) => blocks.flatMap((block) => block.unsealed ?? []));
   const index = await JournalIndex.open(path, { log, unwritten: () => unsealed });
   const onDamage = (block: Block, error: BlockError) => index.noteDamaged(block, error);
   for await (const block of index.blocks({})) yield new BlockPart(block, { bytes: 0, onDamage });

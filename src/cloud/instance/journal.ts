@@ -58,7 +58,7 @@ export class InstanceJournal {
   #epoch: Uint8Array<ArrayBuffer> | undefined;
   #writer: JournalWriter | undefined;
   #lastLive = 0;
-  /** Everything live up to this number is in a file, or was only in a tail when the journal was opened. */
+  /** Everything live up to this number is in a file, or was only in a WAL when the journal was opened. */
   #writtenThrough = 0;
   /** Everything live up to this number was told to be durable. */
   #toldThrough = 0;
@@ -108,8 +108,8 @@ export class InstanceJournal {
     return this.#writer !== undefined;
   }
 
-  /** Numbers of this run that only a tail had when the journal was opened, and that could not be written then. */
-  get onlyInTails(): Range[] {
+  /** Numbers of this run that only a WAL had when the journal was opened, and that could not be written then. */
+  get onlyInWal(): Range[] {
     const word = this.#epoch && epochWordOf(this.#epoch);
     const ours = this.#recovered.pending.filter(({ epochWord }) => epochWord === word);
     return ours.map(({ firstSeq, lastSeq }) => ({ start: firstSeq, end: lastSeq + 1 }));
@@ -117,7 +117,7 @@ export class InstanceJournal {
 
   /** Numbers of this run that may be in no file yet. */
   get notInFiles(): Range[] {
-    return [...this.onlyInTails, { start: this.#writtenThrough + 1, end: this.#lastLive + 1 }];
+    return [...this.onlyInWal, { start: this.#writtenThrough + 1, end: this.#lastLive + 1 }];
   }
 
   /** The lowest of them; Infinity where there is none. */

@@ -231,7 +231,7 @@ export class InstanceStores {
     const { durable } = ledger.isComplete
       ? { durable: await files.catchUp(known.durable) }
       : await withNewerFrames(known, { journal: journal.index, epoch, accounted });
-    const all = new Ranges([...durable, ...journal.onlyInTails]);
+    const all = new Ranges([...durable, ...journal.onlyInWal]);
     this.#record.found({ ...known, durable: [...all] }, { lastLive: journal.lastLive });
     await files.findMissing();
     files.decide();

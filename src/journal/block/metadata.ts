@@ -9,7 +9,7 @@ import { type BlockMetadata, type BootRecord, type Gap, type GapReason, MAX_BUSE
 
 /** Tag 1: `length u8 | UTF-8` for each bus, in the order of their indexes. */
 const BUSES_TAG = 1;
-/** Tag 2: 16 bytes that name the run of sequence numbers. */
+/** Tag 2: 16 bytes that identify the epoch. */
 const EPOCH_TAG = 2;
 /** Tag 3: boot id of 16 bytes, monotonic milliseconds f64, microseconds since 1970 i64, state of the wall clock u8. */
 const BOOT_TAG = 3;

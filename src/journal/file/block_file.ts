@@ -12,7 +12,7 @@ import { FILE_HEADER_BYTES, parseFileHeader } from "./layout.ts";
 /** Bytes of a file that are read at once to find its blocks: they lie close together where they are compressed. */
 const WINDOW_BYTES = 262_144;
 
-/** A file of a journal as it lies there, for who reads it from end to end. */
+/** A journal file on disk, for reading from start to end. */
 export interface BlockFile {
   /** Where it is. */
   path: string;
@@ -20,14 +20,14 @@ export interface BlockFile {
   bytes: number;
   /** Its header, where its blocks are, and how it ends. */
   index: FileIndex;
-  /** OpenStreams of its blocks, in the order in which they lie in it. */
+  /** Locations of its blocks, in file order. */
   blocks: readonly BlockLocation[];
   /** Of a write-ahead log: name of the `.lpj` file that a start would write its frames into. */
   sealsInto?: string;
 }
 
 /**
- * Looks where the blocks of a file are; none is read.
+ * Locates the blocks of a file without reading them.
  *
  * @throws {BlockError} the file is no journal
  * @throws {Deno.errors.NotFound} there is none

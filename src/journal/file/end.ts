@@ -10,7 +10,7 @@ import { parseFileName } from "./name.ts";
 export interface FileEnd {
   name: string;
   epochWord: number;
-  /** Its newest frame that can be read; 0 when there is none, or none with a number. */
+  /** Its newest readable frame; 0 if there is none, or none with a number. */
   lastSeq: number;
   epoch: Uint8Array<ArrayBuffer> | undefined;
   /** Bytes after the last block that can be read; 0 where they are not from a crash. */

@@ -23,7 +23,7 @@ export interface JournalFileOptions {
   epochWord: number;
 }
 
-/** Writes all of the bytes at the file's place. */
+/** Writes all bytes at the file's current position. */
 export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   let done = 0;
   while (done < bytes.length) done += await file.write(bytes.subarray(done));
@@ -93,7 +93,7 @@ export class JournalFile {
   /**
    * Writes a block and syncs it. Returns where it begins. After an error the file takes no more blocks.
    *
-   * @param packed its bytes as they shall lie in the file; left out: packed now
+   * @param packed its bytes as stored in the file; left out: packed now
    */
   async append(sealed: SealedBlock, packed?: Uint8Array<ArrayBuffer>): Promise<number> {
     const [offset = this.#bytes] = await this.appendAll([{ sealed, packed }]);

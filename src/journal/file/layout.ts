@@ -8,13 +8,13 @@ import { type Compression, MAX_BLOCK_BYTES, MIN_BLOCK_BYTES } from "../types.ts"
 const FILE_MAGIC = [0x4c, 0x50, 0x4a] as const;
 /** Bytes of a file's header: magic, version u8, block size u32, flags u32, four bytes that were reserved. */
 export const FILE_HEADER_BYTES = 16;
-/** Lowest eight bits of the flags: place in this list. */
+/** Lowest eight bits of the flags: index in this list. */
 const COMPRESSIONS: readonly Compression[] = ["none", "zstd", "zstd-dict"];
 const COMPRESSION_MASK = 0xff;
 
 /** `LPJI` as a number, the end of a file that has an index. */
 const INDEX_MAGIC = 0x494a504c;
-/** Bytes behind the offsets of an index: their count u32, magic. */
+/** Bytes after the offsets of an index: their count u32, magic. */
 export const INDEX_FOOTER_BYTES = 8;
 const OFFSET_BYTES = 8;
 /** Most blocks that an index may list. */

@@ -13,7 +13,7 @@ export interface FileEntry {
   bytes: number;
   /** Undefined until it is needed, and again when it has not been for long. */
   table: BlockTable | undefined;
-  /** What a table said that is there no more. */
+  /** Facts from a table that is no longer in memory. */
   bounds: Pick<BlockTable, "minTimeUs" | "minSeq" | "isAscending"> | undefined;
   /** True for files that the writer told of: their last block is no ruin. */
   isWritten: boolean;

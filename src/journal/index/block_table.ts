@@ -4,7 +4,7 @@ import { type IndexedBlock, storedBytes } from "./file_index.ts";
 
 /** What an index knows of a block without unpacking it. */
 export interface BlockLocation {
-  /** Where its header begins. */
+  /** Offset of its header. */
   offset: number;
   /** Bytes from there on; 0 where its header has to tell. */
   bytes: number;
@@ -25,7 +25,7 @@ export interface BlockRange {
   toUs?: number | undefined;
   /** First sequence number. */
   fromSeq?: number | undefined;
-  /** Only of this run of numbers: the first four bytes of its epoch. */
+  /** Only blocks of this epoch, given by its first four bytes. */
   epochWord?: number | undefined;
   /** Blocks up to this frame are passed over where that needs no reading; others may be. */
   after?: { epochWord: number; seq: number } | undefined;

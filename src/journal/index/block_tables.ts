@@ -9,13 +9,13 @@ import { readTable } from "./read_table.ts";
 export interface BlockTablesOptions {
   /** Told of what cannot be read. */
   faults: IndexFaults;
-  /** Whether another file system is in the directory's place now: a file that is not there is not gone. */
+  /** Returns true if another file system is mounted in place of the directory: a missing file is not deleted then. */
   isAway: () => Promise<boolean>;
-  /** Told of a file that is not there any more. */
+  /** Called for a removed file. */
   onGone: (file: FileEntry) => void;
 }
 
-/** Blocks whose places are kept in memory, 40 bytes each: half a year at 200 frames a second. */
+/** Maximum number of block locations in memory, 40 bytes each: half a year at 200 frames a second. */
 const MAX_PLACED_BLOCKS = 262_144;
 /** Bytes of a compressed file that are read at once to find its blocks. */
 const WINDOW_BYTES = 262_144;
@@ -96,7 +96,7 @@ export class BlockTables {
     }
   }
 
-  /** Keeps a table, and lets those go that were not used for longest when there are too many blocks. */
+  /** Caches a table; evicts the least recently used ones beyond the limit. */
   #keep(file: FileEntry, table: BlockTable): void {
     file.table = table;
     this.#kept.add(file);

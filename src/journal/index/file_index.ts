@@ -13,7 +13,7 @@ import {
   parseIndex,
 } from "../file/layout.ts";
 
-/** What a compressed block begins with, behind its header. */
+/** Magic number of a compressed block, after its header. */
 const ZSTD_MARK = [0x28, 0xb5, 0x2f, 0xfd] as const;
 /** Bytes that are searched at a time. */
 const SEARCH_BYTES = 65_536;
@@ -22,7 +22,7 @@ const MAX_TRIES = 1000;
 
 /** One block of a file. */
 export interface IndexedBlock {
-  /** Where its header begins. */
+  /** Offset of its header. */
   offset: number;
   /** What it says. */
   header: BlockHeader;
@@ -30,24 +30,24 @@ export interface IndexedBlock {
   unsealed?: Uint8Array<ArrayBuffer>;
 }
 
-/** Where the blocks of a file are. */
+/** Locations of a file's blocks. */
 export interface FileIndex {
   /** What the file says of all its blocks. */
   header: FileHeader;
   /** In the order in which they lie there. */
   blocks: readonly IndexedBlock[];
-  /** Byte behind the last whole block. */
+  /** Offset after the last complete block. */
   end: number;
   /** `closed`: ends with an index. `open`: ends with its last block. `torn`: something else stands behind it. */
   state: "closed" | "open" | "torn";
-  /** OpenStreams where a block should begin and none does; those behind them are listed all the same. */
+  /** Offsets where a block should begin and none does; blocks after them are listed nevertheless. */
   damaged: number;
 }
 
-/** Bytes of a file by place; fewer than asked for at its end. */
+/** Reads bytes of a file at an offset; fewer than requested at its end. */
 export type ReadAt = (offset: number, length: number) => Promise<Uint8Array<ArrayBuffer>>;
 
-/** Reads `length` bytes at a place of an open file, fewer at its end. */
+/** Reads `length` bytes at an offset of an open file; fewer at its end. */
 export async function readFileAt(
   file: Deno.FsFile,
   { offset, length }: { offset: number; length: number },
@@ -130,7 +130,7 @@ async function isReadable(
   }
 }
 
-/** The blocks one after the other. Where none begins, the next one that can be read is looked for. */
+/** The blocks in order. After damage it searches for the next readable block. */
 async function walk(read: ReadAt, { header, end }: { header: FileHeader; end: number }): Promise<FileIndex> {
   const blocks: IndexedBlock[] = [];
   let offset = FILE_HEADER_BYTES;

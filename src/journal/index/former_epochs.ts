@@ -6,7 +6,7 @@ import { epochWordOf } from "../file/layout.ts";
 import { nameOf, parseFileName } from "../file/name.ts";
 import type { JournalIndex } from "./journal_index.ts";
 
-/** Former epochs that are looked for, the newest ones. */
+/** Maximum number of former epochs; the newest are kept. */
 export const MAX_FORMER_RECORDINGS = 16;
 
 /** What a journal has of an epoch that has ended. */

@@ -5,13 +5,13 @@ import { nameOf, parseFileName } from "../file/name.ts";
 import type { FileEntry } from "../file/order.ts";
 import type { TableFaults } from "./read_table.ts";
 
-/** Faults remembered, so that each is told once. */
+/** Maximum number of remembered faults; each is reported once. */
 const MAX_TOLD_FAULTS = 10_000;
 
 /** Faults that health can name; older ones go. */
 export const MAX_NAMED_FAULTS = 1000;
 
-/** What is wrong with the files of a journal. Each fault is told once. */
+/** Faults of a journal's files. Each fault is reported once. */
 export class IndexFaults {
   readonly #log: Logger;
   readonly #unread = new Set<string>();
@@ -25,12 +25,12 @@ export class IndexFaults {
     this.#log = log;
   }
 
-  /** Paths of files that the disk did not give: what is in them nobody knows now. */
+  /** Paths of files that could not be read: their content is unknown. */
   get unread(): ReadonlySet<string> {
     return this.#unread;
   }
 
-  /** How often the disk did not give a file, or where its blocks are. */
+  /** Number of failed reads of a file or its block table. */
   get refusals(): number {
     return this.#refusals;
   }
@@ -46,7 +46,7 @@ export class IndexFaults {
     return [...Array.from(this.#damaged, ([name, reason]) => `${name} is damaged: ${reason}`), ...unread];
   }
 
-  /** A file was read, or is to be read anew, or need not be read any more. */
+  /** Forgets a file's read fault: it was read, will be read again, or need not be read. */
   noteRead(path: string): void {
     this.#unread.delete(path);
   }
@@ -69,7 +69,7 @@ export class IndexFaults {
     this.#tellOf(path, "journal file passed over", error);
   }
 
-  /** A file is there no more. */
+  /** Forgets a removed file. */
   noteRemoved(path: string): void {
     this.#unread.delete(path);
     this.#damaged.delete(fileWords(nameOf(path)));
@@ -122,7 +122,7 @@ export class IndexFaults {
     if (this.#isNews(`${path} ${reason}`)) this.#log.warn(what, { path, reason });
   }
 
-  /** False when it was told before. */
+  /** False if it was reported before. */
   #isNews(fault: string): boolean {
     if (this.#told.has(fault)) return false;
     if (this.#told.size >= MAX_TOLD_FAULTS) this.#told.clear();

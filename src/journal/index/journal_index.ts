@@ -41,7 +41,7 @@ interface KnownFile extends Pick<FileEntry, "header" | "bytes" | "isWritten"> {
   first: { timeUs: number; seq: number };
 }
 
-/** OpenStreams that are gone through before others get their turn. */
+/** Locations that are visited before yielding to other tasks. */
 const PLACES_A_TURN = 2048;
 
 /**
@@ -77,7 +77,7 @@ export class JournalIndex {
     return index;
   }
 
-  /** Looks at the files of the directory again: forgets those that are gone, and adds those that are new. */
+  /** Lists the directory again: drops removed files, and adds new ones. */
   async rescan(): Promise<void> {
     const names = new Set<string>();
     for await (const { name, isFile } of Deno.readDir(this.#directory)) {
@@ -111,14 +111,14 @@ export class JournalIndex {
     return this.#files.has(name);
   }
 
-  /** Smallest number on disk, of the newest run of numbers; undefined where there is none. */
+  /** Smallest number on disk in the newest epoch; undefined if there is none. */
   get oldestSeq(): number | undefined {
     const { byTime } = this.#ordered();
     const newest = byTime.findLast(({ isWritten }) => isWritten) ?? byTime.at(-1);
     return newest && this.oldestSeqOf(newest.header.epochWord);
   }
 
-  /** Smallest number on disk of a run of numbers, told by its epoch's first four bytes. */
+  /** Smallest number on disk in an epoch, given by its first four bytes. */
   oldestSeqOf(epochWord: number): number | undefined {
     let oldest = Infinity;
     for (const { header, table, bounds, firstSeq } of this.#files.values()) {
@@ -134,7 +134,7 @@ export class JournalIndex {
     return this.#faults.damage;
   }
 
-  /** Whether another file system is in the directory's place now: files that are not there are not gone. */
+  /** Returns true if another file system is mounted in place of the directory: missing files are not deleted then. */
   isAway(): Promise<boolean> {
     return this.#isAway();
   }
@@ -228,7 +228,7 @@ export class JournalIndex {
     return most;
   }
 
-  /** OpenStreams of blocks of a run of numbers, unread, and the blocks that are not on disk yet; all taken in one turn. */
+  /** Locations of an epoch's blocks, unread, and the blocks not on disk yet; a consistent snapshot. */
   async places(range: { fromSeq: number; epochWord: number }): Promise<BlockLocations> {
     const news: WrittenBlock[] = [];
     this.#readers.add(news);

@@ -8,7 +8,7 @@ export interface JournalFileInfo {
   /** Time and number of its first block; there is no number in version 1. */
   firstTimeUs: number;
   firstSeq: number | undefined;
-  /** 0 where the file tells none. */
+  /** 0 if the file states none. */
   epochWord: number;
 }
 
@@ -17,7 +17,7 @@ export interface JournalIndexOptions {
   log: Logger;
   /** Blocks that are not on disk yet, oldest first; default none. */
   unwritten?: () => Uint8Array<ArrayBuffer>[];
-  /** Whether another file system is in the directory's place now: files that are not there are not gone. Default never. */
+  /** Returns true if another file system is mounted in place of the directory: missing files count as unavailable. Default never. */
   isAway?: () => Promise<boolean>;
 }
 
@@ -26,13 +26,13 @@ export interface PlacedBlock extends Pick<BlockLocation, "offset" | "bytes" | "s
   path: string;
 }
 
-/** Where blocks are. */
+/** Locations of blocks. */
 export interface BlockLocations {
-  /** Those in files, those written meanwhile last. A block may be there twice. */
+  /** Blocks in files; those written meanwhile come last. A block may occur twice. */
   places: PlacedBlock[];
-  /** Those that are in no file yet, oldest first; of any run of numbers. */
+  /** Blocks that are in no file yet, oldest first, of any epoch. */
   unwritten: Uint8Array<ArrayBuffer>[];
-  /** False where the disk did not give a file: there may be more in it. */
+  /** False if a file could not be read: it may hold more blocks. */
   isComplete: boolean;
 }
 

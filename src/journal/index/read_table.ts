@@ -19,7 +19,7 @@ export interface FileHead {
   header: FileHeader;
   /** Size of the file. */
   bytes: number;
-  /** Undefined where the first block is damaged, and others have to be looked at. */
+  /** Undefined if the first block is damaged, and later ones have to be read. */
   first: { timeUs: number; seq: number } | undefined;
 }
 
@@ -42,7 +42,7 @@ export async function readHead(read: ReadAt, fileBytes: number): Promise<FileHea
 export interface TableFaults {
   /** Offsets of blocks that no length is known of. */
   damaged: readonly number[];
-  /** Byte behind the last whole block, where something else stands behind it. */
+  /** Offset after the last complete block, if other bytes follow it. */
   tornAt: number | undefined;
 }
 

@@ -1,29 +1,29 @@
 import { errorText } from "../../base/mod.ts";
 import { ArchiveAnswers, type ArchiveFile, type ArchiveOutcome, requestLine } from "./archive_protocol.ts";
 
-/** How the archive command is run. */
+/** Options of the archive command. */
 export interface ArchiveCommandOptions {
-  /** A program, not a line for a shell: it is started as it is, with the paths as arguments. */
+  /** Path of a program, not a shell command line. It gets the file paths as arguments. */
   command: string;
-  /** Whose files these are. */
+  /** Id of the instance (boat). */
   instanceId: string;
-  /** Longest time for one batch, default 5 minutes. */
+  /** Timeout of one batch, default 5 minutes. */
   timeoutMs?: number;
   /** Ends the command early. */
   signal?: AbortSignal;
 }
 
 export const DEFAULT_TIMEOUT_MS: number = 5 * 60_000;
-/** Time to end in good order, before the command is killed. */
+/** Grace period between the request to end and the kill. */
 const GRACE_MS = 1000;
-/** What is kept of a command's complaints. */
+/** Limit of stored standard error output. */
 const MAX_COMPLAINT_CHARS = 500;
 
 /**
- * Runs the archive command for one batch. The files stand in its arguments, and one line of JSON each on its standard
- * input; it answers with a line of JSON each on its standard output. Every file gets an outcome; of a file that the
- * command says nothing of, the outcome is an error. The exit code counts for nothing: a command that crashed half way has
- * archived what it said.
+ * Runs the archive command for one batch. It gets the paths as arguments, and one line of JSON per file on standard
+ * input; it answers with one line of JSON per file on standard output. Every file gets an outcome; for a file without
+ * an answer it is an error. The exit code is ignored: the answers of a command that crashed midway
+ * remain valid.
  */
 export async function runArchiveCommand(
   files: readonly ArchiveFile[],
@@ -47,7 +47,7 @@ interface RunOptions extends ArchiveCommandOptions {
   onOutput: (bytes: Uint8Array) => void;
 }
 
-/** Runs the command to its end; says how that was. */
+/** Runs the command until it ends; returns the result. */
 async function run(args: readonly string[], options: RunOptions): Promise<string> {
   const { command, timeoutMs = DEFAULT_TIMEOUT_MS, signal, input, onOutput } = options;
   if (signal?.aborted) return "it was not started";
@@ -58,7 +58,7 @@ async function run(args: readonly string[], options: RunOptions): Promise<string
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",
-      // A group of its own, so that what it starts ends with it.
+      // Own process group, so that its child processes end with it.
       detached: true,
     }).spawn();
   } catch (error) {
@@ -85,7 +85,7 @@ function howItEnded({ code, signal }: Deno.CommandStatus): string {
   return signal ? `it ended by ${signal}` : `it ended with code ${code}`;
 }
 
-/** Waits for the end; says why it does not wait any longer. */
+/** Waits for the end; returns why it stopped waiting. */
 async function until(
   done: Promise<unknown>,
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
@@ -102,7 +102,7 @@ async function until(
   }
 }
 
-/** Ends the command and what it started: asked first, then by force. */
+/** Ends the process group: SIGTERM first, then SIGKILL. */
 async function kill(
   child: Deno.ChildProcess,
   { done, abandon }: { done: Promise<unknown>; abandon: () => Promise<void> },
@@ -113,7 +113,7 @@ async function kill(
   await Promise.race([done, grace]);
   clearTimeout(timer);
   signalGroup(child, "SIGKILL");
-  // Somebody who left the group may still hold the other ends.
+  // A process that left the group may still hold the pipes.
   await abandon();
 }
 
@@ -133,7 +133,7 @@ async function abandon(
   await Promise.allSettled([...readers.map((reader) => reader.cancel()), writer.abort()]);
 }
 
-/** Writes the input. A command that goes by its arguments need not read it. */
+/** Writes the input. A command that uses its arguments need not read it. */
 async function feed(writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>, input: string): Promise<void> {
   try {
     await writer.write(new TextEncoder().encode(input));

@@ -1,23 +1,23 @@
 import { parseFileName } from "../file/name.ts";
 
-/** A file as the archive command gets it. */
+/** Description of a file for the archive command. */
 export interface ArchiveFile {
-  /** Whole path. The command's answer names it in the same letters. */
+  /** Full path. The command's answer must repeat it exactly. */
   path: string;
   name: string;
   bytes: number;
 }
 
-/** What became of a file. */
+/** Outcome for a file. */
 export type ArchiveOutcome = { status: "ok" } | { status: "error"; error: string };
 
-/** Longest line that a command's answer may have. */
+/** Maximum length of a line in a command's answer. */
 export const MAX_LINE_BYTES = 64 * 1024;
-/** A batch has at most so many files: what fails with one of them is done again for few. */
+/** Maximum files in a batch: limits how many are retried after a failure. */
 const MAX_BATCH_FILES = 32;
-/** Far below what systems take as arguments. */
+/** Far below the operating systems' limits for arguments. */
 const MAX_BATCH_BYTES = 64 * 1024;
-/** Longest error text of a command that is kept. */
+/** Maximum length of a stored error text. */
 const MAX_ERROR_CHARS = 500;
 const NEWLINE = 0x0a;
 
@@ -45,8 +45,8 @@ export function requestLine({ path, name, bytes }: ArchiveFile, { instanceId }: 
 }
 
 /**
- * Reads a command's answers, in whatever pieces they come. An answer counts for the path that it names and no other; what
- * is no answer, or names no file of the batch, is counted and passed over. Who says both ok and error of a file meant error.
+ * Parses a command's answers from chunks of any size. An answer applies only to the path that it names. Lines that
+ * are no answer, or name no file of the batch, are counted and skipped. Both ok and error for a file means error.
  */
 export class ArchiveAnswers {
   readonly #asked: ReadonlySet<string>;
@@ -66,12 +66,12 @@ export class ArchiveAnswers {
     return this.#outcomes;
   }
 
-  /** Lines that were no answers to what was asked. */
+  /** Number of skipped lines. */
   get ignored(): number {
     return this.#ignored;
   }
 
-  /** Takes the next piece of output. */
+  /** Parses the next chunk of output. */
   push(bytes: Uint8Array): void {
     for (let from = 0; from < bytes.length;) {
       const newline = bytes.indexOf(NEWLINE, from);
@@ -82,7 +82,7 @@ export class ArchiveAnswers {
     }
   }
 
-  /** The output is at its end; a last line may lack its newline. */
+  /** Ends the output; the last line may lack its newline. */
   end(): void {
     this.#endLine();
   }

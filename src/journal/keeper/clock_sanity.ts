@@ -1,10 +1,10 @@
 import type { Clock, Logger } from "../../base/mod.ts";
 
-/** Before this nothing was recorded: a clock that says so was not set. */
+/** Earlier than any recording: a clock before this time was not set. */
 export const EARLIEST_MS = Date.UTC(2020, 0, 1);
-/** A clock that leaves the time that has passed by more than this has jumped. */
+/** A clock has jumped if it differs from the elapsed time by more than this. */
 const JUMP_MS = 24 * 3_600_000;
-/** So long a clock must go on after a jump, before it is believed again. */
+/** Time without a jump after which a clock is trusted again. */
 const SETTLE_MS = 24 * 3_600_000;
 
 interface Reading {
@@ -12,15 +12,15 @@ interface Reading {
   monoMs: number;
 }
 
-/** True when both clocks went on by about the same between two readings. */
+/** True if both clocks advanced by about the same between two readings. */
 function agree(before: Reading, after: Reading): boolean {
   return Math.abs((after.wallMs - before.wallMs) - (after.monoMs - before.monoMs)) <= JUMP_MS;
 }
 
 /**
- * The time of day, unless there is reason to doubt it: a clock that jumps a decade ahead would make every file too old,
- * and what is deleted does not come back when the clock does. After a jump it is doubted for a day, or until it is back
- * where it came from. A clock that was not set before has become right.
+ * The time of day, unless it is implausible: a clock that jumps a decade ahead would make every file too old,
+ * and deletion cannot be undone. After a jump it is not trusted for a day, or until it returns to
+ * the previous time. A clock that was unset before the jump is trusted at once.
  */
 export class ClockSanityCheck {
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class ClockSanityCheck {
     this.#clock = clock;
   }
 
-  /** Milliseconds since 1970; undefined while the clock is doubted. To be asked more often than once a day. */
+  /** Milliseconds since 1970; undefined while the clock is not trusted. Call it more often than once a day. */
   nowMs(): number | undefined {
     const now = { wallMs: this.#clock.wallUs() / 1000, monoMs: this.#clock.monoMs() };
     const believed = this.#believed;
@@ -49,21 +49,21 @@ export class ClockSanityCheck {
   }
 }
 
-/** The time of day for whoever deletes by age: undefined while it cannot be believed, which is told once. */
+/** The time of day for deletion by age: undefined while it is not trusted, which is logged once. */
 export class BelievedClock {
   readonly #doubt: ClockSanityCheck;
   readonly #isRight: () => boolean;
   readonly #log: Logger;
   #isDoubting = false;
 
-  /** @param options.isRight whether the wall clock can be believed at all; default: always */
+  /** @param options.isRight whether the wall clock is trusted at all; default always */
   constructor(clock: Clock, { isRight = () => true, log }: { isRight?: (() => boolean) | undefined; log: Logger }) {
     this.#doubt = new ClockSanityCheck(clock);
     this.#isRight = isRight;
     this.#log = log;
   }
 
-  /** Milliseconds since 1970, if they can be believed. To be asked more often than once a day. */
+  /** Milliseconds since 1970; undefined if not trusted. Call it more often than once a day. */
   nowMs(): number | undefined {
     if (!this.#isRight()) return undefined;
     const nowMs = this.#doubt.nowMs();

@@ -18,89 +18,89 @@ import {
   type StrangeFile,
 } from "./retention.ts";
 
-/** Does something, and tells whether it went well. */
+/** Runs an action; returns true if it succeeded. */
 type Attempt = (work: () => Promise<void>) => Promise<boolean>;
 
 const RETRY = { firstMs: 60_000, capMs: 3_600_000 };
-/** While recording is paused what failed is tried again after so long at most: there may be room. */
+/** Maximum retry interval while recording is paused: space may have been freed. */
 const PAUSED_RETRY_MS = 15_000;
-/** A pause before another try is so much longer or shorter, so that a fleet does not come back at once. */
+/** Jitter of the retry interval, so that a fleet does not retry at once. */
 const RETRY_SPREAD = 0.2;
 
-/** What a keeper knows, for health and metrics. */
+/** State of retention and archiving, for health and metrics. */
 export interface KeeperStatus {
   /** Journal files in the directory. */
   files: number;
-  /** Bytes of all that are ours. */
+  /** Total bytes of the journal's own files. */
   bytes: number;
-  /** Files whose last try to be archived failed. */
+  /** Files whose last archiving attempt failed. */
   failed: number;
-  /** Attempts to archive a file that failed, since the start. */
+  /** Failed archiving attempts since the start. */
   archiveFailures: number;
-  /** Files that are left alone. */
+  /** Files that are neither archived nor deleted. */
   strange: readonly StrangeFile[];
-  /** Recording should pause: there is no room. */
+  /** True if recording should pause for lack of space. */
   isPaused: boolean;
-  /** Why the last look or one of its deeds failed. */
+  /** Reason why the last check, or one of its actions, failed. */
   error?: string;
 }
 
-/** A directory of journal files, and whose they are. */
+/** A directory of journal files, and the boat it belongs to. */
 export interface KeptDirectory {
-  /** Whose files these are; the archive command is told. */
+  /** Id of the instance (boat), passed to the archive command. */
   id: string;
   directory: string;
 }
 
-/** What keepers of several directories have in common. */
+/** Options that directories share. */
 export interface KeeperContext {
-  /** Which files are kept, and when they are archived. */
+  /** Retention limits, and when files are archived. */
   settings: RetentionSettings;
-  /** Program that archives; without it nothing is archived. */
+  /** Archive program; default none: nothing is archived. */
   command?: string | undefined;
-  /** Whether another file system is in the directory's place now: nothing is done there. Default never. */
+  /** Returns true if another file system is mounted in place of the directory: it is left alone. Default never. */
   isAway?: () => Promise<boolean>;
-  /** Whether a file, by its name, is still written. Must be true before the file is created. */
+  /** Whether the named file is still being written. Must be true before the file is created. */
   isOpen: (id: string, name: string) => boolean;
-  /** Whether a file, by its name, can be read as a journal; default: all. Of those that cannot, others warn. */
+  /** Whether the named file is readable as a journal; default all. Other code warns of unreadable files. */
   isReadable?: (id: string, name: string) => boolean;
-  /** Told when recording should pause, and when it may go on. */
+  /** Called when recording should pause, and when it may resume. */
   onPause?: (id: string, isPaused: boolean) => void;
-  /** Told the name of every file that is about to be deleted; it is deleted when this is done. */
+  /** Called with the name of each file before deletion, which waits for it. */
   onRemoving?: (id: string, name: string) => Promise<void>;
-  /** Told the name of every file that is deleted. */
+  /** Called with the name of each deleted file. */
   onRemoved?: (id: string, name: string) => void;
-  /** Gets what is deleted and archived, and faults. */
+  /** Logs deletions, archived files and faults. */
   log: Logger;
-  /** For pauses between tries. */
+  /** Clock for retry intervals. */
   clock: Clock;
-  /** Time of day, milliseconds since 1970; undefined as long as it cannot be believed: then nothing is too old. */
+  /** Time of day, milliseconds since 1970; undefined while it is not trusted: then nothing is too old. */
   nowMs: () => number | undefined;
-  /** From 0 up to 1, default Math.random. */
+  /** Random source from 0 up to 1, default `Math.random`. */
   random?: (() => number) | undefined;
-  /** Longest time for one run of the command, milliseconds. */
+  /** Timeout of one run of the command, milliseconds. */
   commandTimeoutMs?: number | undefined;
-  /** Ends the command, and looks under way. */
+  /** Aborts the command and running checks. */
   signal: AbortSignal;
-  /** Whether log lines name whose files they are about. */
+  /** Whether log lines name the boat. */
   isNamed: boolean;
 }
 
-/** What is to be archived now. */
+/** Files to archive now. */
 interface Waiting {
   files: readonly ArchiveFile[];
-  /** Those that failed are among them. */
+  /** True if earlier failures are among them. */
   isRetry: boolean;
-  /** Names of those that are archived before their time. */
+  /** Names of files that are archived early. */
   early: ReadonlySet<string>;
 }
 
-/** Shared: of thousands of directories hardly one has any. */
+/** Shared: few of thousands of directories have any. */
 const NO_NAMES: ReadonlySet<string> = new Set();
 const NOTHING: KeeperStatus = { files: 0, bytes: 0, failed: 0, archiveFailures: 0, strange: [], isPaused: false };
 
 /**
- * Keeps one directory within its limits and has its files archived, whenever it is told to look. Between two looks it has
+ * Enforces the retention limits of one directory and archives its files when `look` is called. Between two checks it has
  * nothing open, and remembers what failed.
  */
 export class DirectoryKeeper {
@@ -111,11 +111,11 @@ export class DirectoryKeeper {
   /** Names of files that could not be archived. */
   #failed = NO_NAMES;
   #archiveFailures = 0;
-  /** Names of files that a sweep still has to try to archive, whether it is their time or not. */
+  /** Names of files that a sweep has yet to archive, due or not. */
   #toSweep = NO_NAMES;
   #retry = { tries: 0, triedMs: 0, atMs: 0 };
   #status = NOTHING;
-  /** What was logged of a fault that lasts. */
+  /** Texts of persistent faults that were logged already. */
   #told = NO_NAMES;
 
   constructor(place: KeptDirectory, around: KeeperContext) {
@@ -129,16 +129,16 @@ export class DirectoryKeeper {
     return this.#status;
   }
 
-  /** When what failed may be tried again, monotonic milliseconds; 0: nothing failed. */
+  /** Time of the next retry, monotonic milliseconds; 0: nothing failed. */
   get retryAtMs(): number {
     const { triedMs, atMs } = this.#retry;
     return this.#status.isPaused ? Math.min(atMs, triedMs + PAUSED_RETRY_MS) : atMs;
   }
 
-  /** From the next look on archives every file of ours that is there now and was not archived, each tried once. */
+  /** Schedules one archiving attempt for every present file that is not archived. */
   async sweep(): Promise<void> {
     if (this.#settings.archive === "off") return;
-    // A directory that cannot be read is reported by the look.
+    // The next check reports an unreadable directory.
     const { files } = await listJournalFiles(this.place.directory).catch(() => ({ files: [] }));
     this.#toSweep = new Set(
       files.filter((file) => !file.isArchived && parseFileName(file.name)).map(({ name }) => name),
@@ -146,11 +146,11 @@ export class DirectoryKeeper {
   }
 
   /**
-   * Looks once, and deletes what is to be deleted. Not to be called while another look is under way.
+   * Checks the directory once, and deletes files. Must not run concurrently.
    *
    * @param options.archiveMs archives, too: batches are begun as long as so much time has not passed, at least one;
    *   left out: nothing is archived
-   * @returns true when there is more to do at once
+   * @returns true if more work is due now
    */
   async look({ archiveMs }: { archiveMs?: number } = {}): Promise<boolean> {
     const { directory } = this.place;
@@ -247,7 +247,7 @@ export class DirectoryKeeper {
     onRemoved?.(id, file.name);
   }
 
-  /** What is to be archived now, oldest first. */
+  /** Files to archive now, oldest first. */
   #waiting({ archive, retry, remove }: RetentionPlan, listing: Listing): Waiting {
     const isRetry = retry.length > 0 && this.#around.clock.monoMs() >= this.retryAtMs;
     const { id, directory } = this.place;
@@ -261,7 +261,7 @@ export class DirectoryKeeper {
     return { files, isRetry, early: new Set(swept.map(({ name }) => name)) };
   }
 
-  /** Archives what is waiting, as far as there is time. Gives whether there is more to do at once. */
+  /** Archives waiting files within the time limit. Returns true if more work is due now. */
   async #archive(
     { files, isRetry, early }: Waiting,
     { archiveMs, attempt }: { archiveMs: number | undefined; attempt: Attempt },
@@ -287,7 +287,7 @@ export class DirectoryKeeper {
     return hasMore;
   }
 
-  /** Archives a batch, marks what is archived, and gives the number of files that are due and are not. */
+  /** Archives a batch and marks archived files. Returns the number of due files that failed. */
   async #archiveBatch(
     batch: readonly ArchiveFile[],
     { early, attempt }: { early: ReadonlySet<string>; attempt: Attempt },
@@ -303,7 +303,7 @@ export class DirectoryKeeper {
     const done = batch.filter(({ path }) => outcomes.get(path)?.status === "ok").map(({ name }) => name);
     const isMarked = await attempt(() => markArchived(directory, done));
     if (isMarked) this.#failed = this.#failed.difference(new Set(done));
-    // Whoever was told to end has not failed.
+    // An aborted command is no failure.
     if (signal.aborted) return 0;
     this.#toSweep = this.#toSweep.difference(new Set(batch.map(({ name }) => name)));
     const failed = batch.filter(({ name }) => !isMarked || !done.includes(name));

@@ -1,19 +1,19 @@
 import { FileError, syncDirectory } from "../../base/mod.ts";
 import { JOURNAL_EXTENSION } from "../file/name.ts";
 
-/** Ending of the empty file that says of a journal file: there is a copy of it somewhere else. */
+/** Extension of the empty marker file: the journal file of that name is archived. */
 const MARKER_EXTENSION = ".archived";
 
 /** A journal file in its directory. */
 export interface ListedFile {
   name: string;
   bytes: number;
-  /** When it was last written to, milliseconds since 1970; undefined where the system does not say. */
+  /** Modification time, milliseconds since 1970; undefined if the system does not provide it. */
   modifiedMs: number | undefined;
   isArchived: boolean;
 }
 
-/** The journal files of a directory, and markers whose files are gone. */
+/** The journal files of a directory, and markers without a file. */
 export interface Listing {
   files: ListedFile[];
   orphans: string[];
@@ -44,9 +44,9 @@ export async function listJournalFiles(directory: string): Promise<Listing> {
 }
 
 /**
- * Writes down that files are archived, so that a power cut does not undo it.
+ * Marks files as archived, durably.
  *
- * @throws {FileError} for one of them it could not be written
+ * @throws {FileError} a marker could not be written
  */
 export async function markArchived(directory: string, names: readonly string[]): Promise<void> {
   for (const name of names) {
@@ -62,10 +62,10 @@ export async function markArchived(directory: string, names: readonly string[]):
 }
 
 /**
- * Removes a journal file, and then its marker: a marker without a file harms nobody, a file without its marker would be
+ * Removes a journal file, then its marker: a marker without a file is harmless; a file without its marker would be
  * archived again.
  *
- * @throws {FileError} it is still there
+ * @throws {FileError} the file could not be removed
  */
 export async function removeJournalFile(directory: string, name: string): Promise<void> {
   const path = `${directory}/${name}`;
@@ -77,7 +77,7 @@ export async function removeJournalFile(directory: string, name: string): Promis
   }
 }
 
-/** Dates a file whose name and modification say nothing: as written to now. @throws {FileError} it cannot be */
+/** Sets the modification time of an undated file to now. @throws {FileError} it could not be set */
 export async function dateFile(directory: string, { name, nowMs }: { name: string; nowMs: number }): Promise<void> {
   const path = `${directory}/${name}`;
   try {
@@ -87,7 +87,7 @@ export async function dateFile(directory: string, { name, nowMs }: { name: strin
   }
 }
 
-/** Removes a marker whose file is gone. */
+/** Removes a marker without a file. */
 export async function removeMarker(directory: string, marker: string): Promise<void> {
   await removeIfThere(`${directory}/${marker}`);
 }

@@ -3,49 +3,49 @@ import { BelievedClock } from "./clock_sanity.ts";
 import { DirectoryKeeper, type KeeperStatus } from "./directory_keeper.ts";
 import type { RetentionSettings } from "./retention.ts";
 
-/** How often the directory is looked through when nothing else is said. */
+/** Default interval between checks of the directory. */
 export const SCAN_MS = 5 * 60_000;
 
-/** How often it is looked for room while recording is paused. */
+/** Interval between checks for free space while recording is paused. */
 const ROOM_EVERY_MS = 2000;
 
-/** How a keeper is made. */
+/** Options of a {@linkcode Keeper}. */
 export interface KeeperOptions {
-  /** Where the journal files are; of one boat. */
+  /** Directory of one boat's journal files. */
   directory: string;
-  /** Which files are kept, and when they are archived. */
+  /** Retention limits, and when files are archived. */
   settings: RetentionSettings;
-  /** Program that archives; without it nothing is archived. */
+  /** Archive program; default none: nothing is archived. */
   command?: string | undefined;
-  /** Whose files these are, for the command. */
+  /** Id of the instance (boat), passed to the archive command. */
   instanceId: string;
-  /** Whether another file system is in the directory's place now: nothing is done there. Default never. */
+  /** Returns true if another file system is mounted in place of the directory: it is left alone. Default never. */
   isAway?: () => Promise<boolean>;
-  /** Whether a file, by its name, is still written. Must be true before the file is created. */
+  /** Whether the named file is still being written. Must be true before the file is created. */
   isOpen: (name: string) => boolean;
-  /** Whether a file, by its name, can be read as a journal; default: all. Of those that cannot, others warn. */
+  /** Whether the named file is readable as a journal; default all. Other code warns of unreadable files. */
   isReadable?: (name: string) => boolean;
-  /** Told when recording should pause, and when it may go on. */
+  /** Called when recording should pause, and when it may resume. */
   onPause?: (isPaused: boolean) => void;
-  /** Told the name of every file that is deleted. */
+  /** Called with the name of each deleted file. */
   onRemoved?: (name: string) => void;
-  /** Gets what is deleted and archived, and faults. */
+  /** Logs deletions, archived files and faults. */
   log: Logger;
   /** Default: the machine's. */
   clock?: Clock;
-  /** Whether the wall clock can be believed; default: always. As long as it cannot, nothing is too old. */
+  /** Whether the wall clock is trusted; default always. While it is not, nothing is too old. */
   isClockRight?: () => boolean;
-  /** From 0 up to 1, default Math.random. */
+  /** Random source from 0 up to 1, default `Math.random`. */
   random?: () => number;
-  /** How often the directory is looked through, whatever happens, milliseconds; default 5 minutes. */
+  /** Interval between checks of the directory, milliseconds; default 5 minutes. */
   lookEveryMs?: number | undefined;
-  /** Longest time for one run of the command, milliseconds. */
+  /** Timeout of one run of the command, milliseconds. */
   commandTimeoutMs?: number;
 }
 
 /**
- * Keeps a directory of journal files within its limits, and has files archived. It looks at what is there rather than at
- * what it was told: a notice only makes it look now, so that none can be lost, and a start finds what the last one left.
+ * Enforces the retention limits of a journal directory, and archives files. It reads the directory instead of relying
+ * on events: an event only triggers a check, so none can be lost, and a restart finds pending work.
  */
 export class Keeper {
   readonly #keeper: DirectoryKeeper;
@@ -56,7 +56,7 @@ export class Keeper {
   #isDue = false;
   #wakeUp: () => void = () => {};
 
-  /** Makes a keeper that does nothing yet. */
+  /** Does nothing before `start`. */
   constructor(options: KeeperOptions) {
     const { directory, instanceId, isOpen, isReadable, onPause, onRemoved, clock = systemClock, log } = options;
     this.#clock = clock;
@@ -85,27 +85,27 @@ export class Keeper {
     return this.#keeper.status;
   }
 
-  /** Looks now, and from then on now and then and when woken. */
+  /** Checks now, then periodically and when woken. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** A file was finished, or anything else changed: looks soon. May be called at any time, as often as one likes. */
+  /** Requests a check soon, after a file was completed. May be called at any time. */
   wake(): void {
     this.#isDue = true;
     this.#wakeUp();
   }
 
-  /** Ends; a command that runs is ended, too. */
+  /** Stops, and ends a running command. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#wakeUp();
     await this.#running;
   }
 
-  /** Looks once and does what is to be done. Not to be called while the keeper runs by itself. */
+  /** Checks once, deletes and archives. Must not be called after `start`. */
   async look(): Promise<void> {
-    // The command may take long, and there may be room before it has ended.
+    // The command may run long, and space may be freed meanwhile.
     const timer = setInterval(() => void this.#keeper.lookForRoom(), Math.min(this.#lookEveryMs, ROOM_EVERY_MS));
     try {
       const hasMore = await this.#keeper.look({ archiveMs: SCAN_MS });

@@ -4,33 +4,33 @@ import { DirectoryKeeper, type KeeperContext, type KeeperStatus, type KeptDirect
 import { SCAN_MS } from "./keeper.ts";
 import type { RetentionSettings } from "./retention.ts";
 
-/** How a keeper of many directories is made. */
+/** Options of {@linkcode Keepers}. */
 export interface KeepersOptions {
   /** The directories that there are now; asked at the sweep, once a round, and for an id that is not known yet. */
   directories: () => Iterable<KeptDirectory>;
-  /** Which files are kept in each directory, and when they are archived. */
+  /** Retention limits per directory, and when files are archived. */
   settings: RetentionSettings;
-  /** Program that archives; without it nothing is archived. */
+  /** Archive program; default none: nothing is archived. */
   command?: string | undefined;
   /** Whether a file of an instance, by its name, is still written. Must be true before the file is created. */
   isOpen: (id: string, name: string) => boolean;
-  /** Told when recording of an instance should pause, and when it may go on. */
+  /** Called when recording of an instance should pause, and when it may resume. */
   onPause?: (id: string, isPaused: boolean) => void;
-  /** Told the name of every file that is about to be deleted; it is deleted when this is done. */
+  /** Called with the name of each file before deletion, which waits for it. */
   onRemoving?: (id: string, name: string) => Promise<void>;
-  /** Told the name of every file that is deleted. */
+  /** Called with the name of each deleted file. */
   onRemoved?: (id: string, name: string) => void;
-  /** Gets what is deleted and archived, and faults. */
+  /** Logs deletions, archived files and faults. */
   log: Logger;
   /** Default: the machine's. */
   clock?: Clock;
-  /** Whether the wall clock can be believed; default: always. */
+  /** Whether the wall clock is trusted; default always. */
   isClockRight?: () => boolean;
-  /** From 0 up to 1, default Math.random. */
+  /** Random source from 0 up to 1, default `Math.random`. */
   random?: () => number;
   /** How long a round through all directories takes, milliseconds; default 5 minutes. */
   lookEveryMs?: number | undefined;
-  /** Longest time for one run of the command, milliseconds. */
+  /** Timeout of one run of the command, milliseconds. */
   commandTimeoutMs?: number;
 }
 
@@ -45,9 +45,9 @@ export class Keepers {
   readonly #around: KeeperContext;
   readonly #stop = new AbortController();
   readonly #keepers = new Map<string, DirectoryKeeper>();
-  /** Who wants to be looked at before its turn. */
+  /** Instances to check before their turn. */
   readonly #woken = new Set<string>();
-  /** Who has something to archive, who waited longest first. */
+  /** Instances with files to archive, longest wait first. */
   readonly #waiting = new Set<string>();
   /** Who is looked at now, and until when: nobody is by both the looks and the archive at a time. */
   readonly #busy = new Map<string, Promise<unknown>>();
@@ -59,7 +59,7 @@ export class Keepers {
   /** Told when nothing waits to be archived. */
   #onArchived: () => void = () => {};
 
-  /** Makes a keeper that does nothing yet. */
+  /** Does nothing before `start`. */
   constructor(options: KeepersOptions) {
     const { settings, command, isOpen, onPause, onRemoving, onRemoved, log, random, commandTimeoutMs } = options;
     const { clock = systemClock } = options;
@@ -107,7 +107,7 @@ export class Keepers {
     }
   }
 
-  /** From now on looks in rounds and when woken, and archives. */
+  /** Starts periodic checks, checks on request, and archiving. */
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
@@ -115,13 +115,13 @@ export class Keepers {
     this.#startArchive();
   }
 
-  /** A file of an instance was finished: looks there soon. May be called at any time, as often as one likes. */
+  /** Requests a check of an instance soon, after a file was completed. May be called at any time. */
   wake(id: string): void {
     this.#woken.add(id);
     this.#looks.end();
   }
 
-  /** Ends; a command that runs is ended, too. */
+  /** Stops, and ends a running command. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#looks.end();
@@ -143,7 +143,7 @@ export class Keepers {
     while (!this.#isStopped) await this.#round({ pauseMs: (count) => lookEveryMs / Math.max(1, count) });
   }
 
-  /** Looks at each directory once, and at those that are woken meanwhile. */
+  /** Checks each directory once, and those requested meanwhile. */
   async #round(
     { pauseMs, isSweep = false }: { pauseMs: (directories: number) => number; isSweep?: boolean },
   ): Promise<void> {

@@ -1,13 +1,13 @@
 import { parseFileName } from "../file/name.ts";
 import { EARLIEST_MS } from "./clock_sanity.ts";
 
-/** What happens when unarchived files would have to go to make room. */
+/** Policy if space is short and only unarchived files could be deleted. */
 export type OverflowPolicy = "delete-unarchived" | "pause-recording";
 
 /** When files are archived: not at all, each when it is finished, or when it is about to be deleted. */
 export type ArchiveTrigger = "off" | "on-rotate" | "before-expire";
 
-/** Which files are kept. Zero or left out: no such limit. */
+/** Retention limits. Zero or omitted: no limit. */
 export interface RetentionSettings {
   /** Files that begin longer ago are deleted, */
   maxAgeMs?: number | undefined;
@@ -27,7 +27,7 @@ export interface RetentionSettings {
 export interface RetentionFile {
   name: string;
   bytes: number;
-  /** When it was last written to, milliseconds since 1970; left out where that is not known. */
+  /** Modification time, milliseconds since 1970; omitted if unknown. */
   modifiedMs?: number | undefined;
   /** Somebody still writes it. */
   isOpen: boolean;
@@ -69,7 +69,7 @@ interface DatedFile extends RetentionFile {
 }
 
 /**
- * Decides which files are deleted and archived. Size goes before the time to keep, and that before the greatest age.
+ * Decides which files are deleted and archived. Size takes precedence over minimum age, and that over maximum age.
  * Files are looked at in the order of their names, which is the order of recording even where the clock was wrong. An
  * open file is never touched, though it counts. A file with a name that is not ours neither counts nor is touched. A
  * file whose time cannot be true has the age of its last modification; where that cannot be true either it has none

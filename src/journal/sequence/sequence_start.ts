@@ -1,13 +1,13 @@
 import { errorText } from "../../base/mod.ts";
 import { ID_BYTES } from "../block/metadata.ts";
 
-/** What `head.json` holds: which numbers may have been given out. */
+/** Content of `head.json`: which numbers may have been assigned. */
 export interface StoredHead {
   /** Epoch, 32 hex digits. */
   epoch: string;
-  /** Numbers up to this one may have been given out. */
+  /** Last number that may have been assigned. */
   reservedThrough: number;
-  /** The last one that was, when the end was orderly. */
+  /** Last assigned number, after an orderly shutdown. */
   cleanHead?: number;
   /** Whether numbers of this epoch were given out, and more than a power cut takes out of the journal. */
   isUsed?: boolean;
@@ -15,7 +15,7 @@ export interface StoredHead {
   previous: readonly string[];
 }
 
-/** Where the journal with its tail ends. */
+/** Last position of the journal including its WAL. */
 export interface JournalEnd {
   /** Epoch of the newest block; undefined in files of other software. */
   epoch?: Uint8Array | undefined;
@@ -23,7 +23,7 @@ export interface JournalEnd {
   seq: number;
 }
 
-/** Numbers from the first to the last, both included. */
+/** Range of numbers; both ends are inclusive. */
 export interface SeqRange {
   /** The first. */
   from: number;
@@ -32,13 +32,13 @@ export interface SeqRange {
 }
 
 /**
- * Why numbers begin at 1 again in a new epoch.
+ * Reason for a new epoch, whose numbers start at 1.
  *
  * - `first_start`: there is neither state nor journal
  * - `head_missing`, `head_damaged`: there was state, and it is not known how far the numbers had come
  * - `head_outdated`: the journal shows that the state is an older copy
  * - `not_durable`: no more numbers could be reserved on disk
- * - `asked`: somebody who knows more said so: the cloud has seen higher numbers
+ * - `asked`: the cloud has seen higher numbers
  */
 export interface EpochReason {
   /** For programs. */

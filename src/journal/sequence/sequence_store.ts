@@ -22,7 +22,7 @@ import {
 
 /** Name of the file in the state directory. */
 export const HEAD_FILE = "head.json";
-/** Numbers reserved at once: at 2000 frames a second enough for nine minutes. */
+/** Numbers per reservation: enough for nine minutes at 2000 frames/s. */
 export const SEQUENCE_RESERVE = 2 ** 20;
 
 /** After so many numbers it is written down that there are any: what comes before the journal has synced is no proof. */
@@ -31,26 +31,26 @@ const RETRY = { firstMs: 1000, capMs: 60_000 };
 /** Epochs in a row without a block in the journal that are remembered. */
 const MAX_PREVIOUS = 8;
 
-/** How a store is made. */
+/** Options of a sequence store. */
 export interface SequenceStoreOptions {
-  /** `head.json`; nobody else writes it. */
+  /** Path of `head.json`; this process must be the only writer. */
   file: DurableFile;
-  /** Where the journal with its tail ends; undefined: there is none, or nothing in it. */
+  /** Last position of the journal including its WAL; undefined if there is no frame. */
   journalEnd?: JournalEnd | undefined;
-  /** Told of new epochs, and of a disk that takes nothing. */
+  /** Logs new epochs and disk errors. */
   log: Logger;
-  /** For the pauses between tries. */
+  /** Clock for retry intervals. */
   clock?: Clock;
   /** What epochs are made of, default the system's. */
   randomBytes?: (count: number) => Uint8Array<ArrayBuffer>;
   /** Numbers reserved at once, default {@linkcode SEQUENCE_RESERVE}. */
   reserve?: number;
-  /** Told while running, before the first number of the new epoch is given out. */
+  /** Called while running, before the first number of the new epoch is assigned. */
   onNewEpoch?: (epoch: Uint8Array<ArrayBuffer>, reason: EpochReason) => void;
 }
 
 /**
- * Whether the numbers would survive now.
+ * Whether the sequence numbers are durable now.
  *
  * - `durable`: the reserve is on disk
  * - `overdue`: it should have been extended and could not be; there are `left` numbers
@@ -83,11 +83,11 @@ export class SequenceStore {
   #previous: readonly string[] = [];
   #isUsed = false;
   #head = 0;
-  /** Highest number that may be given out: behind it a start may begin. */
+  /** Highest number that may be assigned; the next start may begin after it. */
   #limit = 0;
-  /** The reserve of this epoch that is known to be on disk. */
+  /** Durable reserve of this epoch. */
   #reserved: number | undefined;
-  /** From this head on more is reserved. */
+  /** Number from which on more is reserved. */
   #extendAt = 0;
   #writing: Promise<void> | undefined;
   #failure = { times: 0, error: "", retryAtMs: -Infinity };
@@ -102,7 +102,7 @@ export class SequenceStore {
     this.#onNewEpoch = options.onNewEpoch ?? (() => {});
   }
 
-  /** Reads what is there, decides how the numbers go on, and reserves the first ones on disk. Never fails. */
+  /** Reads the state, decides where numbers continue, and reserves the first ones on disk. Never fails. */
   static async open(options: SequenceStoreOptions): Promise<SequenceStore> {
     const store = new SequenceStore(options);
     await store.#open(options.journalEnd);
@@ -114,7 +114,7 @@ export class SequenceStore {
     return this.#start;
   }
 
-  /** Numbers of this epoch that the start has skipped, and that never had a frame. */
+  /** Numbers of this epoch that the start skipped; they were never assigned. */
   get skipped(): SeqRange | undefined {
     return this.#skipped;
   }
@@ -127,12 +127,12 @@ export class SequenceStore {
     return this.#uncleanRange;
   }
 
-  /** 16 bytes that name the run of numbers. */
+  /** 16 bytes that identify the epoch. */
   get epoch(): Uint8Array<ArrayBuffer> {
     return Uint8Array.fromHex(this.#epoch);
   }
 
-  /** The number given out last, or the one before the first. */
+  /** Last assigned number; before the first assignment, the first number minus 1. */
   get head(): number {
     return this.#head;
   }
@@ -145,7 +145,7 @@ export class SequenceStore {
     return { status: "overdue", left: this.#limit - this.#head, error };
   }
 
-  /** The next number. When none is reserved any more, a new epoch is told and this is its 1. */
+  /** Assigns the next number. Without a remaining reserve it starts a new epoch at 1. */
   next(): number {
     if (this.#closed) throw new Error("Cannot give out a number: the store is closed");
     if (this.#head >= this.#limit) {
@@ -158,7 +158,7 @@ export class SequenceStore {
     return seq;
   }
 
-  /** Begins at 1 in a new epoch, at once: somebody knows that numbers of this one were given out before. */
+  /** Starts a new epoch at 1 immediately: a peer knows numbers of this one that this journal does not. */
   newEpoch(message: string): void {
     if (!this.#closed) this.#renew({ code: "asked", message });
   }

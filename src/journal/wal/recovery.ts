@@ -7,36 +7,36 @@ import type { Wal } from "./wal.ts";
 import { readWals, removeWals } from "./wal_files.ts";
 import { unsealedOf } from "./unsealed.ts";
 
-/** What a start found. */
+/** Result of a recovery. */
 export interface Recovered {
-  /** Newest frame of the journal, recovered ones included; 0 when there is none. */
+  /** Newest frame of the journal, including recovered frames; 0 if there is none. */
   lastSeq: number;
-  /** 16 bytes that name its run of numbers; undefined when there is none, or none that is known. */
+  /** 16 bytes that identify its epoch; undefined if there is no frame, or the epoch is unknown. */
   epoch: Uint8Array<ArrayBuffer> | undefined;
-  /** Name of the newest file, which the next one must not sort before. */
+  /** Name of the newest file: the next name must sort after it. */
   newestFile: string | undefined;
-  /** Frames that were only in a tail. */
+  /** Frames recovered from a WAL. */
   frames: number;
   /** Bytes cut off from files. */
   cutBytes: number;
-  /** Blocks of such frames that could not be written, for the writer to do: their tails are still there. */
+  /** Recovered blocks that could not be written. The writer writes them; their WAL files are kept. */
   pending: SealedBlock[];
 }
 
-/** Where a journal is. */
+/** Options of {@linkcode recover}. */
 export interface RecoveryOptions {
   directory: string;
   prefix?: string;
   compression?: "none" | "zstd";
   /**
-   * Looks at files of the prefix alone; default false. Where others write beside the recording, what they wrote last says
-   * nothing of what a tail holds.
+   * Reads files of the prefix only; default false. Set it if others write into the directory: their newest files say
+   * nothing about the WAL.
    */
   onlyOwn?: boolean;
   log: Logger;
 }
 
-/** Cuts off what is torn; a file in which nothing else is goes. */
+/** Truncates the torn end; removes a file without any complete block. */
 async function cut(file: Deno.FsFile, { path, end }: { path: string; end: FileEnd }): Promise<void> {
   const { size, tornBytes } = end;
   if (size - tornBytes <= FILE_HEADER_BYTES) return await Deno.remove(path);
@@ -45,31 +45,31 @@ async function cut(file: Deno.FsFile, { path, end }: { path: string; end: FileEn
   await file.sync();
 }
 
-/** Mends how a file ends. Gives how many bytes were cut off; undefined when it is whole, or no journal. */
+/** Repairs the end of a file. Returns the number of bytes cut off; undefined if it is complete, or no journal. */
 async function mend(
   file: Deno.FsFile,
   { path, name, end }: { path: string; name: string; end: FileEnd | undefined },
 ): Promise<number | undefined> {
   const { size } = await file.stat();
   if (end === undefined && size > FILE_HEADER_BYTES) return undefined;
-  // Made, and the power went before anything was in it.
+  // Created, but power failed before the first write.
   const found = end ?? { name, epochWord: 0, lastSeq: 0, epoch: undefined, tornBytes: size, size };
   if (found.tornBytes === 0 && size > FILE_HEADER_BYTES) return undefined;
   await cut(file, { path, end: found });
   return found.tornBytes;
 }
 
-/** Writes blocks into a file of their own. Returns its name. */
+/** Writes blocks into a new file. Returns its name. */
 async function writeFile(
   blocks: readonly SealedBlock[],
-  { tail, after, options }: { tail: Wal; after: string | undefined; options: RecoveryOptions },
+  { wal, after, options }: { wal: Wal; after: string | undefined; options: RecoveryOptions },
 ): Promise<string> {
   const { directory, prefix = DEFAULT_PREFIX, compression = "zstd" } = options;
   const taken = new Set(await journalNames(directory));
   const timeUs = blocks[0]?.firstTimeUs ?? 0;
   const name = nextFileName(prefix, { timeUs, after, isTaken: (each) => taken.has(each) });
-  const { blockBytes } = tail;
-  const epochWord = epochWordOf(tail.epoch);
+  const { blockBytes } = wal;
+  const epochWord = epochWordOf(wal.epoch);
   const path = `${directory}/${name}`;
   const file = await JournalFile.create({ path, directory, blockBytes, compression, epochWord });
   try {
@@ -82,15 +82,15 @@ async function writeFile(
   return name;
 }
 
-/** Writes what only the tails hold into files, one for each tail. */
+/** Writes frames that only a WAL holds into files, one for each WAL. */
 async function restore(found: Recovered, { ends, options }: { ends: FileEnds; options: RecoveryOptions }) {
   const { directory, log } = options;
-  for await (const { tail, blocks } of unsealedOf(await readWals(directory), ends)) {
+  for await (const { wal, blocks } of unsealedOf(await readWals(directory), ends)) {
     const last = blocks.at(-1);
     if (last === undefined) continue;
     try {
       if (found.pending.length > 0) found.pending.push(...blocks);
-      else found.newestFile = await writeFile(blocks, { tail, after: found.newestFile, options });
+      else found.newestFile = await writeFile(blocks, { wal, after: found.newestFile, options });
     } catch (error) {
       const reason = errorText(error);
       log.error("recovered frames cannot be written now", { reason });
@@ -98,18 +98,18 @@ async function restore(found: Recovered, { ends, options }: { ends: FileEnds; op
     }
     found.frames += blocks.reduce((sum, { firstSeq, lastSeq }) => sum + lastSeq - firstSeq + 1, 0);
     found.lastSeq = last.lastSeq;
-    found.epoch = tail.epoch;
+    found.epoch = wal.epoch;
   }
   if (found.pending.length === 0) await removeWals(directory);
 }
 
-/** What was cut off, where. */
+/** Total of truncated bytes, and the files. */
 interface Cuts {
   bytes: number;
   files: string[];
 }
 
-/** Reads how files of a directory end, and cuts off what is torn. */
+/** Reads the ends of files, and truncates torn ones. */
 function mendingEnds(directory: string, { names, cuts }: { names: readonly string[]; cuts: Cuts }): FileEnds {
   return new FileEnds(names, async (name, mayBeTorn) => {
     const path = `${directory}/${name}`;
@@ -125,8 +125,8 @@ function mendingEnds(directory: string, { names, cuts }: { names: readonly strin
 }
 
 /**
- * Makes a journal whole again after whatever ended its last recording: cuts off what is torn, and writes what only the
- * tails hold into a file. To be called before a writer is made, by the process that holds the directory.
+ * Recovers a journal after a crash or power failure: truncates torn files, and writes frames that only the
+ * WAL holds into a file. Call it before creating a writer, while holding the directory's lock.
  */
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const { directory, prefix = DEFAULT_PREFIX, onlyOwn = false, log } = options;
@@ -137,7 +137,7 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const found: Recovered = {
     lastSeq: newest?.lastSeq ?? 0,
     epoch: newest?.epoch,
-    // Where no file can be read, names say nothing: a stranger's may be thousands of years ahead.
+    // Only if a file is readable: the names of foreign files may be thousands of years ahead.
     newestFile: newest && [newest.name, ...names].find((name) => parseFileName(name)?.prefix === prefix),
     frames: 0,
     cutBytes: 0,
@@ -154,9 +154,9 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
 }
 
 /**
- * Cuts off what is torn in the newest files of a prefix, which were written side by side and without a tail.
+ * Truncates the torn ends of the newest files of a prefix that were written concurrently and without a WAL.
  *
- * @param options.count how many may have been open at once
+ * @param options.count files that may have been open concurrently
  */
 export async function mendNewest(
   { directory, prefix, count, log }: { directory: string; prefix: string; count: number; log: Logger },

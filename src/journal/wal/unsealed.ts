@@ -6,40 +6,40 @@ import type { Wal } from "./wal.ts";
 import type { StoredWal } from "./wal_files.ts";
 import { decodeOpening } from "./wal_header.ts";
 
-/** What a tail holds and no file does. */
+/** Frames that a WAL holds and no file does. */
 export interface Unsealed extends StoredWal {
-  tail: Wal;
-  /** Its frames as blocks. May be empty where the tail is torn. */
+  wal: Wal;
+  /** The frames as blocks. May be empty if the WAL is torn. */
   blocks: SealedBlock[];
 }
 
 /**
- * Frames that are in tails alone, in the order in which a start writes them into files: those of the newest file's epoch
- * first, as a tail of another epoch is newer than all files. Tails whose frames are all in files are left out.
+ * Frames that only a WAL holds, in the order in which recovery writes them: first those of the newest file's epoch,
+ * as a WAL of another epoch is newer than all files. Skips a WAL whose frames are all in files.
  */
 export async function* unsealedOf(stored: readonly StoredWal[], ends: FileEnds): AsyncGenerator<Unsealed, void> {
   const newestWord = (await ends.find())?.epochWord;
   const isOther = ({ epoch }: Wal) => newestWord === undefined || epochWordOf(epoch) === newestWord ? 0 : 1;
-  const tails = stored.flatMap(({ tail, ...file }) => tail ? [{ ...file, tail }] : []);
-  tails.sort((one, other) => isOther(one.tail) - isOther(other.tail));
+  const wals = stored.flatMap(({ wal, ...file }) => wal ? [{ ...file, wal }] : []);
+  wals.sort((one, other) => isOther(one.wal) - isOther(other.wal));
   const lastSeqs = new Map<number, number>();
-  for (const { tail, ...file } of tails) {
-    const word = epochWordOf(tail.epoch);
+  for (const { wal, ...file } of wals) {
+    const word = epochWordOf(wal.epoch);
     const lastSeq = lastSeqs.get(word) ?? (await ends.find(word))?.lastSeq ?? 0;
-    // A torn record is of a frame that follows; where the file goes on, it holds that frame, too.
-    const isSealed = lastSeq >= tail.firstSeq + Math.max(0, tail.frames.length - 1);
-    if (isSealed || (tail.frames.length === 0 && tail.torn === 0)) continue;
-    const blocks = blocksOf(tail, lastSeq);
+    // A torn record belongs to a later frame; a file that continues holds that frame, too.
+    const isSealed = lastSeq >= wal.firstSeq + Math.max(0, wal.frames.length - 1);
+    if (isSealed || (wal.frames.length === 0 && wal.torn === 0)) continue;
+    const blocks = blocksOf(wal, lastSeq);
     lastSeqs.set(word, blocks.at(-1)?.lastSeq ?? lastSeq);
-    yield { ...file, tail, blocks };
+    yield { ...file, wal, blocks };
   }
 }
 
-/** Blocks of the frames of a tail after a number. */
-function blocksOf(tail: Wal, lastSeq: number): SealedBlock[] {
-  const skip = Math.max(0, lastSeq + 1 - tail.firstSeq);
-  const { devices, notes: { gap, digests, ...notes } } = decodeOpening(tail.opening);
-  const { blockBytes, epoch } = tail;
+/** Builds blocks of a WAL's frames after `lastSeq`. */
+function blocksOf(wal: Wal, lastSeq: number): SealedBlock[] {
+  const skip = Math.max(0, lastSeq + 1 - wal.firstSeq);
+  const { devices, notes: { gap, digests, ...notes } } = decodeOpening(wal.opening);
+  const { blockBytes, epoch } = wal;
   const epochWord = epochWordOf(epoch);
   const builder = new BlockBuilder({ blockBytes });
   const blocks: SealedBlock[] = [];
@@ -49,11 +49,11 @@ function blocksOf(tail: Wal, lastSeq: number): SealedBlock[] {
       blocks.push({ bytes: builder.finish(), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord });
     }
   };
-  // Gap and digests are of what lies before the tail's first frame.
+  // Gap and digests describe what precedes the WAL's first frame.
   const before = skip === 0 ? { ...(gap && { gap }), ...(digests && { digests }) } : {};
   builder.begin({ devices, notes: { ...notes, epoch, ...before } });
-  for (const [i, frame] of tail.frames.slice(skip).entries()) {
-    const seq = tail.firstSeq + skip + i;
+  for (const [i, frame] of wal.frames.slice(skip).entries()) {
+    const seq = wal.firstSeq + skip + i;
     if (builder.append(seq, frame) === "added") continue;
     end();
     builder.begin({ devices, notes: { ...notes, epoch } });

@@ -1,12 +1,12 @@
 /**
- * The tail: the frames of the block that is being filled, on disk already. Pure; `tail_files.ts` does the writing.
+ * The WAL: the frames of the block that is being filled, on disk already. Pure; `wal_files.ts` does the writing.
  *
  *   header:  "LPJT" | version u8 | 3 zeros | block bytes u32 | epoch 16 bytes | first sequence number u64 | CRC-32C u32
  *   record:  bytes of the body u16 | CRC-32C of the body, seeded with the header's u32 | body
  *   body:    kind u8 | 1: opening of the block, JSON | 2: microseconds since 1970 f64, identifier u32, payload
  *
- * The CRC of a record begins with the header's, so that what an earlier tail left in the file is never taken for ours.
- * Frame `i` has the number `first + i`.
+ * The CRC of a record begins with the header's, so that leftovers of an earlier WAL in the file fail the check.
+ * Frame `i` has the sequence number `first + i`.
  */
 import { crc32c } from "../block/crc32c.ts";
 import { isBlockSize } from "../block/layout.ts";
@@ -22,25 +22,25 @@ const RECORD_HEAD_BYTES = 6;
 const FRAME_HEAD_BYTES = 13;
 const OPENING = 1;
 const FRAME = 2;
-/** Longest body that its length can tell. */
+/** Longest body that the length field can hold. */
 const MAX_BODY_BYTES = 0xffff;
 
-/** Most bytes that the tail of a block has: of the shortest frame the block keeps 6 bytes, the tail 19. */
+/** Upper bound for the WAL of a block: the shortest frame takes 6 bytes in the block, 19 in the WAL. */
 export function maxWalBytes(blockBytes: number): number {
   return WAL_HEADER_BYTES + RECORD_HEAD_BYTES + MAX_BODY_BYTES + 4 * blockBytes;
 }
 
-/** What a tail is about. */
+/** Header of a WAL. */
 export interface WalHeader {
   /** Bytes of the block, unpacked. */
   blockBytes: number;
-  /** Run of numbers that it belongs to. */
+  /** Epoch of the frames. */
   epoch: Uint8Array<ArrayBuffer>;
   /** Number of the first frame. */
   firstSeq: number;
 }
 
-/** Encodes the header of a tail. */
+/** Encodes the header of a WAL. */
 export function walHeader({ blockBytes, epoch, firstSeq }: WalHeader): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(WAL_HEADER_BYTES);
   const view = new DataView(bytes.buffer);
@@ -53,14 +53,14 @@ export function walHeader({ blockBytes, epoch, firstSeq }: WalHeader): Uint8Arra
   return bytes;
 }
 
-/** The bytes of one tail, all of them until the next one begins: after an error they are written again. */
+/** All bytes of one WAL, kept until the next one begins: after a write error they are written again. */
 export class WalBuffer {
   #bytes = new Uint8Array(16_384);
   #view = new DataView(this.#bytes.buffer);
   #length = 0;
   #seed = 0;
 
-  /** Begins a tail: from now on records carry the seed of its header. */
+  /** Begins a WAL: the CRCs of the following records are seeded with its header's. */
   begin(header: WalHeader): void {
     const bytes = walHeader(header);
     this.#length = 0;
@@ -75,7 +75,7 @@ export class WalBuffer {
     return this.#length;
   }
 
-  /** Adds what the block began with; an opening too long for a record is left out, as it can be done without. */
+  /** Adds the opening. One that is too long for a record is omitted; recovery works without it. */
   addOpening(opening: unknown): void {
     const text = new TextEncoder().encode(JSON.stringify(opening));
     if (text.length + 1 > MAX_BODY_BYTES) return;
@@ -84,7 +84,7 @@ export class WalBuffer {
     this.#end(at, text.length);
   }
 
-  /** Adds a frame; its number follows from its place. */
+  /** Adds a frame; its sequence number follows from its position. */
   addFrame({ id, bus, timeUs, data, offset, length }: Message): void {
     const at = this.#begin(FRAME, FRAME_HEAD_BYTES - 1 + length);
     this.#view.setFloat64(at, timeUs, true);
@@ -93,12 +93,12 @@ export class WalBuffer {
     this.#end(at, FRAME_HEAD_BYTES - 1 + length);
   }
 
-  /** A copy of the bytes from a place on. */
+  /** A copy of the bytes from an offset on. */
   from(place: number): Uint8Array<ArrayBuffer> {
     return this.#bytes.slice(place, this.#length);
   }
 
-  /** Makes room for a record; returns where what follows its kind begins. */
+  /** Reserves space for a record; returns the offset after its kind. */
   #begin(kind: number, bytes: number): number {
     this.#reserve(RECORD_HEAD_BYTES + 1 + bytes);
     const at = this.#length + RECORD_HEAD_BYTES;
@@ -122,13 +122,13 @@ export class WalBuffer {
   }
 }
 
-/** What a tail file holds. */
+/** What a WAL file holds. */
 export interface Wal extends WalHeader {
-  /** What the block began with; undefined when it was not written. */
+  /** Opening of the block; undefined if it was not written. */
   opening: unknown;
   /** Its frames, in order; the first has the number `firstSeq`. */
   frames: Message[];
-  /** Bytes behind the last whole record. */
+  /** Bytes after the last complete record. */
   torn: number;
 }
 
@@ -172,12 +172,12 @@ function parseOpening(body: Uint8Array): unknown {
   }
 }
 
-/** Reads a tail as far as its records are whole; undefined when there is none. */
+/** Reads a WAL up to its last complete record; undefined if the header is invalid. */
 export function readWal(bytes: Uint8Array): Wal | undefined {
   const header = readHeader(bytes);
   if (header === undefined) return undefined;
   const { seed, ...rest } = header;
-  const tail: Wal = { ...rest, opening: undefined, frames: [], torn: 0 };
+  const wal: Wal = { ...rest, opening: undefined, frames: [], torn: 0 };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = WAL_HEADER_BYTES;
   while (at + RECORD_HEAD_BYTES < bytes.length) {
@@ -188,13 +188,13 @@ export function readWal(bytes: Uint8Array): Wal | undefined {
     if (crc32c(body, seed) !== view.getUint32(at + 2, true)) break;
     if (body[0] === FRAME) {
       const frame = readFrame(body);
-      // Numbers follow from places: behind a frame that cannot be, none is sure.
+      // Numbers follow from positions: after an invalid frame none is certain.
       if (frame === undefined) break;
-      tail.frames.push(frame);
+      wal.frames.push(frame);
     }
-    if (body[0] === OPENING) tail.opening = parseOpening(body);
+    if (body[0] === OPENING) wal.opening = parseOpening(body);
     at = end;
   }
-  tail.torn = bytes.length - at;
-  return tail;
+  wal.torn = bytes.length - at;
+  return wal;
 }

@@ -6,20 +6,20 @@ import { requireInPlace, writeAll } from "../file/journal_file.ts";
 import { maxWalBytes, readWal, type Wal, WalBuffer, type WalHeader } from "./wal.ts";
 import { MAX_BLOCK_BYTES } from "../types.ts";
 
-/** Names of the two tails, beside the journal's files. */
+/** Names of the two WAL files, beside the journal's files. */
 export const WAL_NAMES = ["tail-a", "tail-b"] as const;
 
-/** One tail file and the block that goes into it. */
+/** One WAL file and the block that goes into it. */
 export class WalFile {
   readonly #directory: string;
   readonly #path: string;
   readonly #buffer = new WalBuffer();
   #file: Deno.FsFile | undefined;
-  /** Counts the blocks that this file began with; a write that outlives its block changes nothing. */
+  /** Incremented with each block: a write that completes after its block has ended is ignored. */
   #generation = 0;
-  /** True until something of this block is on disk: the file holds an older block, which is in the journal. */
+  /** True until part of this block is on disk: the file still holds an older block, which is in the journal. */
   #isStale = true;
-  /** Bytes of this block that need not be written again. */
+  /** Bytes of this block that are on disk. */
   #synced = 0;
   #lastSeq = 0;
 
@@ -42,9 +42,9 @@ export class WalFile {
     this.#lastSeq = seq;
   }
 
-  /** Writes and syncs what waits. Returns the last frame that is on disk then, of the block that was there at the call. */
+  /** Writes and syncs pending bytes. Returns the last durable frame of the block that was open at the call. */
   async flush(): Promise<number> {
-    // All taken at once: while the disk works, frames come, and even other blocks.
+    // Read together: frames, and even other blocks, arrive during the write.
     const generation = this.#generation;
     const isStale = this.#isStale;
     const place = this.#synced;
@@ -72,7 +72,7 @@ export class WalFile {
     return this.#file;
   }
 
-  /** Closes the file. The next flush opens it and writes the whole block again: the file may be another one then. */
+  /** Closes the file. The next flush opens it and writes the whole block again, as the file may have been replaced. */
   close(): void {
     try {
       this.#file?.close();
@@ -85,41 +85,41 @@ export class WalFile {
 }
 
 /**
- * The two tails: while the frames of one block wait in the journal's memory to be written, those of the next go to the
- * other tail, so that neither is overwritten before its block is safe.
+ * The two WAL files: while one block waits in memory to be written, the next block's frames
+ * go to the other WAL, so that neither is overwritten before its block is durable.
  */
 export class WalFiles {
   readonly #files: readonly [WalFile, WalFile];
   readonly #onFrame: (seq: number) => void;
   #current = 0;
 
-  /** @param onFrame told of each frame that is taken */
+  /** @param onFrame called for each added frame */
   constructor(directory: string, onFrame: (seq: number) => void) {
     this.#onFrame = onFrame;
     const [first, second] = WAL_NAMES;
     this.#files = [new WalFile(directory, first), new WalFile(directory, second)];
   }
 
-  /** Where the open block goes, or the last one went: until the next but one begins, it may be flushed. */
+  /** WAL of the open or last block. It may be flushed until the second block after it begins. */
   get current(): WalFile {
     return this.#files[this.#current] ?? this.#files[0];
   }
 
-  /** Begins the tail of a block, in the file that the block before did not use. */
+  /** Begins the WAL of a block, in the file that the block before did not use. */
   begin(header: WalHeader, opening: unknown): void {
     this.#current = 1 - this.#current;
     this.current.begin(header, opening);
   }
 
-  /** Takes a frame of the open block; it is safe after the next flush. */
+  /** Adds a frame of the open block; it is durable after the next flush. */
   add(seq: number, message: Message): void {
     this.current.add(seq, message);
     this.#onFrame(seq);
   }
 
   /**
-   * Writes and syncs what waits of the open block; all blocks before the last one must be in the journal, as the file
-   * may hold one of them. Returns the last frame that is on disk then.
+   * Writes and syncs the open block. All blocks before the last one must be in the journal, as the file
+   * may hold one of them. Returns the last durable frame.
    */
   flush(): Promise<number> {
     return this.current.flush();
@@ -131,36 +131,36 @@ export class WalFiles {
   }
 }
 
-/** A tail file and what it holds. */
+/** A WAL file and what it holds. */
 export interface StoredWal {
   path: string;
   /** Size of the file. */
   bytes: number;
-  /** Undefined where its header cannot be read. */
-  tail: Wal | undefined;
+  /** Undefined if the header is invalid. */
+  wal: Wal | undefined;
 }
 
-async function readTailFile(path: string): Promise<StoredWal | undefined> {
+async function readWalFile(path: string): Promise<StoredWal | undefined> {
   try {
     using file = await Deno.open(path);
     const { size: bytes } = await file.stat();
-    // Whatever lies there under this name, not more than a tail of the largest blocks is read.
+    // Bounds the read: the file may be anything.
     const length = Math.min(bytes, maxWalBytes(MAX_BLOCK_BYTES));
-    return { path, bytes, tail: readWal(await readFileAt(file, { offset: 0, length })) };
+    return { path, bytes, wal: readWal(await readFileAt(file, { offset: 0, length })) };
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.IsADirectory) return undefined;
     throw error;
   }
 }
 
-/** Reads the tails of a directory, the older one first. */
+/** Reads the WAL files of a directory, the older one first. */
 export async function readWals(directory: string): Promise<StoredWal[]> {
-  const tails = await Promise.all(WAL_NAMES.map((name) => readTailFile(`${directory}/${name}`)));
-  const firstSeqOf = ({ tail }: StoredWal) => tail?.firstSeq ?? 0;
-  return tails.filter((tail) => tail !== undefined).sort((one, other) => firstSeqOf(one) - firstSeqOf(other));
+  const wals = await Promise.all(WAL_NAMES.map((name) => readWalFile(`${directory}/${name}`)));
+  const firstSeqOf = ({ wal }: StoredWal) => wal?.firstSeq ?? 0;
+  return wals.filter((wal) => wal !== undefined).sort((one, other) => firstSeqOf(one) - firstSeqOf(other));
 }
 
-/** Removes the tails: all their frames are in blocks. */
+/** Removes the WAL files. All their frames must be in blocks. */
 export async function removeWals(directory: string): Promise<void> {
   for (const name of WAL_NAMES) {
     await Deno.remove(`${directory}/${name}`).catch((error) => {

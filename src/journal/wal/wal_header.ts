@@ -2,15 +2,15 @@ import { decodeBusCounts, encodeBusCounts } from "../block/bus_counts.ts";
 import { decodeDigestNote, encodeDigestNote } from "../digest/window_digest.ts";
 import { type BlockDevice, type BlockMetadata, type BootRecord, type Gap, MAX_BUSES } from "../types.ts";
 
-/** What a block begins with. */
+/** State at the start of a block, from which recovery builds it. */
 export interface Opening {
-  /** Who has which address. */
+  /** Devices by address. */
   devices: readonly BlockDevice[];
-  /** What the block says beside frames and devices. */
+  /** Metadata of the block. */
   notes: BlockMetadata;
 }
 
-/** As the tail keeps it: JSON that has no large numbers and no bytes. The epoch stands in the tail's header. */
+/** Encodes as JSON without bigints and bytes. The epoch is in the WAL's header. */
 export function encodeOpening({ devices, notes: { buses, boot, gap, digests, counts } }: Opening): unknown {
   return {
     devices: devices.map((device) => ({ ...device, name: device.name.toString(16) })),
@@ -70,13 +70,13 @@ function decodeBoot(value: unknown): BootRecord | undefined {
   return { bootId: Uint8Array.fromHex(value.bootId), monoMs, timeUs, clock: quality };
 }
 
-/** Bytes that stand as hex; undefined where there are none, or more than a record has. */
+/** Decodes hex; undefined if invalid, or longer than a record. */
 function decodeBytes(value: unknown): Uint8Array | undefined {
   const isBytes = isHex(value, 0xffff) && value.length % 2 === 0;
   return isBytes ? Uint8Array.fromHex(value) : undefined;
 }
 
-/** Reads an opening as far as it makes sense. Nothing is thrown. */
+/** Decodes the valid parts of an opening. Does not throw. */
 export function decodeOpening(opening: unknown): Opening {
   if (!isFields(opening)) return { devices: [], notes: {} };
   const devices = Array.isArray(opening.devices) ? opening.devices.flatMap(decodeDevice) : [];

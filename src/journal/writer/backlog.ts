@@ -4,13 +4,13 @@ import type { WalFile } from "../wal/wal_files.ts";
 /** Why a block was ended. Only `full` blocks hold as much as they can. */
 export type EndedBy = "full" | "clock step" | "missing numbers" | "rotation";
 
-/** A block that waits to be written. */
+/** A sealed block that is not in a file yet. */
 export interface WaitingBlock extends SealedBlock {
-  /** It is the last one of its file. */
+  /** Last block of its file. */
   endsFile?: boolean;
-  /** Where its frames are, or will be at the next flush; undefined for those of a recovery. */
-  tail?: WalFile;
-  /** Undefined for those of a recovery. */
+  /** WAL file that holds its frames, or will at the next flush; undefined for recovered blocks. */
+  wal?: WalFile;
+  /** Undefined for recovered blocks. */
   endedBy?: EndedBy;
 }
 
@@ -22,7 +22,7 @@ export class Backlog {
   #waiting: (() => void)[] = [];
   #isHeld = false;
 
-  /** @param blocks those that wait already */
+  /** @param blocks initial content */
   constructor(blocks: readonly WaitingBlock[], { blockBytes, maxBytes }: { blockBytes: number; maxBytes: number }) {
     this.#blocks = [...blocks];
     this.#blockBytes = blockBytes;
@@ -56,7 +56,7 @@ export class Backlog {
     return this.#bytes >= this.#maxBytes;
   }
 
-  /** Why it is full, for people. */
+  /** Reason for a full backlog, as text for logs. */
   get reason(): string {
     const early = new Map<EndedBy, number>();
     for (const { endedBy } of this.#blocks) {
@@ -77,13 +77,13 @@ export class Backlog {
     this.#blocks.push(block);
   }
 
-  /** Removes the oldest block, which is written. */
+  /** Removes the oldest block after it was written. */
   shift(): void {
     this.#blocks.shift();
     this.#tellReady();
   }
 
-  /** While it is held, nobody is told that there is capacity. */
+  /** While the backlog is held, {@linkcode Backlog.ready} does not resolve. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     this.#tellReady();

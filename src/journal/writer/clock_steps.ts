@@ -1,4 +1,4 @@
-/** A difference of wall and monotonic time that changes by more than this is a clock that was set. */
+/** The wall clock was set if the difference between wall and monotonic time changes by more than this. */
 const MAX_DRIFT_US = 1_000_000;
 
 /**
@@ -8,7 +8,7 @@ const MAX_DRIFT_US = 1_000_000;
 export class ClockSteps {
   #offsetUs: number | undefined;
 
-  /** True where the clock was set between the frame before and this one, by more than a second in either direction. */
+  /** True if the clock was set by more than a second, in either direction, between the previous frame and this one. */
   isStep({ timeUs, monoMs }: { timeUs: number; monoMs: number }): boolean {
     const offsetUs = timeUs - monoMs * 1000;
     const before = this.#offsetUs ?? offsetUs;

@@ -8,7 +8,7 @@ const LOCK_FILE = ".journal.lock";
 /** How a directory is guarded. */
 export interface DirectoryGuardOptions {
   log: Logger;
-  /** Called when the directory is there again, mounted or made: its files may be others than before. */
+  /** Called when the directory is available again (mounted or created): its files may differ from before. */
   onReturn: () => Promise<void>;
 }
 
@@ -20,9 +20,9 @@ type Identity = Pick<Deno.FileInfo, "dev" | "ino">;
  * start: not to the one below it when a card is unmounted. A directory that was removed is made again.
  */
 export class DirectoryGuard {
-  /** As it was given. */
+  /** Path as configured. */
   readonly path: string;
-  /** Without symbolic links: what the path led to at the start. */
+  /** Path without symbolic links, resolved at the start. */
   readonly #realPath: string;
   readonly #options: DirectoryGuardOptions;
   #lock: DirectoryLock;
@@ -47,7 +47,7 @@ export class DirectoryGuard {
   }
 
   /**
-   * Takes the directory for this process, and makes it when it is missing.
+   * Locks the directory for this process. Creates it if it is missing.
    *
    * @throws {FileError} the directory is used by another process, or cannot be written
    */
@@ -62,23 +62,23 @@ export class DirectoryGuard {
     }
   }
 
-  /** How often the directory was removed and made again. */
+  /** Number of times the directory was removed and created again. */
   get removals(): number {
     return this.#removals;
   }
 
-  /** True while the directory, when it was last checked, could not be used: files in it are not gone for good. */
+  /** True if the last check found the directory unusable: its files are unavailable, not deleted. */
   get isAway(): boolean {
     return this.#isAway;
   }
 
-  /** Whether the directory is away now: another file system is in its place. Nothing is changed. */
+  /** True if another file system is mounted in place of the directory now. Read-only check. */
   async looksAway(): Promise<boolean> {
     return await this.#obstacle(await identityOf(this.path)) !== undefined;
   }
 
   /**
-   * To be called before anything is written. Makes the directory again where it was removed.
+   * Call before every write. Creates the directory again if it was removed.
    *
    * @throws {Error} its file system is not mounted
    * @throws {FileError} the directory cannot be made, or is used by another process
@@ -105,12 +105,12 @@ export class DirectoryGuard {
     this.#isAway = false;
   }
 
-  /** Lets the directory go. */
+  /** Releases the lock. */
   close(): void {
     this.#lock.close();
   }
 
-  /** Why nothing may be written at the path; undefined: there is no reason. */
+  /** Reason why the path must not be written; undefined if it may be. */
   async #obstacle(found: Identity | undefined): Promise<string | undefined> {
     const there = found ?? await this.#nearest();
     if (there?.dev === this.#identity.dev) return undefined;
@@ -120,7 +120,7 @@ export class DirectoryGuard {
       : `${path} is not there, and what is above it is another file system than at the start: is its card unmounted?`;
   }
 
-  /** The nearest directory above that is there; undefined: its drive is gone. */
+  /** Nearest existing ancestor directory; undefined if its drive is missing. */
   async #nearest(): Promise<Identity | undefined> {
     for (let path = this.#realPath; path !== dirname(path);) {
       path = dirname(path);

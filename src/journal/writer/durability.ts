@@ -1,25 +1,25 @@
-/** A frame: its run of numbers, told by its epoch's first four bytes, and its number. */
+/** A frame's position: the first four bytes of its epoch, and its sequence number. */
 export interface FramePlace {
   epochWord: number;
   seq: number;
 }
 
-/** Frames taken one after the other that are not synced yet; `seq` is the last of them. */
+/** Consecutive frames that are not synced yet; `seq` is the last of them. */
 interface UnsyncedSpan extends FramePlace {
   /** When the first of them was taken, monotonic milliseconds. */
   sinceMs: number;
 }
 
-/** Beyond it the newest span grows instead, and its age with it. */
+/** At this many spans the newest one is extended instead, which overstates its age. */
 const MAX_SPANS = 256;
 
-/** Somebody who waits until a frame is safe. */
+/** A caller that waits until a frame is durable. */
 interface Waiter extends FramePlace {
   resolve: () => void;
   reject: (error: Error) => void;
 }
 
-/** How far each run of numbers is safe from a power cut, since when the rest is not, and who waits for it. */
+/** Tracks the durable sequence number of each epoch, the age of the oldest unsynced frame, and the waiting callers. */
 export class Durability {
   readonly #seqs = new Map<number, number>();
   readonly #nowMs: () => number;
@@ -33,12 +33,12 @@ export class Durability {
     this.#nowMs = nowMs;
   }
 
-  /** When the oldest frame that is not synced was taken, monotonic milliseconds; undefined while all are synced. */
+  /** Time when the oldest unsynced frame was appended, monotonic milliseconds; undefined if all are synced. */
   get unsyncedSinceMs(): number | undefined {
     return this.#unsynced[0]?.sinceMs;
   }
 
-  /** A frame was taken that only memory holds. */
+  /** Records that a frame was appended to memory. */
   take(epochWord: number, seq: number): void {
     const newest = this.#startsSpan ? undefined : this.#unsynced.at(-1);
     if (newest?.epochWord === epochWord) newest.seq = seq;
@@ -48,46 +48,46 @@ export class Durability {
     }
   }
 
-  /** A sync begins: frames that are taken from now on wait for the next one. */
+  /** Marks the start of a sync: frames appended from now on belong to the next one. */
   startSpan(): void {
     this.#startsSpan = this.#unsynced.length < MAX_SPANS;
   }
 
-  /** Newest frame of a run that is safe; 0 before there is one. */
+  /** Newest durable frame of an epoch; 0 before the first. */
   seqOf(epochWord: number): number {
     return this.#seqs.get(epochWord) ?? 0;
   }
 
-  /** Everything up to a frame is safe. Whoever waits is told by {@linkcode Durability.tell}. */
+  /** Marks everything up to a frame as durable. {@linkcode Durability.tell} resolves the waiting callers. */
   note({ epochWord, seq }: FramePlace): void {
     this.#seqs.set(epochWord, Math.max(this.seqOf(epochWord), seq));
     while (this.#unsynced[0] && this.has(this.#unsynced[0])) this.#unsynced.shift();
   }
 
-  /** True when a frame is safe. */
+  /** True if a frame is durable. */
   has({ epochWord, seq }: FramePlace): boolean {
     return this.seqOf(epochWord) >= seq;
   }
 
-  /** Resolves when a frame is safe. */
+  /** Resolves when a frame is durable. */
   wait(place: FramePlace): Promise<void> {
     return new Promise((resolve, reject) => this.#waiters.push({ ...place, resolve, reject }));
   }
 
-  /** Tells those whose frame is safe. */
+  /** Resolves the callers whose frame is durable. */
   tell(): void {
     const waiters = this.#waiters;
     this.#waiters = waiters.filter((waiter) => !this.has(waiter));
     for (const waiter of waiters) if (this.has(waiter)) waiter.resolve();
   }
 
-  /** Nothing more will be safe. */
+  /** Rejects all waiting callers: nothing more is written. */
   end(): void {
     for (const { reject } of this.#waiters.splice(0)) reject(notDurable());
   }
 }
 
-/** What whoever waits in vain is told. */
+/** Error for callers whose frame did not become durable. */
 export function notDurable(): Error {
   return new Error("The journal was closed before the frames were on disk");
 }

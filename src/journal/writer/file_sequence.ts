@@ -6,7 +6,7 @@ import type { WrittenBlock } from "./journal_writer_types.ts";
 /** What was written since the start. */
 export interface WriteFigures {
   blocks: number;
-  /** Bytes of blocks as they lie in the files. */
+  /** Bytes of blocks as stored (after compression). */
   bytes: number;
   /** How long writing and syncing the newest block took, milliseconds; 0 before the first. */
   lastBlockMs: number;
@@ -14,24 +14,24 @@ export interface WriteFigures {
 
 /** How files are made. */
 export interface FileSequenceOptions {
-  /** Directory of the files, which this process holds alone. */
+  /** Directory of the files; this process must hold its lock. */
   directory: string;
   /** First part of their names. */
   prefix: string;
   blockBytes: number;
   compression: "none" | "zstd";
-  /** A file that is larger takes no more blocks; 0: there is no such limit. */
+  /** Size in bytes after which a file takes no more blocks; 0: no limit. */
   rotateBytes: number;
-  /** Newest file there is: no name sorts before it. */
+  /** Newest existing file: new names sort after it. */
   newestFile?: string | undefined;
   clock: Clock;
-  /** Told of every file that is ended. */
+  /** Called for every completed file. */
   onEnded?: ((path: string) => void) | undefined;
 }
 
 /**
- * The files of a journal, one after the other: each is made when its first block comes, and has blocks of one run of
- * numbers. When it ends whoever writes blocks has to say.
+ * The sequence of files of a journal. A file is created with its first block and holds blocks of one epoch.
+ * The caller decides when a file ends.
  */
 export class FileSequence {
   /** Running totals. */
@@ -46,21 +46,21 @@ export class FileSequence {
     this.#newestFile = options.newestFile;
   }
 
-  /** Name of the file that is written; known before the file is there. */
+  /** Name of the open file; known before the file is created. */
   get openName(): string | undefined {
     return this.#openName;
   }
 
-  /** Whether a block belongs into the file that is open; true where none is. */
+  /** True if a block may go into the open file, or no file is open. */
   fits({ epochWord }: SealedBlock): boolean {
     return this.#file === undefined || this.#file.header.epochWord === epochWord;
   }
 
   /**
-   * Writes a block, which is safe then. Tells where it is, and whether its file is full.
+   * Writes and syncs a block. Returns its location, and whether the file is full.
    *
-   * @param packed its bytes as they shall lie in the file
-   * @throws {Error} the disk fails: the files are to be abandoned
+   * @param packed its bytes as stored in the file
+   * @throws {Error} the disk failed: call `abandon()`
    */
   async append(
     block: SealedBlock,
@@ -80,13 +80,13 @@ export class FileSequence {
     return { written: { firstSeq, lastSeq, firstTimeUs, latestTimeUs, ...place }, isFull };
   }
 
-  /** Ends the open file, if there is one; the next block goes into another. */
+  /** Completes the open file, if any; the next block goes into a new one. */
   async end(): Promise<void> {
     await this.#file?.end();
     this.#leave();
   }
 
-  /** The disk has failed: the file keeps the blocks that are safe, and the next one goes into another. */
+  /** Closes the file after a disk error. It keeps its durable blocks; the next block goes into a new file. */
   async abandon(): Promise<void> {
     await this.#file?.abandon();
     this.#leave();

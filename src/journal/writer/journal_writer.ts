@@ -19,14 +19,14 @@ export type { JournalState, JournalWriterOptions, WrittenBlock } from "./journal
 
 const RETRY = { firstMs: 500, capMs: 15_000 };
 const DEFAULT_BACKLOG_BYTES = 32 * 1024 * 1024;
-/** Faster ones are packed fast: on a small computer the thread would take more than a hundredth of a core. */
+/** Blocks that fill faster use fast compression: on a small computer the thread would take over 1 % of a core. */
 const DEFAULT_SLOW_BLOCK_MS = 30_000;
 /** A block of the usual size has room for all digests; smaller ones keep fewer of them. */
 const BLOCK_BYTES_A_DIGEST = 4096;
 
 /**
- * Writes frames into journal files. Appending is synchronous and never fails: frames go into the open block and its tail;
- * full blocks wait in a bounded backlog until they are on disk. What cannot be kept is a gap that the journal tells.
+ * Writes frames into journal files. Appending is synchronous and never fails: frames go into the open block and its WAL;
+ * full blocks wait in a bounded backlog until they are on disk. Lost frames are recorded as a gap.
  */
 export class JournalWriter {
   readonly #options:
@@ -36,22 +36,22 @@ export class JournalWriter {
     & JournalWriterOptions;
   readonly #builder: BlockBuilder;
   readonly #packer: BlockPacker;
-  readonly #tails: WalFiles;
+  readonly #wals: WalFiles;
   readonly #timer: ReturnType<typeof setInterval>;
   readonly #backlog: Backlog;
   #epoch: Uint8Array<ArrayBuffer>;
   #epochWord: number;
   readonly #durable: Durability;
-  /** Undefined where times are another machine's. */
+  /** Undefined if the timestamps come from another machine. */
   readonly #clockSteps: ClockSteps | undefined;
   readonly #files: FileSequence;
-  /** When the first frame of the file came, that is or will be written: monotonic. */
+  /** Arrival of the first frame of the current file, monotonic milliseconds. */
   #fileSinceMs: number | undefined;
   #isPaused = false;
   #state: JournalState = { kind: "recording" };
-  /** Whether a block is being filled; one that is has frames. */
+  /** True while a block is open; an open block has at least one frame. */
   #isOpen = false;
-  /** What the next block has to tell. */
+  /** Gap to record in the next block. */
   #gap: Gap | undefined;
   #isLosing = false;
   #lastSeq = 0;
@@ -59,7 +59,7 @@ export class JournalWriter {
   #failures = 0;
   #retryAtMs = 0;
   #working: Promise<void> | undefined;
-  /** Something came while writing was under way. */
+  /** New work arrived during a write. */
   #again = false;
   #endsFile = false;
   #closing: Promise<void> | undefined;
@@ -80,7 +80,7 @@ export class JournalWriter {
     this.#clockSteps = options.hasForeignTimes ? undefined : new ClockSteps();
     this.#packer = new BlockPacker({ thread, log, onDone: () => this.#onPacked() });
     this.#durable = new Durability(() => options.clock.monoMs());
-    this.#tails = new WalFiles(directory, (seq) => this.#durable.take(this.#epochWord, seq));
+    this.#wals = new WalFiles(directory, (seq) => this.#durable.take(this.#epochWord, seq));
     this.#backlog = new Backlog(options.pending ?? [], { blockBytes, maxBytes: maxBacklogBytes });
     this.#epoch = options.epoch;
     this.#epochWord = epochWordOf(options.epoch);
@@ -92,44 +92,44 @@ export class JournalWriter {
     return this.#state;
   }
 
-  /** Newest frame that a power cut leaves; 0 before there is one. */
+  /** Newest durable frame; 0 before the first. */
   get durableSeq(): number {
     return this.#durable.seqOf(this.#epochWord);
   }
 
-  /** How long the oldest frame has been in memory alone, milliseconds; 0 while every frame taken is synced. */
+  /** Age of the oldest unsynced frame, milliseconds; 0 if all frames are synced. */
   get unsyncedMs(): number {
     const sinceMs = this.#durable.unsyncedSinceMs;
     return sinceMs === undefined ? 0 : Math.max(0, this.#options.clock.monoMs() - sinceMs);
   }
 
-  /** Longest time that a frame should be in memory alone, milliseconds. */
+  /** Interval between syncs, milliseconds: the target for the longest time a frame is unsynced. */
   get syncIntervalMs(): number {
     return this.#options.syncIntervalMs;
   }
 
-  /** Frames that could not be kept. */
+  /** Frames lost since the start. */
   get lost(): number {
     return this.#lost;
   }
 
-  /** What was written to files since the start. */
+  /** Write statistics since the start. */
   get written(): Readonly<WriteFigures> {
     return this.#files.figures;
   }
 
-  /** Name of the file that is being written; known before the file is there. */
+  /** Name of the open file; known before the file is created. */
   get openName(): string | undefined {
     return this.#files.openName;
   }
 
-  /** Oldest frame of this run of numbers that is not in a file; undefined when there is none. */
+  /** Oldest frame of this epoch that is not in a file; undefined if there is none. */
   get oldestUnwritten(): number | undefined {
     const waiting = this.#backlog.blocks.find(({ epochWord }) => epochWord === this.#epochWord);
     return waiting?.firstSeq ?? (this.#isOpen ? this.#builder.firstSeq : undefined);
   }
 
-  /** Takes a frame; its bytes are copied. False when it is lost, or came after {@linkcode close}. */
+  /** Appends a frame; copies its bytes. False if the frame is lost, or after {@linkcode close}. */
   append(seq: number, message: Message): boolean {
     if (this.#closing) return false;
     if (this.#isPaused) return this.#lose(seq, "recording is paused: there is no room");
@@ -139,7 +139,7 @@ export class JournalWriter {
     try {
       const isStep = this.#clockSteps?.isStep(message) ?? false;
       const result = isStep || !this.#isOpen ? "break" : this.#builder.append(seq, message);
-      if (result === "added") this.#tails.add(seq, message);
+      if (result === "added") this.#wals.add(seq, message);
       else {
         this.#seal(result === "full" ? "full" : seq === this.#lastSeq + 1 ? "clock step" : "missing numbers");
         this.#begin(seq, message);
@@ -153,19 +153,19 @@ export class JournalWriter {
     }
   }
 
-  /** Numbers begin again in another run: its frames go into a file of their own. */
+  /** Starts a new epoch: its frames go into a new file. */
   beginEpoch(epoch: Uint8Array<ArrayBuffer>): void {
     this.#rotate();
     this.#epoch = epoch;
     this.#epochWord = epochWordOf(epoch);
     this.#lastSeq = 0;
     this.#options.digests?.reset();
-    // What is missing at the end of the other run has no next block that could tell it.
+    // A gap at the end of the previous epoch has no following block that could record it.
     this.#gap = undefined;
     this.#isLosing = false;
   }
 
-  /** Pauses recording, or goes on: frames that come meanwhile are lost, and counted. */
+  /** Pauses or resumes recording. Frames appended while paused are lost, and counted. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused;
     this.#backlog.hold(isPaused);
@@ -177,9 +177,9 @@ export class JournalWriter {
   }
 
   /**
-   * Resolves when every frame taken so far is safe from a power cut. Rejects when the journal is closed before.
+   * Resolves when every frame appended so far is durable. Rejects if the journal is closed before.
    *
-   * @param through newest frame that has to be; default all
+   * @param through newest frame to wait for; default all
    */
   sync(through = Infinity): Promise<void> {
     const last = { epochWord: this.#epochWord, seq: Math.min(through, this.#lastSeq) };
@@ -190,19 +190,19 @@ export class JournalWriter {
     return done;
   }
 
-  /** Blocks that are not on disk yet, oldest first; of the open one a copy, which ends nothing. */
+  /** Blocks that are not in a file yet, oldest first. The open block is copied and stays open. */
   unwritten(): Uint8Array<ArrayBuffer>[] {
     const waiting = this.#backlog.blocks.map(({ bytes }) => bytes);
     return this.#isOpen ? [...waiting, this.#builder.copy()] : waiting;
   }
 
-  /** Ends the open file; recording goes on in a new one. */
+  /** Completes the open file; recording continues in a new one. */
   async rotate(): Promise<void> {
     this.#rotate();
     await this.#work();
   }
 
-  /** Writes everything and ends the file. What cannot be written in one try is counted, and told. */
+  /** Writes everything and completes the file. Frames that one attempt cannot write are counted as lost, and logged. */
   close(): Promise<void> {
     return this.#closing ??= this.#close();
   }
@@ -215,9 +215,9 @@ export class JournalWriter {
     await this.#work();
     this.#state = { kind: "closed" };
     this.#packer.close();
-    this.#tails.close();
+    this.#wals.close();
     if (this.#backlog.length === 0) {
-      // Not those of another journal, whose card is in the place of ours.
+      // Must not remove the WAL of another journal, whose card was mounted in this place.
       const check = this.#options.checkDirectory?.() ?? Promise.resolve();
       await check.then(() => removeWals(this.#options.directory)).catch(() => {});
     } else {
@@ -228,19 +228,19 @@ export class JournalWriter {
     this.#durable.end();
   }
 
-  /** A frame is not kept; the block ends, as the next frame has not the next number. */
+  /** Counts a lost frame, and seals the block: a block holds consecutive numbers only. */
   #lose(seq: number, reason: string): false {
     if (!this.#isLosing) this.#options.log.error("frames are not recorded", { from: seq, reason });
     this.#isLosing = true;
     this.#lost++;
-    // Frames that were there matter more than numbers that a start has skipped.
+    // Lost frames take precedence over numbers skipped at a start.
     const isTold = this.#gap !== undefined && this.#gap.reason !== "restart";
     if (!isTold) this.#gap = { firstMissing: this.#lastSeq === 0 ? seq : this.#lastSeq + 1, reason: "disk" };
     this.#seal("missing numbers");
     return false;
   }
 
-  /** Begins a block with its first frame. @throws {RangeError} the frame cannot be stored, and nothing has begun */
+  /** Begins a block with its first frame. @throws {RangeError} the frame cannot be stored; no block is open */
   #begin(seq: number, message: Message): void {
     if (this.#lastSeq > 0 && seq > this.#lastSeq + 1) {
       this.#gap ??= { firstMissing: this.#lastSeq + 1, reason: "source" };
@@ -258,8 +258,8 @@ export class JournalWriter {
     this.#builder.begin({ devices: known, notes });
     if (this.#builder.append(seq, message) !== "added") throw new RangeError("No room in an empty block");
     const { blockBytes } = this.#builder;
-    this.#tails.begin({ blockBytes, epoch, firstSeq: seq }, encodeOpening({ devices: known, notes }));
-    this.#tails.add(seq, message);
+    this.#wals.begin({ blockBytes, epoch, firstSeq: seq }, encodeOpening({ devices: known, notes }));
+    this.#wals.add(seq, message);
     this.#fileSinceMs ??= clock.monoMs();
     this.#gap = undefined;
     this.#isLosing = false;
@@ -272,8 +272,8 @@ export class JournalWriter {
     this.#isOpen = false;
     const epochWord = this.#epochWord;
     const bytes = this.#builder.finish();
-    const { current: tail } = this.#tails;
-    this.#backlog.push({ bytes, firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord, tail, endedBy });
+    const { current: wal } = this.#wals;
+    this.#backlog.push({ bytes, firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord, wal, endedBy });
     this.#work();
   }
 
@@ -292,7 +292,7 @@ export class JournalWriter {
     this.#work();
   }
 
-  /** Writes what waits; what comes meanwhile, too. */
+  /** Writes the backlog, including what arrives meanwhile. */
   #work(): Promise<void> {
     this.#again = true;
     if (this.#working) return this.#working;
@@ -318,7 +318,7 @@ export class JournalWriter {
       await this.#fail(error);
       this.#durable.tell();
     } finally {
-      // At once, not in a promise's turn: whoever comes next begins anew.
+      // Synchronously, not in a later microtask: the next caller starts a new run.
       this.#working = undefined;
     }
   }
@@ -337,31 +337,31 @@ export class JournalWriter {
     if (this.#state.kind !== "closed") this.#work();
   }
 
-  /** The bytes of the first block as they shall lie in the file; undefined while a thread packs them. */
+  /** The bytes of the first block as stored; undefined while a thread packs them. */
   #pack(block: WaitingBlock): Uint8Array<ArrayBuffer> | undefined {
     const { compression, slowBlockMs, maxBacklogBytes } = this.#options;
-    const { bytes, firstTimeUs, latestTimeUs, tail, endsFile = false } = block;
+    const { bytes, firstTimeUs, latestTimeUs, wal, endsFile = false } = block;
     if (compression === "none") return bytes;
     const isSlow = latestTimeUs - firstTimeUs >= slowBlockMs * 1000;
-    // Only while nothing waits for it: neither the next block, nor the end of the file, nor frames for room.
+    // Only if nothing depends on it: no further block, no end of the file, no lack of memory.
     const isAlone = this.#backlog.length === 1 && 2 * bytes.length < maxBacklogBytes;
-    return this.#packer.pack(bytes, { mayWait: tail !== undefined && isSlow && isAlone && !endsFile });
+    return this.#packer.pack(bytes, { mayWait: wal !== undefined && isSlow && isAlone && !endsFile });
   }
 
-  /** Makes frames safe while a thread packs the only block that waits: it stays in its tail, which has to be whole. */
+  /** Syncs the WAL of the only waiting block while a thread packs it, then the open block. */
   async #flushWhilePacking(block: WaitingBlock): Promise<void> {
     const { epochWord, lastSeq } = block;
-    await block.tail?.flush();
+    await block.wal?.flush();
     this.#durable.note({ epochWord, seq: lastSeq });
-    // Meanwhile the open block may have become full, and wait, too.
+    // Meanwhile the open block may have been sealed into the backlog.
     if (this.#backlog.length === 1) await this.#flush();
   }
 
-  /** Makes the open block's frames safe; those before it have to be, and all blocks but the last one in a file. */
+  /** Syncs the open block's WAL. Requires earlier frames to be durable, and all blocks but the last in a file. */
   async #flush(): Promise<void> {
     if (!this.#isOpen) return;
     const epochWord = this.#epochWord;
-    this.#durable.note({ epochWord, seq: await this.#tails.flush() });
+    this.#durable.note({ epochWord, seq: await this.#wals.flush() });
   }
 
   async #writeBlock(block: WaitingBlock, packed: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -371,7 +371,7 @@ export class JournalWriter {
     const { epochWord, lastSeq, endsFile = false } = block;
     this.#durable.note({ epochWord, seq: lastSeq });
     this.#options.onWritten?.(written);
-    // Whoever rotates has reset the time already; it may be the next file's by now.
+    // A rotation has reset the time already; it may belong to the next file by now.
     const goesOn = this.#isOpen || this.#backlog.length > 0;
     if (isFull && !endsFile) this.#fileSinceMs = goesOn ? this.#options.clock.monoMs() : undefined;
     if (endsFile || isFull) await this.#endFile();
@@ -382,7 +382,7 @@ export class JournalWriter {
     await this.#files.end();
   }
 
-  /** Writing failed: the file keeps its blocks, and everything is tried again later in a new one. */
+  /** Handles a write error: the file keeps its blocks; writing is retried later in a new file. */
   async #fail(error: unknown): Promise<void> {
     const { clock, log } = this.#options;
     const reason = errorText(error);
@@ -392,7 +392,7 @@ export class JournalWriter {
     if (this.#state.kind === "recording") log.error("journal cannot be written", { reason, retryInMs: waitMs });
     const since = this.#state.kind === "failing" ? this.#state.since : clock.wallUs();
     this.#state = { kind: "failing", reason, since };
-    this.#tails.close();
+    this.#wals.close();
     await this.#files.abandon();
   }
 }

@@ -6,17 +6,17 @@ import type { PackThread } from "../block/pack_thread.ts";
 import type { BlockDevice, BootRecord, BusCounts, Gap } from "../types.ts";
 import type { WindowDigests } from "../digest/window_digest.ts";
 
-/** How the journal does. */
+/** State of recording. */
 export type JournalState =
   | { kind: "recording" }
   | { kind: "failing"; reason: string; since: number }
   | { kind: "closed" };
 
-/** Where a block was written. */
+/** Location of a written block. */
 export interface WrittenBlock extends Omit<SealedBlock, "bytes" | "epochWord"> {
   path: string;
   offset: number;
-  /** Size of the file, with this block. */
+  /** Size of the file including this block, bytes. */
   fileBytes: number;
   /** Header of the file. */
   header: FileHeader;
@@ -24,7 +24,7 @@ export interface WrittenBlock extends Omit<SealedBlock, "bytes" | "epochWord"> {
 
 /** How a journal is written. */
 export interface JournalWriterOptions {
-  /** Directory of the files, which this process holds alone. */
+  /** Directory of the files; this process must hold its lock. */
   directory: string;
   /** First part of the files' names; default `nmea2k`. */
   prefix?: string;
@@ -32,47 +32,47 @@ export interface JournalWriterOptions {
   blockBytes?: number;
   /** Default `zstd`. */
   compression?: "none" | "zstd";
-  /** A file is ended after so long, also on a silent bus; 0 (the default) never. */
+  /** Maximum age of a file, milliseconds, also on a silent bus; 0 (default): no limit. */
   rotateDurationMs?: number;
-  /** A file is ended when it is larger; 0 (the default) never. */
+  /** Maximum size of a file, bytes; 0 (default): no limit. */
   rotateBytes?: number;
-  /** Longest time that a frame is in memory alone; default 1 s. */
+  /** Interval between syncs, milliseconds; default 1000. */
   syncIntervalMs?: number;
-  /** Blocks that wait while nothing can be written, default 32 MiB; then frames are lost, and counted. */
+  /** Capacity of the backlog, bytes; default 32 MiB. Beyond it frames are lost, and counted. */
   maxBacklogBytes?: number;
   /** Names of the buses, in the order of their indexes. */
   buses: readonly string[];
-  /** 16 bytes that name the run of sequence numbers; see {@linkcode JournalWriter.beginEpoch}. */
+  /** 16 bytes that identify the epoch; see {@linkcode JournalWriter.beginEpoch}. */
   epoch: Uint8Array<ArrayBuffer>;
   boot?: BootRecord;
   /** Numbers that were skipped before the first frame. */
   gap?: Gap | undefined;
-  /** Newest file there is: no name sorts before it. */
+  /** Newest existing file: new names sort after it. */
   newestFile?: string | undefined;
-  /** Blocks that a recovery could not write: they go first. */
+  /** Blocks that the recovery could not write; the writer writes them first. */
   pending?: readonly SealedBlock[];
-  /** Devices known now, for the block that begins. */
+  /** Returns the known devices, for a new block. */
   devices?: () => readonly BlockDevice[];
   productOf?: (bus: number, src: number) => DeviceProduct | undefined;
   /** Counters of the buses now, in the order of their indexes, for the block that begins. */
   counts?: () => readonly BusCounts[];
-  /** Kept up to date with each frame that is recorded, and written into each block; default: none are. */
+  /** Updated with each recorded frame, and written into each block; default none. */
   digests?: WindowDigests;
   /**
-   * Blocks that took at least so long to fill are packed small, in a thread of their own; default 30 s. Till they are in
-   * a file their frames are in a tail.
+   * Blocks that took at least this long to fill are compressed harder, in a worker thread; milliseconds, default 30 000. Until
+   * they are in a file, the WAL holds their frames.
    */
   slowBlockMs?: number;
   /**
-   * Times of frames are another machine's: they do not go with this machine's monotonic clock, and say nothing about its
-   * wall clock. Default false.
+   * Timestamps come from another machine: they are unrelated to this machine's monotonic clock, so no clock steps are
+   * detected. Default false.
    */
   hasForeignTimes?: boolean;
-  /** Packs those blocks; default a worker. */
+  /** Thread for them; default a worker. */
   packThread?: PackThread;
   clock: Clock;
   log: Logger;
-  /** Called before anything is written; rejects while nothing may be, which is tried again. */
+  /** Called before each write. A rejection delays writing, which is retried. */
   checkDirectory?: () => Promise<void>;
   /** Told of every block that is on disk … */
   onWritten?: (block: WrittenBlock) => void;

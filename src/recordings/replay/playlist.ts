@@ -42,7 +42,7 @@ export class Playlist {
   readonly buses: readonly string[];
   /** Time that frames in front of the first one are earlier than; -Infinity where all are played. */
   readonly startUs: number;
-  /** OpenStreams where a block should begin and none does. */
+  /** Offsets where a block should begin and none does. */
   readonly damaged: number;
 
   private constructor(played: Pick<Playlist, "blocks" | "buses" | "startUs" | "damaged">) {
@@ -78,10 +78,10 @@ async function openAll(paths: readonly string[], log: Logger): Promise<BlockFile
   const found: (string | BlockFile)[] = [];
   for (const path of paths) {
     if (await Deno.stat(path).then(({ isDirectory }) => isDirectory, () => false)) {
-      const { files, tails } = await readJournalDirectory(path, { log }).catch((error) => {
+      const { files, wals } = await readJournalDirectory(path, { log }).catch((error) => {
         throw new ReplayError(`Cannot play "${path}": ${errorText(error)}`);
       });
-      found.push(...files, ...tails.filter(({ blocks }) => blocks.length > 0));
+      found.push(...files, ...wals.filter(({ blocks }) => blocks.length > 0));
     } else found.push(path);
   }
   const opened: BlockFile[] = [];

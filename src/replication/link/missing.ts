@@ -1,7 +1,7 @@
 import { type Range, Ranges } from "../../base/mod.ts";
 import type { LostRange } from "../wire/messages.ts";
 
-/** Why numbers are missing that never had a frame: a start has skipped them. What the cloud calls void. */
+/** Why numbers are missing that never had a frame: a start has skipped them. On the wire: `void`. */
 export const NEVER_USED = "skipped at a start";
 
 /** Most ranges of each kind that are told at once; with their reasons they must fit into one message. */
@@ -14,7 +14,7 @@ const MAX_TOLD_RANGES = 16_384;
 export class MissingNumbers {
   readonly #maxRanges: number;
   readonly #all: Ranges = new Ranges();
-  readonly #void: Ranges = new Ranges();
+  readonly #skipped: Ranges = new Ranges();
   #lost: LostRange[] = [];
 
   /** @param options.maxRanges most ranges of each kind */
@@ -29,7 +29,7 @@ export class MissingNumbers {
 
   /** Numbers that never had a frame. */
   get void(): Range[] {
-    return [...this.#void];
+    return [...this.#skipped];
   }
 
   /** Frames that are gone, lowest first. */
@@ -39,7 +39,7 @@ export class MissingNumbers {
 
   /** Count of the frames that are gone. */
   get lostFrames(): number {
-    return this.#all.count - this.#void.count;
+    return this.#all.count - this.#skipped.count;
   }
 
   /**
@@ -51,10 +51,10 @@ export class MissingNumbers {
     let isNews = false;
     for (const { start, end, reason } of found) {
       for (const part of this.#all.holes(end, start)) {
-        const isFull = Math.max(this.#void.size, this.#lost.length) >= this.#maxRanges;
+        const isFull = Math.max(this.#skipped.size, this.#lost.length) >= this.#maxRanges;
         if (isFull) return isNews;
         this.#all.add(part.start, part.end);
-        if (reason === NEVER_USED) this.#void.add(part.start, part.end);
+        if (reason === NEVER_USED) this.#skipped.add(part.start, part.end);
         else this.#lost = withRange(this.#lost, { ...part, reason });
         isNews = true;
       }

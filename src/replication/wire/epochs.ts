@@ -77,19 +77,19 @@ export function readFormer(r: WireReader, into: FormerEpoch[]): void {
 }
 
 function formerOf(r: WireReader): FormerEpoch {
-  const [voids, lost, digests]: [Range[], LostRange[], WindowDigest[]] = [[], [], []];
+  const [skipped, lost, digests]: [Range[], LostRange[], WindowDigest[]] = [[], [], []];
   let [head, oldest] = [0, 0];
   let epoch: Uint8Array<ArrayBuffer> | undefined;
   for (let field = r.next(); field !== 0; field = r.next()) {
     if (field === 1) epoch = readEpoch(r);
     else if (field === 2) head = r.uint64();
     else if (field === 3) oldest = r.uint64();
-    else if (field === 4) readRange(r, voids);
+    else if (field === 4) readRange(r, skipped);
     else if (field === 5) readLost(r, lost);
     else if (field === 6) readDigest(r, digests);
     else r.skip();
   }
-  return { epoch: named(epoch), head, oldest, void: voids, lost, ...(digests.length > 0 && { digests }) };
+  return { epoch: named(epoch), head, oldest, void: skipped, lost, ...(digests.length > 0 && { digests }) };
 }
 
 /** Writes what is wanted of former epochs as the values of a field. */

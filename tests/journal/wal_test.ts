@@ -37,26 +37,26 @@ function filled(random: Random, count: number): { bytes: Uint8Array; messages: u
   return { bytes: buffer.from(0), messages };
 }
 
-Deno.test("a tail gives back what was put into it", () => {
+Deno.test("a WAL gives back what was put into it", () => {
   const { bytes, messages } = filled(new Random(1), 300);
-  const tail = readWal(bytes);
-  assert.ok(tail);
-  assert.deepEqual(tail.frames.map(plain), messages);
-  assert.deepEqual({ ...tail, frames: 0 }, { ...HEADER, opening: { devices: [1, "two"] }, frames: 0, torn: 0 });
+  const wal = readWal(bytes);
+  assert.ok(wal);
+  assert.deepEqual(wal.frames.map(plain), messages);
+  assert.deepEqual({ ...wal, frames: 0 }, { ...HEADER, opening: { devices: [1, "two"] }, frames: 0, torn: 0 });
 });
 
-Deno.test("a tail cut at any byte gives the frames that are whole, and says how many bytes are not", () => {
+Deno.test("a WAL cut at any byte gives the frames that are whole, and says how many bytes are not", () => {
   const { bytes, messages } = filled(new Random(2), 20);
   for (let end = 0; end <= bytes.length; end++) {
-    const tail = readWal(bytes.subarray(0, end));
-    if (end < WAL_HEADER_BYTES) assert.equal(tail, undefined);
-    else assert.deepEqual(tail?.frames.map(plain), messages.slice(0, tail?.frames.length));
+    const wal = readWal(bytes.subarray(0, end));
+    if (end < WAL_HEADER_BYTES) assert.equal(wal, undefined);
+    else assert.deepEqual(wal?.frames.map(plain), messages.slice(0, wal?.frames.length));
   }
   assert.equal(readWal(bytes)?.frames.length, 20);
   assert.equal(readWal(bytes.subarray(0, bytes.length - 1))?.frames.length, 19);
 });
 
-Deno.test("records that an earlier tail left behind are not taken for this one's", () => {
+Deno.test("records that an earlier WAL left behind are not taken for this one's", () => {
   const { bytes } = filled(new Random(3), 50);
   const buffer = new WalBuffer();
   buffer.begin({ ...HEADER, firstSeq: 9 });
@@ -67,7 +67,7 @@ Deno.test("records that an earlier tail left behind are not taken for this one's
   assert.equal(readWal(overwritten)?.firstSeq, 9);
 });
 
-Deno.test("zeros and flipped bits end a tail where they stand", () => {
+Deno.test("zeros and flipped bits end a WAL where they stand", () => {
   const random = new Random(4);
   const { bytes, messages } = filled(random, 40);
   const extended = new Uint8Array(bytes.length + 4096);
@@ -77,8 +77,8 @@ Deno.test("zeros and flipped bits end a tail where they stand", () => {
     const flipped = bytes.slice();
     const at = random.int(bytes.length);
     flipped[at]! ^= 1 << random.int(8);
-    const tail = readWal(flipped);
-    if (at < WAL_HEADER_BYTES) assert.equal(tail, undefined);
-    else assert.deepEqual(tail?.frames.map(plain), messages.slice(0, tail?.frames.length));
+    const wal = readWal(flipped);
+    if (at < WAL_HEADER_BYTES) assert.equal(wal, undefined);
+    else assert.deepEqual(wal?.frames.map(plain), messages.slice(0, wal?.frames.length));
   }
 });
