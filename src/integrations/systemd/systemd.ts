@@ -29,6 +29,7 @@ export class SystemdNotifier {
   #watchdog: Watchdog | undefined;
   #isTold = false;
 
+  /** Sends nothing until `ready` is called. */
   constructor(options: SystemdOptions) {
     this.#options = options;
   }
@@ -47,7 +48,7 @@ export class SystemdNotifier {
     return this.#send(statusLine(status));
   }
 
-  /** Settings are being read again; call {@linkcode ready} afterwards. */
+  /** Settings are being read again; call `ready` afterwards. */
   reloading(): Promise<void> {
     return this.#send("RELOADING=1", ...monotonicLine());
   }
