@@ -47,7 +47,7 @@ export const program: Program<AlarmsSettings> = {
       default: DEFAULT_GAP_MS,
       minMs: 1,
       help: "An alarm that was silent for longer begins a new episode.",
-      group: "AlarmIntervals",
+      group: "Alarm intervals",
     }),
     ...outputOptions(),
     ...programOptions(),
