@@ -2,6 +2,9 @@
  * The one writer: numbers every message and keeps it in a packed ring, in the device table and among the last values,
  * and hands it to subscribers, each bounded and with its drops counted.
  *
+ * Devices are keyed by bus and source. A claim with a known NAME at a new address evicts the old entry with its
+ * values; an address that another NAME claims starts with an empty entry; address 254 (cannot claim) only evicts.
+ *
  * @module
  */
 export * from "./broker.ts";

@@ -1,6 +1,9 @@
 /**
  * What the boat tells others by itself: alerts by webhook, frames to MQTT; where it is, by mDNS; how it does, to systemd.
  *
+ * None of them holds the broker up: MQTT has a bounded buffer whose drops it publishes, alerts compare buses, devices
+ * and health once a second with what was reported last.
+ *
  * @module
  */
 export { ALERT_DEFAULTS, type AlertFigures, type AlertHealth, Alerts, type AlertSettings } from "./alerts/alerts.ts";

@@ -2,6 +2,10 @@
  * Reading at one's own pace: from the journal, then from the ring, then live, each frame once; and the sessions that
  * remember how far a client has come.
  *
+ * Streams with the same filter share their subscription and their bytes, unless the filter depends on devices.
+ * Filters on manufacturer, instance or NAME are resolved when made and again on each claim, so that they may be made
+ * before the device speaks.
+ *
  * @module
  */
 export * from "./cursor.ts";
