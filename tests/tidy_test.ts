@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { needs } from "./support/needs.ts";
+import { handWrittenPages } from "./support/pages.ts";
 import { readSource, type Source } from "./support/source.ts";
 import {
   type FileFinding,
@@ -148,6 +149,51 @@ Deno.test("tidy: the import table has no ring and names no folder that it does n
   }
 });
 
+Deno.test(
+  "ARCHITECTURE.md says of every folder of src what may be imported, and marks at most eight as core",
+  READ,
+  () => {
+    const text = Deno.readTextFileSync(new URL("ARCHITECTURE.md", ROOT));
+    const listOf = (cell: string) => cell.split(", ").filter((word) => word !== "–");
+    const parts = listOf(/^parts: (.*)$/m.exec(text)?.[1] ?? "");
+    const rows = Array.from(
+      text.matchAll(/^\| `src\/(\w+)` \| (.*) \| (.*) \|$/gm),
+      ([, folder = "", what, cell = ""]) => ({
+        ...{ folder, isCore: what?.startsWith("**core**") },
+        may: listOf(cell).flatMap((word) => word === "parts" ? parts : [word]),
+      }),
+    );
+    assert.deepEqual(rows.map(({ folder, may }) => [folder, may.toSorted()]), foldersOfSource());
+    assert.ok(rows.filter(({ isCore }) => isCore).length <= 8);
+  },
+);
+
+/** Folders of src that are there, in the order of the import table, each with what it may import. */
+function foldersOfSource(): [string, string[]][] {
+  const there = new Set(sourcesOfRepository().map(({ path }) => folderOf(path)));
+  return Object.entries(IMPORT_TABLE).filter(([folder]) => there.has(folder))
+    .map(([folder, allowed]) => [folder, allowed.toSorted()]);
+}
+
+Deno.test("ARCHITECTURE.md and the pages that are written by hand name only files that are there", READ, async () => {
+  const missing: string[] = [];
+  for (const page of await handWrittenPages()) {
+    const text = await Deno.readTextFile(new URL(page, ROOT));
+    const named = Array.from(
+      text.matchAll(/`((?:src|cli|tests|scripts|docs|proto)\/[\w/.-]+\.\w+)`/g),
+      ([, path]) => path ?? "",
+    );
+    const linked = Array.from(
+      text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g),
+      ([, path]) => new URL(path ?? "", new URL(page, ROOT)),
+    );
+    for (const place of [...named.map((path) => new URL(path, ROOT)), ...linked]) {
+      if (!/FORMAT/.test(place.href) && !await isThere(place)) missing.push(`${page}: ${place.pathname}`);
+    }
+  }
+  assert.deepEqual(missing, []);
+});
+
 Deno.test("tidy looks at the whole repository", READ, () => {
   const paths = sourcesOfRepository().map(({ path }) => path);
   for (const path of ["mod.ts", "src/broker/ring.ts", "cli/boat.ts", "scripts/definitions.ts", "tests/tidy_test.ts"]) {
@@ -155,3 +201,7 @@ Deno.test("tidy looks at the whole repository", READ, () => {
   }
   assert.ok(new Set(paths.map(folderOf)).size > 6);
 });
+
+async function isThere(place: URL): Promise<boolean> {
+  return await Deno.stat(place).then(() => true, () => false);
+}

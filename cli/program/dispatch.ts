@@ -50,6 +50,9 @@ export async function dispatch(set: CommandSet, around: ProgramContext): Promise
     return await dispatch({ ...command, name: `${set.name} ${name}` }, { ...around, args });
   }
   const [subject = "-"] = args;
+  if (name === "help" && subject === "all" && set.otherwise) {
+    return await dispatch(set, { ...around, args: ["-h", "all"] });
+  }
   if (name === "help" && !subject.startsWith("-")) return await dispatch(set, { ...around, args: [...args, "-help"] });
   const isHelp = ["-h", "-help", "--help", "help"].includes(name);
   if (isHelp) around.print(helpText(set));

@@ -1,4 +1,5 @@
 import { configPlaces } from "../settings/config_file.ts";
+import { COMMON_FLAGS } from "./common_flags.ts";
 import { environmentName, type Option, type Options, settingNames } from "../settings/options.ts";
 
 /** Properties of a program for its help. */
@@ -21,11 +22,26 @@ const INDENT = " ".repeat(8);
 const HEAD = ["Flag", "Default", "Environment", "Configuration key", "Meaning"];
 const OPTIONAL_COLUMNS = ["Environment", "Configuration key"];
 
-/** Text of `--help`: every option under its group. */
-export function formatHelp<S>(subject: HelpSubject<S>): string {
-  const sections = groupsOf(subject).map(([group, options]) =>
-    [`${group}:`, ...options.filter(({ onCommandLine }) => onCommandLine).map(formatOption)].join("\n")
+/** How much help shows. */
+export interface HelpExtent {
+  /** Every option, also of a program whose help is short otherwise (see common_flags.ts). Default: false. */
+  all?: boolean;
+}
+
+/** Text of `--help`: options under their groups. */
+export function formatHelp<S>(subject: HelpSubject<S>, { all = false }: HelpExtent = {}): string {
+  const common = all ? undefined : COMMON_FLAGS[subject.name];
+  const groups = groupsOf(subject).map(([group, options]) => ({
+    group,
+    flags: options.filter(({ onCommandLine }) => onCommandLine),
+  }));
+  const sections = groups.map(({ group, flags }) => ({
+    group,
+    flags: flags.filter(({ name }) => common?.includes(name) ?? true),
+  })).filter(({ flags }) => flags.length > 0).map(({ group, flags }) =>
+    [`${group}:`, ...flags.map(formatOption)].join("\n")
   );
+  const count = groups.reduce((sum, { flags }) => sum + flags.length, 0);
   return [
     wrap(`${subject.name}: ${subject.summary}`, ""),
     usageLine(subject),
@@ -36,6 +52,7 @@ export function formatHelp<S>(subject: HelpSubject<S>): string {
         "Durations: 5m, 1h30m, 250ms or PT5M. Sizes: 4096, 10GB or 512KiB.",
       "",
     ),
+    ...common ? [`Run "${subject.name} -h all" for all ${count} flags.`] : [],
   ].join("\n\n");
 }
 

@@ -95,13 +95,14 @@ export async function prepare<S extends AnySettings>(
   around: ProgramContext = processContext(),
 ): Promise<Prepared<S>> {
   const { environment, print, complain } = around;
-  const { flags, positionals, error } = parseCommandLine(around.args, program.options);
+  const { flags, positionals, error } = parseCommandLine(helpAsFlag(around.args, program), program.options);
   const reject = (lines: readonly string[]): Prepared<S> => {
     complain([...lines.map((line) => `${program.name}: ${line}`), "", formatUsage(program)].join("\n"));
     return { kind: "exit", code: EXIT.settings };
   };
   if (error !== undefined) return reject([error]);
-  if (positionals.length > 0 && program.positionals === undefined) {
+  const isAllAsked = (flags.has("help") || flags.has("h")) && positionals.join() === "all";
+  if (positionals.length > 0 && program.positionals === undefined && !isAllAsked) {
     return reject([`Unexpected argument "${positionals[0]}"`]);
   }
   const given = { flags, environment };
@@ -114,7 +115,7 @@ export async function prepare<S extends AnySettings>(
     print(text);
     return { kind: "exit", code };
   };
-  if (asked("help")) return exit(formatHelp(program));
+  if (asked("help")) return exit(formatHelp(program, { all: isAllAsked }));
   if (asked("version")) return exit(`${program.name} ${program.version}`);
   if (asked("validateConfig")) {
     const report = formatReport(program.options, { resolution, file });
@@ -125,6 +126,11 @@ export async function prepare<S extends AnySettings>(
   for (const warning of problems) complain(`${program.name}: warning: ${describeProblem(warning)}`);
   const reload = (current: S) => reloadSettings(program, { ...given, current, configPath: file.path });
   return { kind: "ready", settings, positionals, reload };
+}
+
+/** `help` as the first word of a program that takes no other words means `-help`. */
+function helpAsFlag(args: readonly string[], { positionals }: { positionals?: string }): readonly string[] {
+  return args[0] === "help" && positionals === undefined ? ["-help", ...args.slice(1)] : args;
 }
 
 /** Exit code at Ctrl-C, or a function of the settings for commands that may run without end. */

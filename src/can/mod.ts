@@ -3,6 +3,11 @@
  * gateways and recordings), and the assembler that reassembles messages from frames (fast packet, ISO transport protocol).
  * Also reads recordings in the formats of other programs.
  *
+ * Frames carry wall time for people (the kernel's, in microseconds) and monotonic time for timeouts, derived from the
+ * kernel's stamp: a clock that jumps does not change what is assembled. Whole messages of a gateway bypass the
+ * assembler; their times are of arrival, spread by the gateway's own clock. A gateway that is away is tried again for
+ * ever. Unreadable lines are counted and never end the reading.
+ *
  * @module
  */
 export * from "./arrival_order.ts";

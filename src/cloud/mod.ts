@@ -3,6 +3,11 @@
  * their frames are here. Nothing that a boat sends counts before it was checked, and nothing is acknowledged before it
  * is safe on disk.
  *
+ * Of a boat that nobody uses only its set of numbers is in memory; its files are opened by a handshake or a reader,
+ * and closed again. A live stream reports what it skips (`dropped`, `backfill: true`); a session waits for what the
+ * boat was asked for while the boat is connected, and 30 s longer. A boat of the peer's software serves only written
+ * blocks: its live stream is ended once when a hole has stood for 5 minutes and its journal has grown.
+ *
  * @module
  */
 export * from "./files/block_check.ts";

@@ -1,6 +1,11 @@
 /**
  * The HTTP API: route tables, parameter checks, event streams, WebSockets, health and metrics.
  *
+ * `/history` is counted first where its limit may cut it (5 s at most), then sent, in slices of 8 ms between which
+ * sockets are served. Tokens are kept as digests and compared in constant time. A bus that is down, missing or
+ * bus-off has failed; all failed is `unhealthy`, anything less `degraded`. A fault in our code costs a frame, which
+ * is counted and shown in health, never the server.
+ *
  * @module
  */
 export * from "./auth.ts";

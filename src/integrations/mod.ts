@@ -1,6 +1,9 @@
 /**
  * Integrations of the boat: alerts by webhook, frames to MQTT, announcement by mDNS, state to systemd.
  *
+ * None of them holds the broker up: MQTT has a bounded buffer whose drops it publishes, alerts compare buses, devices
+ * and health once a second with what was reported last.
+ *
  * @module
  */
 export { ALERT_DEFAULTS, type AlertFigures, type AlertHealth, Alerts, type AlertSettings } from "./alerts/alerts.ts";

@@ -4,6 +4,11 @@
  * Older software reads what is written, and what it wrote is read, versions 1 and 2. Nothing that a file holds is
  * trusted: wrong bytes throw a {@linkcode BlockError} and nothing else.
  *
+ * A block's header has the time and number at which it begins, not those at which it ends, and times of several buses
+ * interleave by up to a minute: a few blocks too many are unpacked rather than one too few. A clock that jumps makes
+ * no file too old for retention. A full disk pauses recording, where that is the policy, until archived files make
+ * room.
+ *
  * @module
  */
 export * from "./block/active_devices.ts";

@@ -2,6 +2,10 @@
  * TCP and TLS listeners, one port for gRPC and HTTPS, connection limits, and certificates from files or by ACME
  * (RFC 8555).
  *
+ * Connections are accepted by `node:net` and admitted by their phase (handshake, active, idle) before anything is
+ * served; a port that no longer accepts is opened again. Certificate files are checked every 10 s, and a bad pair
+ * leaves the old one in use.
+ *
  * @module
  */
 export { ACME_DIRECTORY, AcmeCertificate, type AcmeOptions } from "./acme/certificate.ts";

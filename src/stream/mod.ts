@@ -2,6 +2,10 @@
  * Reading frames at the client's pace: from the journal, then from the ring, then live, each frame once. Sessions store the
  * position of a client; live streams send each frame to all connected clients.
  *
+ * Streams with the same filter share their subscription and their bytes, unless the filter depends on devices.
+ * Filters on manufacturer, instance or NAME are resolved when made and again on each claim, so that they may be made
+ * before the device speaks.
+ *
  * @module
  */
 export * from "./cursor.ts";

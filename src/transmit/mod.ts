@@ -2,6 +2,11 @@
  * Transmission on the buses: discovery of devices, device requests, the transmitter, the send policy for clients, and the
  * virtual device with its address claim.
  *
+ * Discovery asks everybody once, then each unknown address after 250 ms with back-off, at most 10 requests a second
+ * on a bus. The virtual device listens before it claims, takes no address that anybody speaks from, and defends its
+ * address at a limited rate; without an address it takes the first that is given up or silent for 5 minutes. Queries
+ * are subscriptions that end at the first frame of the device asked.
+ *
  * @module
  */
 export * from "./device_requests.ts";

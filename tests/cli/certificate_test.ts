@@ -5,15 +5,15 @@ import { needs } from "../support/needs.ts";
 
 const OPENSSL = needs({ permissions: ["net", "read", "write"], programs: ["openssl", "sh"] });
 
-/** The command in the README that makes a boat's certificate. */
+/** The command in the guide for boat owners that makes a boat's certificate. */
 async function recipe(): Promise<string> {
-  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
-  const [command] = /^openssl req -x509 (?:.*\\\n)+.*$/m.exec(readme) ?? [];
-  assert.ok(command !== undefined, "README.md makes no certificate");
+  const guide = await Deno.readTextFile(new URL("../../docs/guide-boat.md", import.meta.url));
+  const [command] = /^openssl req -x509 (?:.*\\\n)+.*$/m.exec(guide) ?? [];
+  assert.ok(command !== undefined, "docs/guide-boat.md makes no certificate");
   return command;
 }
 
-/** Serves with the certificate that the README makes. */
+/** Serves with the certificate that the guide makes. */
 function withServer(test: (parts: { url: string; pem: string }) => Promise<void>) {
   return () =>
     inFolder(async (folder) => {
@@ -29,7 +29,7 @@ function withServer(test: (parts: { url: string; pem: string }) => Promise<void>
 }
 
 Deno.test(
-  "whoever trusts the certificate that the README makes reaches a server that has it",
+  "whoever trusts the certificate that the guide for boat owners makes reaches a server that has it",
   OPENSSL,
   withServer(async ({ url, pem }) => {
     using client = Deno.createHttpClient({ caCerts: [pem] });

@@ -5,7 +5,7 @@ import { PERMISSIONS } from "../../cli/program/permissions.ts";
 import { TestBoat } from "../support/boat.ts";
 import { inFolder } from "../support/folder.ts";
 import { environment, needs } from "../support/needs.ts";
-import { blockAfter } from "../support/readme.ts";
+import { blockAfter } from "../support/pages.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const NEEDS = needs({ permissions: ["env", "net", "read", "run", "sys", "write"], programs: ["sh"] });
@@ -15,7 +15,7 @@ Deno.test(
   NEEDS,
   () =>
     inFolder(async (folder) => {
-      const command = await blockAfter("## On the command line", "sh");
+      const command = await blockAfter("The client `vbg` alone", { page: "README.md", language: "sh" });
       assert.match(command, /^deno install -g /);
       assert.deepEqual(command.match(/--(no-prompt|allow)\S*/g), PERMISSIONS.vbg);
       const path = `${folder}/bin:${dirname(Deno.execPath())}:${environment("PATH")}`;

@@ -5,7 +5,7 @@ import { TestBoat } from "../support/boat.ts";
 import { Browser, hasPlaywright } from "../support/browser.ts";
 import { environment, type NeededPermission, needs } from "../support/needs.ts";
 import { findNode } from "../support/node.ts";
-import { blockAfter } from "../support/readme.ts";
+import { blockAfter } from "../support/pages.ts";
 import { accessToken } from "../support/sending.ts";
 import { range } from "../support/session.ts";
 
@@ -64,7 +64,7 @@ interface Seen {
 
 let made: Promise<string> | undefined;
 
-/** A project that has the client as README makes it from a clone; made once for all tests. */
+/** A project that has the client as the guide for developers makes it from a clone; made once for all tests. */
 function project(): Promise<string> {
   return made ??= makeProject();
 }
@@ -74,7 +74,10 @@ async function makeProject(): Promise<string> {
   globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
   const clone = `${folder}/clone`;
   for (const name of CLONE) await cp(new URL(name, ROOT), `${clone}/${name}`, { recursive: true });
-  await sh(await blockAfter("## Reading it from a program", "sh"), clone);
+  await sh(
+    await blockAfter("## Reading it from a program", { page: "docs/guide-developer.md", language: "sh" }),
+    clone,
+  );
   await Deno.writeTextFile(`${folder}/package.json`, '{ "private": true, "type": "module" }');
   await sh("npm install --offline --no-audit --no-fund ./clone/dist/*.tgz", folder);
   return folder;
@@ -118,21 +121,25 @@ Deno.test("the client takes from other folders nothing but types, and nothing fr
   }
 });
 
-Deno.test("the npm package of README reads devices, live frames and a session in Node", NODE, async () => {
-  const cwd = await project();
-  await Deno.writeTextFile(
-    `${cwd}/main.js`,
-    `import * as client from "@vessel/gateway/client";
+Deno.test(
+  "the npm package of the guide for developers reads devices, live frames and a session in Node",
+  NODE,
+  async () => {
+    const cwd = await project();
+    await Deno.writeTextFile(
+      `${cwd}/main.js`,
+      `import * as client from "@vessel/gateway/client";
 console.log(JSON.stringify(await (${SCENE})(client, process.argv[2])));
 `,
-  );
-  await play(async ({ url }) => {
-    const { stdout, stderr } = await new Deno.Command(node ?? "node", { args: ["main.js", url], cwd }).output();
-    const text = new TextDecoder().decode(stdout);
-    assert.ok(text !== "", new TextDecoder().decode(stderr));
-    return JSON.parse(text);
-  });
-});
+    );
+    await play(async ({ url }) => {
+      const { stdout, stderr } = await new Deno.Command(node ?? "node", { args: ["main.js", url], cwd }).output();
+      const text = new TextDecoder().decode(stdout);
+      assert.ok(text !== "", new TextDecoder().decode(stderr));
+      return JSON.parse(text);
+    });
+  },
+);
 
 Deno.test("a program in TypeScript knows the types of the npm package", PACKAGE, async () => {
   const folder = await project();

@@ -1,4 +1,4 @@
-# Follows README's way to the services as the package has them, in namespaces of its own: files, network and processes of
+# Follows the guides' way to the services as the package has them, in namespaces of its own: files, network and processes of
 # the machine are not touched. Arguments: the unpacked package, its control files, a folder for everything else.
 set -eu
 package=$1 control=$2 work=$3
@@ -67,7 +67,7 @@ sed -n 's/^# *\(runuser .*-validate-config [^&]*\).*/\1/p' "$package/etc/vbg/vbg
 grep -q vbg-boat.conf "$work/validate.sh" || fail "no line checks the settings as the service's user"
 sh -eu "$work/validate.sh" >"$work/validate.txt" 2>&1 ||
   fail "the settings are refused: $(grep -i 'err' "$work/validate.txt")"
-if grep WARN "$work/validate.txt"; then fail "warnings about what README says"; fi
+if grep WARN "$work/validate.txt"; then fail "warnings about what the guides say"; fi
 start vbg-boat
 boat=$pid
 closed_to_others tokens.json key.pem

@@ -4,7 +4,7 @@ import { makeDeb } from "../../scripts/deb.ts";
 import { inFolder } from "../support/folder.ts";
 import { mayMount } from "../support/mounts.ts";
 import { needs } from "../support/needs.ts";
-import { blockAfter } from "../support/readme.ts";
+import { blockAfter } from "../support/pages.ts";
 
 const NEEDS = needs({
   permissions: ["env", "write", "sys"],
@@ -27,11 +27,12 @@ const NEEDS = needs({
   extras: { "root who may mount": mayMount() },
 });
 const SCRIPT = fileURLToPath(new URL("service_path.sh", import.meta.url));
+const [BOAT, FLEET] = ["docs/guide-boat.md", "docs/guide-fleet.md"] as const;
 /** Everything of its own, and nothing is left when it ends. */
 const NAMESPACES = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
 
 Deno.test(
-  "who follows README as the packaged services' user has a boat with tokens and TLS that replicates to its cloud",
+  "who follows the guides as the packaged services' user has a boat with tokens and TLS that replicates to its cloud",
   NEEDS,
   () =>
     inFolder(async (folder) => {
@@ -44,10 +45,21 @@ Deno.test(
       await run("install", "-D", Deno.execPath(), `${root}/usr/lib/vbg/bin/deno`);
       const vbg = (text: string) =>
         text.replaceAll("deno task -q cli", "vbg").replaceAll("deno task cloud", "vbg-cloud");
-      await Deno.writeTextFile(`${folder}/tokens.sh`, await blockAfter("Tokens control who may read", "sh"));
-      await Deno.writeTextFile(`${folder}/boat.conf`, await blockAfter("`/etc/vbg/vbg-boat.conf`:", ""));
-      await Deno.writeTextFile(`${folder}/ask.sh`, vbg(await blockAfter("`/etc/vbg/vbg-boat.conf`:", "sh")));
-      const ca = vbg(await blockAfter("Boat and cloud authenticate each other", "sh")).split("\n")
+      await Deno.writeTextFile(
+        `${folder}/tokens.sh`,
+        await blockAfter("Tokens control who may read", { page: BOAT, language: "sh" }),
+      );
+      await Deno.writeTextFile(
+        `${folder}/boat.conf`,
+        await blockAfter("`/etc/vbg/vbg-boat.conf`:", { page: BOAT, language: "" }),
+      );
+      await Deno.writeTextFile(
+        `${folder}/ask.sh`,
+        vbg(await blockAfter("`/etc/vbg/vbg-boat.conf`:", { page: BOAT, language: "sh" })),
+      );
+      const ca = vbg(await blockAfter("Boat and cloud authenticate each other", { page: FLEET, language: "sh" })).split(
+        "\n",
+      )
         .filter((line) => !line.includes("revoke")).join("\n").replace("cloud.example.com", "localhost");
       const kept = ca.replace(/(-host localhost).*/, `$1 >"$work/cloud.txt"`).replace(
         /( aurora).*/,
