@@ -188,7 +188,7 @@ Deno.test("ARCHITECTURE.md and the pages that are written by hand name only file
       ([, path]) => new URL(path ?? "", new URL(page, ROOT)),
     );
     for (const place of [...named.map((path) => new URL(path, ROOT)), ...linked]) {
-      if (!/FORMAT/.test(place.href) && !await isThere(place)) missing.push(`${page}: ${place.pathname}`);
+      if (!/FORMAT/.test(place.href) && !await pathExists(place)) missing.push(`${page}: ${place.pathname}`);
     }
   }
   assert.deepEqual(missing, []);
@@ -202,6 +202,6 @@ Deno.test("tidy looks at the whole repository", READ, () => {
   assert.ok(new Set(paths.map(folderOf)).size > 6);
 });
 
-async function isThere(place: URL): Promise<boolean> {
+async function pathExists(place: URL): Promise<boolean> {
   return await Deno.stat(place).then(() => true, () => false);
 }

@@ -3,8 +3,8 @@ import {
   type DeviceMatch,
   type FrameRequestRule,
   type RequestRule,
-  type RequestRuleWords,
-  type SubKeyPlace,
+  type RequestRuleBase,
+  type SubKeyPosition,
 } from "@vessel/gateway";
 import {
   BROADCAST_ADDRESS,
@@ -125,7 +125,7 @@ function readFrameRule(rule: Section): FrameRequestRule {
 }
 
 /** Fields of both kinds of rules. `wanted`: the PGNs of the replies. */
-function readWords(rule: Section, { wanted }: { wanted: readonly number[] }): RequestRuleWords {
+function readWords(rule: Section, { wanted }: { wanted: readonly number[] }): RequestRuleBase {
   const invalidateOn = rule.pgns("invalidate-on") ?? [];
   const endless = invalidateOn.find((pgn) => wanted.includes(pgn));
   if (endless !== undefined) rule.fail("invalidate-on", `each answer with PGN ${endless} would be asked for again`);
@@ -152,7 +152,7 @@ function readAsked(rule: Section): RequestRule["to"] {
   return toDevice ? "device" : dst ?? BROADCAST_ADDRESS;
 }
 
-function readPlace(rule: Section, { key, bytes }: { key: string; bytes: number }): SubKeyPlace | undefined {
+function readPlace(rule: Section, { key, bytes }: { key: string; bytes: number }): SubKeyPosition | undefined {
   const [length = 0] = rule.numbers(`${key}-len`, { max: 4, most: 1 }) ?? [];
   const [offset] = rule.numbers(`${key}-offset`, { max: MAX_MESSAGE_BYTES, most: 1 }) ?? [];
   if (length === 0 && offset !== undefined) rule.fail(`${key}-len`, "missing");

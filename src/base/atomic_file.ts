@@ -65,10 +65,10 @@ export class AtomicFile implements DurableFile {
 
   async #replace(bytes: Uint8Array): Promise<void> {
     try {
-      await removeIfThere(this.#temporary);
+      await removeIfExists(this.#temporary);
       await writeNew(this.#temporary, { bytes, mode: this.#mode });
     } catch (cause) {
-      await removeIfThere(this.#temporary).catch(() => {});
+      await removeIfExists(this.#temporary).catch(() => {});
       throw new FileError("write", { path: this.path, cause });
     }
     try {
@@ -100,7 +100,7 @@ async function writeNew(path: string, { bytes, mode }: { bytes: Uint8Array; mode
 }
 
 /** Removes a file if it exists. @throws {Error} error of the system */
-export async function removeIfThere(path: string): Promise<void> {
+export async function removeIfExists(path: string): Promise<void> {
   try {
     await Deno.remove(path);
   } catch (error) {

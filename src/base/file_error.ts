@@ -36,7 +36,7 @@ export class FileError extends Error {
 }
 
 /** Whether the path exists, as a file of any kind. @throws {FileError} it cannot be determined */
-export async function isThere(path: string): Promise<boolean> {
+export async function pathExists(path: string): Promise<boolean> {
   try {
     await Deno.lstat(path);
     return true;

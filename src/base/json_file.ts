@@ -2,8 +2,8 @@ import type { DurableFile } from "./atomic_file.ts";
 import { FileError } from "./file_error.ts";
 import type { Logger } from "./log.ts";
 
-/** Options of a {@linkcode KeptFile}. */
-export interface KeptFileOptions {
+/** Options of a {@linkcode JsonFile}. */
+export interface JsonFileOptions {
   /** Name of the content in the log, such as `sessions`. */
   what: string;
   /** Returns the content; called at each write, and stored as JSON. */
@@ -18,9 +18,9 @@ const WRITE_AFTER_MS = 1000;
 const RETRY_AFTER_MS = 10_000;
 
 /** Stores a JSON value in a file: written as a whole, at most once a second. Never throws: failures are logged. */
-export class KeptFile {
+export class JsonFile {
   readonly #file: DurableFile;
-  readonly #options: KeptFileOptions;
+  readonly #options: JsonFileOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #writing: Promise<void> = Promise.resolve();
   #isWriting = false;
@@ -29,8 +29,8 @@ export class KeptFile {
   #error: string | undefined;
   #isClosed = false;
 
-  /** Nothing is written before the first call of {@linkcode KeptFile.changed}. */
-  constructor(file: DurableFile, options: KeptFileOptions) {
+  /** Nothing is written before the first call of {@linkcode JsonFile.changed}. */
+  constructor(file: DurableFile, options: JsonFileOptions) {
     this.#file = file;
     this.#options = options;
   }
@@ -98,7 +98,7 @@ export class KeptFile {
  *
  * @param options.parse throws SyntaxError or TypeError when the text is invalid
  */
-export async function readKept<T>(
+export async function readJsonFile<T>(
   file: DurableFile,
   { what, parse, log }: { what: string; parse: (text: string) => T; log: Logger },
 ): Promise<T | undefined> {

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { readBounded, removeIfThere, syncDirectory } from "./atomic_file.ts";
+import { readBounded, removeIfExists, syncDirectory } from "./atomic_file.ts";
 import { FileError } from "./file_error.ts";
 import { turn } from "./pause.ts";
 
@@ -125,7 +125,7 @@ export class LineLog {
   async replace(values: Iterable<unknown>): Promise<void> {
     this.#state = { kind: "unknown" };
     try {
-      await removeIfThere(this.#temporary);
+      await removeIfExists(this.#temporary);
       let bytes: number;
       {
         using file = await Deno.open(this.#temporary, { write: true, createNew: true, mode: this.#mode });
@@ -136,7 +136,7 @@ export class LineLog {
       await syncDirectory(this.#directory);
       this.#state = { kind: "whole", bytes, compactBytes: bytes };
     } catch (cause) {
-      await removeIfThere(this.#temporary).catch(() => {});
+      await removeIfExists(this.#temporary).catch(() => {});
       throw new FileError("write", { path: this.path, cause, content: "unknown" });
     }
   }

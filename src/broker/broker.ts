@@ -95,14 +95,14 @@ export class Broker {
   publish(message: Message, seq: number = this.ring.head + 1): number {
     this.#published++;
     this.ring.push(seq, message);
-    this.recall(seq, message);
+    this.updateTables(seq, message);
     for (const subscription of this.#subscriptions) subscription.offer(seq, message);
     if (this.#wakers.length > 0) this.#wakeAll();
     return seq;
   }
 
   /** Updates devices and last values from a message published before this broker existed. Subscribers do not get it. */
-  recall(seq: number, message: Message): void {
+  updateTables(seq: number, message: Message): void {
     this.registry.note(message);
     this.values.set(seq, message);
     const last = this.#lastFrames[message.bus];
@@ -125,7 +125,7 @@ export class Broker {
    *
    * @param firstSeq lowest possible number of the next frame, default 1
    */
-  startOver(firstSeq = 1): void {
+  startEpoch(firstSeq = 1): void {
     for (const subscription of this.#subscriptions) subscription.endEpoch();
     this.ring.clear(firstSeq);
     this.json.clear();

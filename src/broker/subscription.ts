@@ -29,7 +29,7 @@ export interface SubscriptionOptions {
   /** Called when a frame enters the empty queue; not again before {@linkcode Subscription.drain}. */
   wake?: () => void;
   /** Called before the ring is cleared: frames drained now can still be read. */
-  lastCall?: () => void;
+  beforeClear?: () => void;
   /** Called when frames are skipped, before the next frame: see {@linkcode Subscription.skip}. */
   skipped?: (frames: SkippedFrames) => void;
 }
@@ -41,7 +41,7 @@ export interface SubscriptionOptions {
 export class Subscription {
   readonly #accept: Accept | undefined;
   readonly #wake: (() => void) | undefined;
-  readonly #lastCall: (() => void) | undefined;
+  readonly #beforeClear: (() => void) | undefined;
   readonly #skipped: ((frames: SkippedFrames) => void) | undefined;
   readonly #seqs: Float64Array<ArrayBuffer>;
   #waiting = 0;
@@ -50,13 +50,13 @@ export class Subscription {
   #droppedTotal = 0;
 
   /** @throws {RangeError} `capacity` is no power of two */
-  constructor({ capacity, accept, wake, lastCall, skipped }: SubscriptionOptions) {
+  constructor({ capacity, accept, wake, beforeClear, skipped }: SubscriptionOptions) {
     if (!(capacity >= 1) || !Number.isInteger(Math.log2(capacity))) {
       throw new RangeError(`Cannot subscribe with a queue of ${capacity} frames: the size must be a power of two`);
     }
     this.#accept = accept;
     this.#wake = wake;
-    this.#lastCall = lastCall;
+    this.#beforeClear = beforeClear;
     this.#skipped = skipped;
     this.#seqs = new Float64Array(capacity);
   }
@@ -104,7 +104,7 @@ export class Subscription {
 
   /** Lets the subscriber read its waiting frames before the ring is cleared, and drops the rest. */
   endEpoch(): void {
-    this.#lastCall?.();
+    this.#beforeClear?.();
     this.drain((seq) => this.drop(seq));
   }
 

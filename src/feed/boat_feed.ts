@@ -77,7 +77,7 @@ export class BoatFeed {
       (directory === undefined
         ? new VolatileNumbers(broker, changes)
         : await StoredNumbers.open(directory, { changes, clock, log }));
-    broker.startOver(numbers.firstSeq);
+    broker.startEpoch(numbers.firstSeq);
     const archive = journal && archiveOf(journal);
     const sessions = { limits, slots, epoch: numbers.epoch.toHex(), directory, journal };
     const feed = await Feed.open({ broker, archive, sessions, clock, log });

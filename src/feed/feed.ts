@@ -29,7 +29,7 @@ export interface HubOptions {
   /** Memory budget of all streams; several feeds may share it. Default: a new one. */
   memory?: StreamMemory;
   /** Counts open streams; several feeds may share it. Default: a new one. */
-  places?: StreamCounter;
+  streams?: StreamCounter;
 }
 
 /**

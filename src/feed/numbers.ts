@@ -43,7 +43,7 @@ export class EpochChanges {
   /** Reports a new epoch. To be called before its first number is assigned. */
   begin(epoch: Uint8Array): void {
     const { head } = this.#broker;
-    this.#broker.startOver();
+    this.#broker.startEpoch();
     for (const listener of this.#listeners) listener(epoch.toHex(), head);
   }
 }

@@ -18,7 +18,7 @@ export interface StreamAdmission {
  */
 export function admitStream({ hub, limits }: StreamAdmission): { bufferBytes: number } {
   const { maxStreams, streamBufferBytes } = limits();
-  if (hub.taken >= maxStreams) {
+  if (hub.openStreams >= maxStreams) {
     throw overloaded(`All ${maxStreams} streams are in use: see -max-streams`, RETRY_AFTER_S);
   }
   if (hub.memory.isFull) {

@@ -65,7 +65,7 @@ export const readRows: RouteTable<ReadApi> = [
 
 function openEvents(api: ReadApi, query: z.output<typeof eventsQuery>): Response {
   const { bufferBytes } = admitStream(api);
-  const release = api.hub.take();
+  const release = api.hub.openStream();
   let leave: () => void = () => {};
   const stream = new EventStream({
     clock: api.clock,
@@ -89,7 +89,7 @@ function openSocket(
   checkUpgrade(request.headers);
   const { bufferBytes } = admitStream(api);
   const wanted = { filter: filterOf(query), decode: query.decode, labels: query.labels };
-  const release = api.hub.take();
+  const release = api.hub.openStream();
   let leave: () => void = () => {};
   return upgradeToStream(request, {
     bufferBytes,

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { AtomicFile, type Clock, type DirectoryLock, FileError, isThere, lockDirectory } from "../base/mod.ts";
+import { AtomicFile, type Clock, type DirectoryLock, FileError, lockDirectory, pathExists } from "../base/mod.ts";
 import { isInstanceId } from "./instance_id.ts";
 import { type CertificatePair, type CertificateSubject, makeAuthority, Signer } from "./certificates_make.ts";
 import { type AuthorityRecord, formatRecord, type IssuedCertificate, parseRecord } from "./certificates_record.ts";
@@ -82,7 +82,7 @@ export async function initAuthority(
 ): Promise<{ notAfterMs: number }> {
   using _lock = await lockDirectory(directory, { what: "directory of the authority" });
   for (const file of Object.values(AUTHORITY_FILES)) {
-    if (!await isThere(`${directory}/${file}`)) continue;
+    if (!await pathExists(`${directory}/${file}`)) continue;
     throw new CertificateError(`Cannot make an authority in "${directory}": there is one already, "${file}"`);
   }
   const nowMs = nowMsOf(clock);
@@ -247,7 +247,7 @@ export class Authority implements Disposable {
     const path = `${this.#directory}/${folder}`;
     const [certPath, keyPath, caPath] = [`${path}/cert.pem`, `${path}/key.pem`, `${path}/ca.pem`];
     for (const file of isForced ? [] : [certPath, keyPath]) {
-      if (await isThere(file)) throw new FilesExistError(`Cannot write "${file}": it is there already`);
+      if (await pathExists(file)) throw new FilesExistError(`Cannot write "${file}": it is there already`);
     }
     const pair = await this.#signer.issue(subject, { nowMs, days });
     const certificate = { ...recordOf(pair), kind: subject.kind, name };

@@ -21,7 +21,7 @@ export interface MissingFrames {
   fromSeq: number;
   toSeq: number;
   /** The archive did not declare them lost: they may exist behind a read error. */
-  mayBeThere?: boolean;
+  mayExist?: boolean;
   /** Backfill may deliver them later; this reader does not wait for them. */
   backfill?: boolean;
   /** Why they are lost, where known. `restart`: an unclean stop; the number of frames in the range is unknown. */
@@ -174,7 +174,7 @@ export class FrameCursor {
   }
 
   async #readArchive(onFrame: (frame: StoredFrame) => void, budget: Budget): Promise<void> {
-    if (!this.#block && this.#source.isGone(this.#next)) throw new FallenBehindError(this.#source.oldestSeq);
+    if (!this.#block && this.#source.hasFallenBehind(this.#next)) throw new FallenBehindError(this.#source.oldestSeq);
     const block = this.#block ??= await this.#nextBlock(budget);
     if (this.#closed) return this.#closeArchive();
     if (block) {
@@ -194,7 +194,7 @@ export class FrameCursor {
     // Numbers below the base were skipped by a start, unless the archive knows better.
     const fromSeq = archive?.absentFrom ? this.#next : Math.max(this.#next, base + 1);
     const toSeq = Math.min(this.#evictedAtPassStart, stopSeq - 1);
-    this.#report({ fromSeq, toSeq, mayBeThere: archive?.isRecording !== false });
+    this.#report({ fromSeq, toSeq, mayExist: archive?.isRecording !== false });
     this.#next = Math.max(fromSeq, toSeq + 1);
   }
 
@@ -249,7 +249,7 @@ export class FrameCursor {
   #reportBefore(baseSeq: number, gap: Gap | undefined): void {
     const gapSeq = Math.min(baseSeq, Math.max(this.#next, gap?.firstMissing ?? baseSeq));
     // Numbers before the declared gap had frames once.
-    this.#report({ fromSeq: this.#next, toSeq: gapSeq - 1, mayBeThere: true });
+    this.#report({ fromSeq: this.#next, toSeq: gapSeq - 1, mayExist: true });
     const range = { fromSeq: gapSeq, toSeq: baseSeq - 1 };
     if (gap?.reason === "restart") this.#reportUnclean(range);
     else this.#report(range);

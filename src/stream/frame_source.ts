@@ -71,7 +71,7 @@ export class FrameSource {
   }
 
   /** True when frames from `fromSeq` on have been deleted, so that a reader would miss them. */
-  isGone(fromSeq: number): boolean {
+  hasFallenBehind(fromSeq: number): boolean {
     const { uncleanRange: range, oldestSeq = Infinity } = this.archive ?? {};
     // The stream itself reports what an unclean stop lost, and continues after it.
     const seq = range && range.from <= fromSeq && fromSeq <= range.to ? range.to + 1 : fromSeq;

@@ -1,4 +1,4 @@
-import { AtomicFile, FileError, LineLog, type Logger, readKept } from "../base/mod.ts";
+import { AtomicFile, FileError, LineLog, type Logger, readJsonFile } from "../base/mod.ts";
 import {
   definitionLine,
   epochLine,
@@ -83,7 +83,7 @@ export class SessionStore {
     const lines = { definitions: definitions ?? [], positions: positions ?? [], epoch: this.#content.epoch() };
     const { sessions, next } = mergeLines(lines);
     this.#nextNumber = next;
-    const old = await readKept(this.#old, { what: "sessions", parse: parseOldSessions, log: this.#log });
+    const old = await readJsonFile(this.#old, { what: "sessions", parse: parseOldSessions, log: this.#log });
     if (old) {
       this.#hasOld = true;
       this.#schedule();

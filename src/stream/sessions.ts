@@ -164,7 +164,7 @@ export class Sessions {
     const session = this.#find(id);
     const { source, log } = this.#options;
     const { cursor } = session;
-    if (session.epoch === "older" || !source.isGone(cursor)) return;
+    if (session.epoch === "older" || !source.hasFallenBehind(cursor)) return;
     const error = new FallenBehindError(source.oldestSeq);
     log.warn("session has fallen behind", { client: id, error: error.name, next: cursor, oldestSeq: error.oldestSeq });
     throw error;

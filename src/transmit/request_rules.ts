@@ -20,7 +20,7 @@ export interface DeviceMatch {
 }
 
 /** Members of both kinds of rules. */
-export interface RequestRuleWords {
+export interface RequestRuleBase {
   /** Name of the rule in the log. */
   readonly name: string;
   /** The devices whose data are requested. */
@@ -38,7 +38,7 @@ export interface RequestRuleWords {
 }
 
 /** Sends ISO requests (PGN 59904). */
-export interface IsoRequestRule extends RequestRuleWords {
+export interface IsoRequestRule extends RequestRuleBase {
   /** Kind of the rule. */
   readonly via: "iso";
   /** Requested PGNs. */
@@ -46,7 +46,7 @@ export interface IsoRequestRule extends RequestRuleWords {
 }
 
 /** Sends custom messages, such as proprietary register requests, which are answered with the same PGN. */
-export interface FrameRequestRule extends RequestRuleWords {
+export interface FrameRequestRule extends RequestRuleBase {
   /** Kind of the rule. */
   readonly via: "frame";
   /** Sub-keys, each of which is a separate datum. */
@@ -58,13 +58,13 @@ export interface FrameRequestRule extends RequestRuleWords {
   /** The payload, into which the sub-key is written. */
   readonly template: Uint8Array;
   /** Position of the sub-key in the request; undefined: not in the request. */
-  readonly write: SubKeyPlace | undefined;
+  readonly write: SubKeyPosition | undefined;
   /** Position of the sub-key in the answer; undefined: every message of the PGN is an answer. */
-  readonly read: SubKeyPlace | undefined;
+  readonly read: SubKeyPosition | undefined;
 }
 
 /** Position of a sub-key in a payload, little-endian. */
-export interface SubKeyPlace {
+export interface SubKeyPosition {
   /** Offset, bytes. */
   readonly offset: number;
   /** Length, 1 to 4 bytes. */
@@ -92,7 +92,7 @@ const REQUEST_PRIORITY = 6;
 /** Control bytes of an acknowledgement (ISO 11783-3 §5.4.4): "negative" and "access denied". */
 const REFUSALS = [1, 2];
 /** Position of the acknowledged PGN. */
-const ACKNOWLEDGED_PGN: SubKeyPlace = { offset: 5, length: 3 };
+const ACKNOWLEDGED_PGN: SubKeyPosition = { offset: 5, length: 3 };
 
 /** True if a rule applies to a device. `bus` is the name of its bus. */
 export function matchesDevice(match: DeviceMatch, { device, bus }: { device: RequestTarget; bus: string }): boolean {
@@ -146,7 +146,7 @@ export function refusedPgn(message: RequestReply): number | undefined {
 }
 
 /** Reads a number; undefined if the payload is too short. */
-function readNumber({ data, offset, length }: RequestReply, position: SubKeyPlace): number | undefined {
+function readNumber({ data, offset, length }: RequestReply, position: SubKeyPosition): number | undefined {
   if (position.offset + position.length > length) return undefined;
   let value = 0;
   for (let i = position.length - 1; i >= 0; i--) value = value * 256 + (data[offset + position.offset + i] ?? 0);

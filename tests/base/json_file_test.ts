@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KeptFile, silentLogger } from "../../src/base/mod.ts";
+import { JsonFile, silentLogger } from "../../src/base/mod.ts";
 import { eventually, pause } from "../support/eventually.ts";
 
 /** A file whose writes hang until they are let go. */
@@ -25,7 +25,7 @@ class HangingFile {
 Deno.test("what changes while a write hangs is one more write, of what is true by then, also when it is closed", async () => {
   const file = new HangingFile();
   let count = 1;
-  const kept = new KeptFile(file, { what: "counts", log: silentLogger, content: () => count });
+  const kept = new JsonFile(file, { what: "counts", log: silentLogger, content: () => count });
   kept.changed();
   await eventually("a write that hangs", () => file.contents.length === 1);
   for (; count < 4; count++) {

@@ -134,7 +134,7 @@ Deno.test("a broker that starts over forgets its frames, tells who waited for th
   const subscription = broker.subscribe({ capacity: 16 });
   broker.publish(message({ src: 1 }));
   const before = broker.json.of(50);
-  broker.startOver();
+  broker.startEpoch();
   assert.deepEqual([broker.head, broker.json.of(50), subscription.waiting], [0, undefined, 0]);
   assert.deepEqual(subscription.takeDropped(), { from_seq: 50, to_seq: 50, count: 1 });
   for (let seq = 1; seq <= 50; seq++) assert.equal(broker.publish(message({ src: 2 })), seq);

@@ -245,7 +245,7 @@ Deno.test(
     const { broker } = replica;
     const seen: (string | undefined)[] = [];
     const flush = () => subscription.drain((seq) => seen.push(broker.json.of(seq)));
-    const subscription = broker.subscribe({ capacity: 64, lastCall: () => flush() });
+    const subscription = broker.subscribe({ capacity: 64, beforeClear: () => flush() });
     for (let i = 0; i < 3; i++) boat.feed(message({ monoMs: i }), replica);
     boat.skip(5);
     boat.feed(message({ monoMs: 9 }), replica);

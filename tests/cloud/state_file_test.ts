@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KeptFile, Logger, silentLogger } from "../../src/base/mod.ts";
+import { JsonFile, Logger, silentLogger } from "../../src/base/mod.ts";
 import {
   checkBlock,
   type InstanceState,
@@ -202,7 +202,7 @@ Deno.test(
     inFolder(async (directory) => {
       const state = randomState(new Random(4));
       const content = () => keptState(BOAT, state);
-      const kept = new KeptFile(stateFile(directory), { what: "states", content, log: silentLogger });
+      const kept = new JsonFile(stateFile(directory), { what: "states", content, log: silentLogger });
       kept.changed();
       await kept.close();
       assert.deepEqual(Array.from(Deno.readDirSync(directory), ({ name }) => name), [STATE_FILE]);

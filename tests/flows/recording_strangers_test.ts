@@ -53,7 +53,7 @@ function strangers(): Record<string, Uint8Array> {
   };
 }
 
-function isThere(path: string): boolean {
+function pathExists(path: string): boolean {
   try {
     return Deno.statSync(path).isFile;
   } catch {
@@ -98,7 +98,7 @@ for (const retention of [undefined, { softPercent: 80, overflow: "delete-unarchi
           );
           for (const name of Object.keys(files).filter((each) => each.endsWith(".lpj"))) {
             // What looked like the torn end of a recording is gone, and told to be.
-            const times = run === 1 && !isThere(`${directory}/${name}`) ? 0 : 1;
+            const times = run === 1 && !pathExists(`${directory}/${name}`) ? 0 : 1;
             assert.equal(
               warnings.filter((line) => line.includes(name)).length,
               times,

@@ -165,7 +165,7 @@ Deno.test(
       await fill(boat.instance, 900, 999);
       const replica = boat.instance.runningReplica!;
       boat.say();
-      assert.equal(replica.source.isGone(5), false);
+      assert.equal(replica.source.hasFallenBehind(5), false);
       assert.deepEqual(replica.source.absentFrom(5), { kind: "awaited", start: 11, end: 900 });
     }),
 );

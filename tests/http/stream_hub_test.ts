@@ -42,7 +42,7 @@ Deno.test("a client that joins a hub that has stopped is ended at once", () => {
   const late = client();
   hub.join(late, { filter: {} })();
   assert.deepEqual(late.seen, ["end"]);
-  assert.equal(hub.taken, 0);
+  assert.equal(hub.openStreams, 0);
   assert.equal(broker.subscribers, 0);
 });
 
@@ -56,7 +56,7 @@ Deno.test("a hub that stops delivers what waits, then ends its clients", () => {
   assert.deepEqual(waiting.seen, ["device", "1-2", "end"]);
   leave();
   leave();
-  assert.equal(hub.taken, 0);
+  assert.equal(hub.openStreams, 0);
   assert.equal(broker.subscribers, 0);
 });
 
@@ -78,11 +78,11 @@ Deno.test("drops are told after the frames before the gap and before those after
 
 Deno.test("a place that is taken counts until it is given back, once", () => {
   const { hub, stop } = hubOnBroker();
-  const release = hub.take();
-  assert.equal(hub.taken, 1);
+  const release = hub.openStream();
+  assert.equal(hub.openStreams, 1);
   release();
   release();
-  assert.equal(hub.taken, 0);
+  assert.equal(hub.openStreams, 0);
   stop();
 });
 

@@ -9,7 +9,13 @@ const messagesOf = (seq: number) => ({ "vbg/frames": String(seq) });
 function queueOf({ capacity = 8, wake = () => {} }: { capacity?: number; wake?: () => void } = {}) {
   const broker = new Broker({ buses: ["can0"], ringFrames: 64 });
   const read = (seq: number) => broker.json.of(seq) === undefined ? undefined : messagesOf(seq);
-  const queue = new MqttQueue(broker, { capacity, accept: (_bus, src) => src !== 9, wake, read, lastCall: () => {} });
+  const queue = new MqttQueue(broker, {
+    capacity,
+    accept: (_bus, src) => src !== 9,
+    wake,
+    read,
+    beforeClear: () => {},
+  });
   const publish = (count: number, src = 1) => {
     for (let i = 0; i < count; i++) broker.publish(message({ src }));
   };
@@ -88,7 +94,7 @@ Deno.test("when numbers begin again, what waits is told as dropped before the fi
   const { broker, queue, publish, takeAll } = queueOf({ capacity: 4 });
   publish(6);
   queue.next();
-  broker.startOver();
+  broker.startEpoch();
   publish(1);
   const items = takeAll();
   const dropped = items.map((item) => item.kind === "dropped" ? item.dropped.count : 0);

@@ -247,7 +247,7 @@ export class LinkedBoat implements AsyncDisposable {
     this.epoch = Uint8Array.from(this.epoch, (byte) => byte ^ 0xff);
     this.journal?.writer.beginEpoch(this.epoch);
     const { head } = this.broker;
-    this.broker.startOver();
+    this.broker.startEpoch();
     this.link.newEpoch(head);
   }
 

@@ -143,7 +143,11 @@ Deno.test("numbers that never were, skipped at a start or by the source, are pas
 Deno.test("who wants frames that are gone from the ring, without an archive, has fallen behind", async () => {
   const boat = new Boat({ records: false });
   boat.publish(20);
-  assert.deepEqual([boat.source.isGone(4), boat.source.isGone(5), boat.source.oldestSeq], [true, false, 5]);
+  assert.deepEqual([boat.source.hasFallenBehind(4), boat.source.hasFallenBehind(5), boat.source.oldestSeq], [
+    true,
+    false,
+    5,
+  ]);
   const cursor = new FrameCursor({ source: boat.source, fromSeq: 4 });
   await assert.rejects(read(cursor), (error) => {
     assert.ok(error instanceof FallenBehindError);
@@ -176,7 +180,7 @@ Deno.test("frames that the archive never got are told when the ring has let them
   boat.archive.seal();
   boat.publish(30, { notes: { gap: { firstMissing: 11, reason: "disk" } } });
   assert.deepEqual(await readAll(cursor, 110), range(81, 110));
-  assert.deepEqual(told, [{ fromSeq: 11, toSeq: 24, mayBeThere: true }, { fromSeq: 41, toSeq: 80 }], "each once");
+  assert.deepEqual(told, [{ fromSeq: 11, toSeq: 24, mayExist: true }, { fromSeq: 41, toSeq: 80 }], "each once");
 });
 
 Deno.test("what an archive does not give is not there where it takes no frames, and reading goes on", async () => {
@@ -187,7 +191,7 @@ Deno.test("what an archive does not give is not there where it takes no frames, 
   const told: unknown[] = [];
   const cursor = new FrameCursor({ source: boat.source, fromSeq: 1, missing: (frames) => told.push(frames) });
   assert.deepEqual(await readAll(cursor, 40), [...range(1, 10), ...range(25, 40)]);
-  assert.deepEqual(told, [{ fromSeq: 11, toSeq: 24, mayBeThere: false }]);
+  assert.deepEqual(told, [{ fromSeq: 11, toSeq: 24, mayExist: false }]);
 });
 
 Deno.test("frames that were lost on their way to the disk are told, numbers skipped at a start apart from them", async () => {
@@ -239,8 +243,8 @@ Deno.test("frames that the archive had and does not give are told, and may be th
   const cursor = new FrameCursor({ source: boat.source, fromSeq: 1, missing: (frames) => told.push(frames) });
   assert.deepEqual(await readAll(cursor, boat.broker.head), [...range(1, 100), ...range(201, 300), ...range(406, 445)]);
   assert.deepEqual(told, [
-    { fromSeq: 101, toSeq: 200, mayBeThere: true },
-    { fromSeq: 301, toSeq: 400, mayBeThere: true },
+    { fromSeq: 101, toSeq: 200, mayExist: true },
+    { fromSeq: 301, toSeq: 400, mayExist: true },
   ]);
 });
 

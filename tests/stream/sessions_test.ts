@@ -345,7 +345,7 @@ Deno.test("in a new epoch streams end and say why, and sessions begin with its f
   sessions.put("off", ALL);
   boat.publish(8);
   const { ends } = watch(sessions, "on");
-  broker.startOver();
+  broker.startEpoch();
   sessions.newEpoch("e2");
   assert.deepEqual(ends, [{ code: "new_epoch" }]);
   broker.publish(message());

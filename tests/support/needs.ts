@@ -35,9 +35,9 @@ const told = new Set<string>();
  */
 export function needs({ permissions = [], programs = [], others = {}, extras = {} }: Needs): { ignore: boolean } {
   const missing = findMissing({ permissions, programs });
-  for (const [name, isThere] of Object.entries(others)) if (!isThere) missing.push(name);
+  for (const [name, pathExists] of Object.entries(others)) if (!pathExists) missing.push(name);
   const isRequired = missing.length > 0;
-  for (const [name, isThere] of Object.entries(extras)) if (!isThere) missing.push(name);
+  for (const [name, pathExists] of Object.entries(extras)) if (!pathExists) missing.push(name);
   if (missing.length === 0) return { ignore: false };
   const reason = missing.join(", ");
   if (told.has(reason)) return { ignore: true };

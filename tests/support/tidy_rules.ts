@@ -5,7 +5,7 @@ export interface Rule {
   claim: string;
   /** Files it holds for. */
   where: (path: string) => boolean;
-  /** OpenStreams that break it. */
+  /** Sources that break it. */
   find: (source: Source) => Iterable<Finding>;
   /** `path: text` of files that break it once each, and of files that do not. The rule's own test. */
   bad: [path: string, text: string][];

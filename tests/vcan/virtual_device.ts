@@ -90,8 +90,8 @@ class Gateway implements AsyncDisposable {
 
   /** Waits until it holds an address. */
   async holds(src: number, bus = 0): Promise<void> {
-    const isThere = (own: OwnAddress) => own.kind === "claimed" && own.src === src;
-    await eventually(`address ${src} on ${BUSES[bus]}`, () => isThere(this.device.address(bus)));
+    const pathExists = (own: OwnAddress) => own.kind === "claimed" && own.src === src;
+    await eventually(`address ${src} on ${BUSES[bus]}`, () => pathExists(this.device.address(bus)));
   }
 
   /** Waits until it holds an address, and tells which. */

@@ -27,8 +27,8 @@ export interface Parts {
  */
 export async function findParts(directory: string): Promise<Parts> {
   const found: Parts = { parts: [], damage: [] };
-  const { files, tails } = await readJournalDirectory(directory).catch((error) => {
-    if (error instanceof Deno.errors.NotFound) return { files: [], tails: [] };
+  const { files, wals } = await readJournalDirectory(directory).catch((error) => {
+    if (error instanceof Deno.errors.NotFound) return { files: [], wals: [] };
     throw error;
   });
   for (const path of files) {
@@ -38,7 +38,7 @@ export async function findParts(directory: string): Promise<Parts> {
       found.damage.push(`${nameOf(path)}: ${errorText(error)}`);
     }
   }
-  for (const tail of tails) addBlocks(tail, found);
+  for (const wal of wals) addBlocks(wal, found);
   found.parts.sort((a, b) => a.seq - b.seq);
   return found;
 }

@@ -57,11 +57,11 @@ export async function findFiles(names: readonly string[]): Promise<FoundFile[]> 
       await add(name);
       continue;
     }
-    const { files, tails } = await readJournalDirectory(name);
+    const { files, wals } = await readJournalDirectory(name);
     for (const path of files) await add(path);
-    for (const tail of tails) {
-      const { path, bytes, sealsInto = nameOf(path) } = tail;
-      found.set(path, { path, name: sealsInto, bytes, open: () => Promise.resolve(tail) });
+    for (const wal of wals) {
+      const { path, bytes, sealsInto = nameOf(path) } = wal;
+      found.set(path, { path, name: sealsInto, bytes, open: () => Promise.resolve(wal) });
     }
   }
   return [...found.values()];

@@ -7,7 +7,7 @@ import {
   type FileHeader,
   JOURNAL_FILE_MODE,
 } from "@vessel/gateway/journal";
-import { isThere, syncDirectory } from "@vessel/gateway/base";
+import { pathExists, syncDirectory } from "@vessel/gateway/base";
 
 /** A block to write. */
 export interface OutputBlock {
@@ -72,7 +72,7 @@ export class OutputFile {
     await this.#file.sync();
     this.#file.close();
     // A hard link would fail by itself if the name exists, but file systems of memory cards have none.
-    if (await isThere(this.path)) throw new Deno.errors.AlreadyExists(`"${this.path}" is there by now`);
+    if (await pathExists(this.path)) throw new Deno.errors.AlreadyExists(`"${this.path}" is there by now`);
     await Deno.rename(this.#part, this.path);
     await syncDirectory(this.#directory);
   }

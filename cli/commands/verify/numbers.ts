@@ -22,7 +22,7 @@ export interface NumbersFound {
   lastSeq: number;
   gaps: FoundGap[];
   overlaps: Overlap[];
-  /** OpenStreams where numbers go back; only where no epoch tells runs apart. */
+  /** Positions where numbers go back; only where no epoch separates the runs. */
   backwards: VerifiedBlock[];
   /** Blocks with which numbers begin anew, in a file of its own. */
   restarts: VerifiedBlock[];

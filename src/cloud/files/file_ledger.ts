@@ -1,4 +1,4 @@
-import { AtomicFile, type DurableFile, KeptFile, type Logger, readKept } from "../../base/mod.ts";
+import { AtomicFile, type DurableFile, JsonFile, type Logger, readJsonFile } from "../../base/mod.ts";
 import { EPOCH_BYTES, Ranges } from "../../replication/mod.ts";
 
 /** Name of the file in a boat's directory. */
@@ -28,14 +28,14 @@ interface KeptLedger {
  * are read again.
  */
 export class FileLedger {
-  readonly #kept: KeptFile;
+  readonly #kept: JsonFile;
   #epoch: string | undefined;
   #pruned = new Ranges();
   #files = new Map<string, KnownFile>();
   #isComplete = false;
 
   private constructor(file: DurableFile, { id, log }: { id: string; log: Logger }) {
-    this.#kept = new KeptFile(file, { what: `list of the files of "${id}"`, content: () => this.#content(), log });
+    this.#kept = new JsonFile(file, { what: `list of the files of "${id}"`, content: () => this.#content(), log });
   }
 
   /** Reads what is there; where it cannot be read nothing is known. */
@@ -43,7 +43,7 @@ export class FileLedger {
     const file = new AtomicFile(directory, { name: LEDGER_FILE, maxBytes: MAX_LEDGER_BYTES });
     const ledger = new FileLedger(file, options);
     const what = `list of the files of "${options.id}"`;
-    const kept = await readKept(file, { what, parse: parseLedger, log: options.log });
+    const kept = await readJsonFile(file, { what, parse: parseLedger, log: options.log });
     if (kept) {
       ({ epoch: ledger.#epoch, pruned: ledger.#pruned, files: ledger.#files } = kept);
       ledger.#isComplete = true;

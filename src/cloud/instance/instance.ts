@@ -1,4 +1,4 @@
-import { errorText, KeptFile } from "../../base/mod.ts";
+import { errorText, JsonFile } from "../../base/mod.ts";
 import { type Message, newStoredFrame } from "../../frame/mod.ts";
 import { JournalIndex } from "../../journal/mod.ts";
 import { type HandshakeRequest, type HandshakeResponse, type LiveFrame, RpcError } from "../../replication/mod.ts";
@@ -35,7 +35,7 @@ export class Instance {
   readonly record: InstanceRecord;
   readonly former: InstanceFormer;
   readonly #options: InstanceStoresOptions;
-  readonly #kept: KeptFile;
+  readonly #kept: JsonFile;
   readonly #frame: Message = { ...newStoredFrame(), monoMs: 0 };
   readonly #stores: InstanceStores;
   readonly #machines: InstanceMachines;
@@ -78,7 +78,7 @@ export class Instance {
       heard: () => this.heard(),
       changed: () => this.#save(),
     });
-    this.#kept = new KeptFile(stateFile(directory), {
+    this.#kept = new JsonFile(stateFile(directory), {
       what: `notes on what is here of "${id}"`,
       content: () => {
         this.#stores.account();

@@ -94,10 +94,12 @@ export async function importPeer(options: PeerImportOptions): Promise<PeerImport
   const marker = new AtomicFile(target, { name: MARKER_FILE });
   const before = await reportOf(marker, scan.digest);
   if (before) return { ...before, kind: "same" };
-  if (await isThere(target)) throw new PeerImportError(`Cannot import "${id}": "${target}" is there with other data`);
+  if (await pathExists(target)) {
+    throw new PeerImportError(`Cannot import "${id}": "${target}" is there with other data`);
+  }
   // What an import that was interrupted has left.
   const staging = `${dataDirectory}/.import-${id}`;
-  if (await isThere(staging)) await Deno.remove(staging, { recursive: true });
+  if (await pathExists(staging)) await Deno.remove(staging, { recursive: true });
   await Deno.mkdir(staging, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
   const report = await fill(staging, scan, options);
   await new AtomicFile(staging, { name: MARKER_FILE }).write(JSON.stringify({ source: scan.digest, report }) + "\n");
@@ -115,7 +117,7 @@ async function reportOf(marker: AtomicFile, digest: string): Promise<PeerImportR
   return source === digest ? report : undefined;
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function pathExists(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, (error) => {
     if (error instanceof Deno.errors.NotFound) return false;
     throw error;

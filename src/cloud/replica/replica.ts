@@ -1,4 +1,4 @@
-import { type Clock, type DurableFile, FileError, type Logger, readKept } from "../../base/mod.ts";
+import { type Clock, type DurableFile, FileError, type Logger, readJsonFile } from "../../base/mod.ts";
 import { Broker, Decoder, type RingPool } from "../../broker/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import { epochWordOf, type JournalIndex } from "../../journal/mod.ts";
@@ -173,7 +173,7 @@ export class Replica {
       );
     }
     this.#run.epoch = epoch;
-    this.broker.startOver();
+    this.broker.startEpoch();
     this.broker.registry.clear();
     this.sessions.newEpoch(epoch);
   }
@@ -213,7 +213,7 @@ export class Replica {
   /** What is missing may come by backfill: readers who are not there yet read from the journal up to the end of the hole. */
   #passHole(endSeq: number): void {
     const from_seq = this.broker.head + 1;
-    this.broker.startOver(endSeq);
+    this.broker.startEpoch(endSeq);
     for (const each of skippedFrames({ start: from_seq, end: endSeq }, this.#options.numbers?.received())) {
       this.broker.skip(each);
     }
@@ -233,7 +233,7 @@ async function readSnapshot(
   { id, epoch, buses, head, log }: ReplicaOptions,
 ): Promise<ReplicaSnapshot | undefined> {
   const what = `last values of "${id}"`;
-  const snapshot = await readKept(file, { what, parse: (text) => parseSnapshot(text, buses), log });
+  const snapshot = await readJsonFile(file, { what, parse: (text) => parseSnapshot(text, buses), log });
   if (!snapshot || snapshot.epoch === epoch && snapshot.seq <= head) return snapshot;
   const reason = snapshot.epoch === epoch ? `it is of frame ${snapshot.seq}, newer than all` : "it is of another epoch";
   log.info("snapshot is of no use", { id, reason });

@@ -66,7 +66,7 @@ function* recallBlock(
         new ActiveDevices(block.devices).advance(frames.index - 1, (device) => learn(broker, { device, buses, at }));
       }
       const bus = buses[frame.bus] ?? -1;
-      if (bus >= 0) broker.recall(seq, { bus, pgn, id, timeUs, monoMs, data, offset, length });
+      if (bus >= 0) broker.updateTables(seq, { bus, pgn, id, timeUs, monoMs, data, offset, length });
       progress.throughSeq = seq;
       yield;
     }

@@ -1,4 +1,4 @@
-import { AtomicFile, type DurableFile, errorText, type Logger, parseTimestamp, readKept } from "../../base/mod.ts";
+import { AtomicFile, type DurableFile, errorText, type Logger, parseTimestamp, readJsonFile } from "../../base/mod.ts";
 import { type JournalIndex, MAX_BUSES } from "../../journal/mod.ts";
 import { EPOCH_BYTES, type LostRange, MAX_TEXT_BYTES, type Range, Ranges } from "../../replication/mod.ts";
 import { type FormerState, MAX_KEPT_FORMER } from "./former_epochs.ts";
@@ -48,7 +48,7 @@ export interface LoadStateOptions {
   log: Logger;
 }
 
-/** The file of a boat's state, in the boat's directory. Written whole and synced; who writes it uses a `KeptFile`. */
+/** The file of a boat's state, in the boat's directory. Written whole and synced; who writes it uses a `JsonFile`. */
 export function stateFile(directory: string): DurableFile {
   return new AtomicFile(directory, { name: STATE_FILE, maxBytes: MAX_STATE_BYTES });
 }
@@ -59,7 +59,7 @@ export function stateFile(directory: string): DurableFile {
  */
 export async function loadState(file: DurableFile, { id, journal, log }: LoadStateOptions): Promise<InstanceState> {
   const parse = (text: string) => parseState(text, id);
-  const kept = await readKept(file, { what: `notes on what is here of "${id}"`, parse, log });
+  const kept = await readJsonFile(file, { what: `notes on what is here of "${id}"`, parse, log });
   if (kept) return kept;
   const found = await rebuildState(await journal());
   const { last, count: frames } = new Received(found.received);

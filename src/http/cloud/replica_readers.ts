@@ -30,7 +30,7 @@ export interface ReaderOptions {
 /** Stream hubs and limits of the replicas that clients read. All instances share the limits. */
 export class ReplicaReaders {
   readonly #options: ReaderOptions;
-  readonly #places = new OpenStreams();
+  readonly #streams = new OpenStreams();
   /** Memory budget of all streams. */
   readonly memory: StreamMemory;
   /** Shared by all instances. */
@@ -110,7 +110,7 @@ export class ReplicaReaders {
     const { clock, stall, limits } = this.#options;
     const [memory, histories] = [this.memory, this.#histories];
     const { feed, broker, sessions, index } = replica;
-    const hub = feed.openHub({ stall, places: this.#placesOf(replica), memory });
+    const hub = feed.openHub({ stall, streams: this.#streamsOf(replica), memory });
     const journal = { index };
     const api = { broker, sessions, journal, hub, clock, limits, histories, maxLimit: () => limits().maxHistory };
     this.#apis.set(replica, api);
@@ -127,14 +127,14 @@ export class ReplicaReaders {
   }
 
   /** Counts open streams; every open stream keeps the replica running. */
-  #placesOf(replica: Replica): StreamCounter {
-    const places = this.#places;
+  #streamsOf(replica: Replica): StreamCounter {
+    const streams = this.#streams;
     return {
-      get taken() {
-        return places.taken;
+      get count() {
+        return streams.count;
       },
-      take() {
-        const giveBack = places.take();
+      open() {
+        const giveBack = streams.open();
         const release = replica.hold();
         return () => {
           giveBack();

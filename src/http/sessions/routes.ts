@@ -120,7 +120,7 @@ const readingRows: RouteTable<SessionApi> = [
         sessions.checkReadable(clientId);
         admitStream(subject);
         if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
-        const openStream = () => hub.take();
+        const openStream = () => hub.openStream();
         return new SessionEvents(clientId, {
           ...detail,
           sessions,

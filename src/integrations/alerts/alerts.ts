@@ -1,5 +1,12 @@
 import { createHash } from "node:crypto";
-import { type BackoffOptions, type Clock, type DurableFile, KeptFile, type Logger, readKept } from "../../base/mod.ts";
+import {
+  type BackoffOptions,
+  type Clock,
+  type DurableFile,
+  JsonFile,
+  type Logger,
+  readJsonFile,
+} from "../../base/mod.ts";
 import type { RegistryEvent } from "../../broker/mod.ts";
 import { formatTimeUs } from "../../frame/mod.ts";
 import { keptAlerts, NO_ALERTS, parseAlerts, type StoredAlerts } from "./file.ts";
@@ -73,7 +80,7 @@ export type AlertHealth = { status: "ok" } | { status: "degraded"; message: stri
 export class Alerts {
   readonly #watch: AlertWatch;
   readonly #senders: readonly AlertSender[];
-  readonly #store: KeptFile | undefined;
+  readonly #store: JsonFile | undefined;
   readonly #instanceId: string | undefined;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -96,7 +103,7 @@ export class Alerts {
       const queue = new AlertQueue(limits, { stored: stored.queues[keyOf(text)], nowMs: clock.monoMs() });
       return new AlertSender({ url, name, secret, timeoutMs }, { queue, clock, log, changed: () => this.#changed() });
     });
-    this.#store = file && new KeptFile(file, {
+    this.#store = file && new JsonFile(file, {
       what: "alerts",
       log,
       content: () => {
@@ -117,7 +124,7 @@ export class Alerts {
    */
   static async open(settings: AlertSettings, surroundings: AlertContext): Promise<Alerts> {
     const { file, log } = surroundings;
-    const stored = file && await readKept(file, { what: "alerts", parse: parseAlerts, log });
+    const stored = file && await readJsonFile(file, { what: "alerts", parse: parseAlerts, log });
     const alerts = new Alerts(settings, { ...surroundings, stored: stored ?? NO_ALERTS });
     for (const sender of alerts.#senders) sender.send();
     return alerts;

@@ -115,7 +115,7 @@ export class MqttBridge {
       accept,
       read: (seq) => this.#messagesOf(seq),
       wake: () => this.#wake(),
-      lastCall: () => this.#pump(),
+      beforeClear: () => this.#pump(),
     });
     const access = { keepaliveS: KEEPALIVE_S, connectTimeoutMs: CONNECT_TIMEOUT_MS, ...settings };
     this.#link = new MqttLink({

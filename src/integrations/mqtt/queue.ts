@@ -24,7 +24,7 @@ export interface MqttQueueOptions {
   /** Called when a frame waits and none did before. */
   wake: () => void;
   /** Called before the ring forgets all frames. */
-  lastCall: () => void;
+  beforeClear: () => void;
 }
 
 /** Frames on their way to the MQTT broker, and between them what was dropped: in the order in which it happened. */
@@ -44,11 +44,11 @@ export class MqttQueue {
   constructor(broker: Broker, options: MqttQueueOptions) {
     this.#broker = broker;
     this.#read = options.read;
-    const lastCall = () => {
-      options.lastCall();
+    const beforeClear = () => {
+      options.beforeClear();
       this.#giveUp();
     };
-    this.#subscription = broker.subscribe({ ...options, lastCall });
+    this.#subscription = broker.subscribe({ ...options, beforeClear });
   }
 
   /** Frames that wait. */

@@ -70,8 +70,8 @@ export async function markArchived(directory: string, names: readonly string[]):
 export async function removeJournalFile(directory: string, name: string): Promise<void> {
   const path = `${directory}/${name}`;
   try {
-    await removeIfThere(path);
-    await removeIfThere(path + MARKER_EXTENSION);
+    await removeIfExists(path);
+    await removeIfExists(path + MARKER_EXTENSION);
   } catch (cause) {
     throw new FileError("delete", { path, cause });
   }
@@ -89,7 +89,7 @@ export async function dateFile(directory: string, { name, nowMs }: { name: strin
 
 /** Removes a marker without a file. */
 export async function removeMarker(directory: string, marker: string): Promise<void> {
-  await removeIfThere(`${directory}/${marker}`);
+  await removeIfExists(`${directory}/${marker}`);
 }
 
 function isOrphan(name: string, names: ReadonlySet<string>): boolean {
@@ -105,7 +105,7 @@ async function statIfThere(path: string): Promise<Deno.FileInfo | undefined> {
   }
 }
 
-async function removeIfThere(path: string): Promise<void> {
+async function removeIfExists(path: string): Promise<void> {
   try {
     await Deno.remove(path);
   } catch (error) {

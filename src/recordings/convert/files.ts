@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import { FileError, isThere, syncDirectory } from "../../base/mod.ts";
+import { FileError, pathExists, syncDirectory } from "../../base/mod.ts";
 import type { ConvertedBlock } from "./blocks.ts";
 import { JOURNAL_DIRECTORY_MODE, JournalFile, nextFileName } from "../../journal/mod.ts";
 
@@ -103,7 +103,7 @@ export class ConvertedFiles {
   async abandon(): Promise<void> {
     await this.#open?.journal.abandon();
     this.#open = undefined;
-    for (const { temporary } of this.#written.splice(0)) await removeIfThere(temporary).catch(() => {});
+    for (const { temporary } of this.#written.splice(0)) await removeIfExists(temporary).catch(() => {});
   }
 
   async #begin(block: ConvertedBlock): Promise<{ journal: JournalFile; written: Written }> {
@@ -121,7 +121,7 @@ export class ConvertedFiles {
     }
     await this.#requireFree(path);
     const journal = await this.#attempt(path, async () => {
-      await removeIfThere(temporary);
+      await removeIfExists(temporary);
       return await JournalFile.create({ path: temporary, directory, blockBytes, compression, epochWord });
     });
     const file = { path, bytes: 0, blocks: 0, firstSeq, lastSeq, firstTimeUs, latestTimeUs };
@@ -139,7 +139,7 @@ export class ConvertedFiles {
   }
 
   async #requireFree(path: string): Promise<void> {
-    if (this.#options.overwrite || !await isThere(path)) return;
+    if (this.#options.overwrite || !await pathExists(path)) return;
     throw new OutputExistsError(`Cannot write "${path}": it is there already`);
   }
 
@@ -152,7 +152,7 @@ export class ConvertedFiles {
   }
 }
 
-async function removeIfThere(path: string): Promise<void> {
+async function removeIfExists(path: string): Promise<void> {
   try {
     await Deno.remove(path);
   } catch (error) {

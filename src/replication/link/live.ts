@@ -80,8 +80,8 @@ export class LiveSender {
     const { source, fromSeq, events } = options;
     this.#options = options;
     this.#pacer = new LivePacer(options.rate);
-    const missing = ({ fromSeq, toSeq, mayBeThere = false }: MissingFrames) =>
-      events[mayBeThere ? "unread" : "missing"]({ start: fromSeq, end: toSeq + 1 });
+    const missing = ({ fromSeq, toSeq, mayExist = false }: MissingFrames) =>
+      events[mayExist ? "unread" : "missing"]({ start: fromSeq, end: toSeq + 1 });
     this.#cursor = new FrameCursor({ source, fromSeq, missing });
   }
 

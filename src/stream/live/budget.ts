@@ -101,24 +101,24 @@ export class StreamMemory {
 /** Counts open streams; several feeds may share it. */
 export interface StreamCounter {
   /** Open connections of streams, including those that are about to become or have been one. */
-  readonly taken: number;
+  readonly count: number;
   /** Adds one. Returns a function that removes it; safe to call twice. */
-  take(): () => void;
+  open(): () => void;
 }
 
 /** Counts open streams; the caller enforces the limit. */
 export class OpenStreams implements StreamCounter {
-  #taken = 0;
+  #count = 0;
 
-  get taken(): number {
-    return this.#taken;
+  get count(): number {
+    return this.#count;
   }
 
-  take(): () => void {
-    this.#taken++;
+  open(): () => void {
+    this.#count++;
     let isOpen = true;
     return () => {
-      if (isOpen) this.#taken--;
+      if (isOpen) this.#count--;
       isOpen = false;
     };
   }

@@ -37,7 +37,7 @@ export class StreamHub {
   readonly #stall: StallDetector;
   /** Milliseconds for the pacing of writes: must run at the speed of timers, unlike a simulated clock. */
   readonly #now: () => number;
-  readonly #places: StreamCounter;
+  readonly #streams: StreamCounter;
   /** The memory budget of all streams. */
   readonly memory: StreamMemory;
   readonly #channels = new Set<StreamChannel>();
@@ -51,20 +51,20 @@ export class StreamHub {
   #dropped = 0;
   #stopped = false;
 
-  /** @param options `places`, `memory`: default a new one each */
+  /** @param options `streams`, `memory`: default a new one each */
   constructor(
-    { broker, clock, stall, places = new OpenStreams(), memory = new StreamMemory(), now = () => performance.now() }: {
+    { broker, clock, stall, streams = new OpenStreams(), memory = new StreamMemory(), now = () => performance.now() }: {
       broker: Broker;
       clock: Clock;
       stall: StallDetector;
-      places?: StreamCounter;
+      streams?: StreamCounter;
       memory?: StreamMemory;
       now?: () => number;
     },
   ) {
     this.memory = memory;
     this.#now = now;
-    this.#places = places;
+    this.#streams = streams;
     this.#broker = broker;
     this.#clock = clock;
     this.#stall = stall;
@@ -80,8 +80,8 @@ export class StreamHub {
   }
 
   /** Number of open streams: see {@linkcode StreamCounter}. */
-  get taken(): number {
-    return this.#places.taken;
+  get openStreams(): number {
+    return this.#streams.count;
   }
 
   /** Frames dropped because a client was too slow. */
@@ -99,8 +99,8 @@ export class StreamHub {
   }
 
   /** Counts a connection as an open stream. Returns a function that closes it; safe to call twice. */
-  take(): () => void {
-    return this.#places.take();
+  openStream(): () => void {
+    return this.#streams.open();
   }
 
   /** Sends frames to `client` from the current head on. Returns a function that removes the client. After `stop` it ends at once. */
@@ -149,7 +149,7 @@ export class StreamHub {
       capacity: WAITING_FRAMES,
       accept: liveFilter.accept,
       wake: () => this.#wake(channel),
-      lastCall: () => this.#dropped += channel.flush(),
+      beforeClear: () => this.#dropped += channel.flush(),
       skipped: (frames) => {
         channel.skip(frames);
         this.#wake(channel);

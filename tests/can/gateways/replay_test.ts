@@ -12,9 +12,12 @@ import { pause, until } from "../../contract/recorder.ts";
 const READ = needs({ permissions: ["net", "read"] });
 const FOLDER = new URL("../../../../shared/data/recordings/", import.meta.url);
 const WHOLE = ["candumpSample3.txt", "ikonvert.log", "merrimac-ydwg-2020.raw", "simulator1.raw", "strings.raw"];
-const THERE = needs({ permissions: ["net", "read"], extras: { "whole recordings beside the repository": isThere() } });
+const THERE = needs({
+  permissions: ["net", "read"],
+  extras: { "whole recordings beside the repository": pathExists() },
+});
 
-function isThere(): boolean {
+function pathExists(): boolean {
   try {
     return allowed("read") && Deno.statSync(FOLDER).isDirectory;
   } catch {

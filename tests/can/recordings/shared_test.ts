@@ -25,14 +25,14 @@ const WHOLE: Readonly<Record<string, RecordingFormat>> = {
   "victron-61184-vreg.raw": "csv",
 };
 
-function isThere(): boolean {
+function pathExists(): boolean {
   try {
     return allowed("read") && Deno.statSync(FOLDER).isDirectory;
   } catch {
     return false;
   }
 }
-const THERE = needs({ permissions: ["read"], extras: { "whole recordings beside the repository": isThere() } });
+const THERE = needs({ permissions: ["read"], extras: { "whole recordings beside the repository": pathExists() } });
 
 const bytesOf = (file: string) => Deno.readFileSync(new URL(file, FOLDER));
 
