@@ -26,9 +26,10 @@ Deno.test("the demo names the flags of its two ports when one is taken", PROGRAM
   }));
 
 for (
-  const [what, name, words] of [["the demo", "demo", ["-cloud-port", "0"]], ["a boat with -demo", "boat", [
-    "-demo",
-  ]]] as const
+  const [what, name, words] of [
+    ["the demo", "demo", ["-port", "0", "-cloud-port", "0"]],
+    ["a boat with -demo", "boat", ["-demo", "-listen", "127.0.0.1:0"]],
+  ] as const
 ) {
   Deno.test(
     `what ${what} keeps is gone when it ends, unless a state directory is given`,
@@ -38,10 +39,10 @@ for (
         const [home, temporary, given] = [`${folder}/home`, `${folder}/tmp`, `${folder}/given`];
         for (const each of [home, temporary]) await Deno.mkdir(each);
         for (const flags of [[], ["-state-dir", given]]) {
-          const args = [...words, "-listen", "127.0.0.1:0", "-mdns=false", "-log-format", "json", ...flags];
+          const args = [...words, "-mdns=false", "-log-format", "json", ...flags];
           const env = { HOME: home, XDG_STATE_HOME: `${home}/state`, TMPDIR: temporary, DENO_DIR: await denoDir() };
           await using program = await TestProgram.start(name, () => args, env);
-          await program.url();
+          assert.equal(new URL(await program.url()).hostname, "127.0.0.1", "no other machine reads a demo by itself");
           assert.ok(flags.length > 0 || namesIn(temporary).length > 0);
           program.signal("SIGTERM");
           assert.equal(await program.exitCode(), 0);
