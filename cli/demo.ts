@@ -31,6 +31,10 @@ const demoOptions = {
     ...boatOptions.listen,
     help: "Address of the boat's HTTP server, such as :8089 for all addresses. Without it: -port on 127.0.0.1.",
   },
+  port: {
+    ...boatOptions.port,
+    help: "Port of the boat's HTTP server, on this machine alone. 0: any free port; the log says which.",
+  },
   cloudPort: integer({
     name: "cloud-port",
     default: 8080,

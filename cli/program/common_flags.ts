@@ -3,13 +3,21 @@ export const COMMON_FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vbg-boat": [
     ...["interface", "discovery", "listen", "auth-file", "tls-cert", "tls-key", "send-enabled", "send-rules"],
     ...["virtual-device", "mqtt-broker", "alert-webhook-url", "journal-dir", "journal-retention-max-size"],
-    ...["journal-archive-command", "replication-target", "replication-instance-id", "replication-tls-cert"],
-    ...["replication-tls-key", "replication-tls-ca", "config", "validate-config", "version", "help"],
+    ...["journal-archive-command", "journal-archive-trigger", "replication-target", "replication-instance-id"],
+    ...[
+      "replication-tls-cert",
+      "replication-tls-key",
+      "replication-tls-ca",
+      "config",
+      "validate-config",
+      "version",
+      "help",
+    ],
   ],
   "vbg-cloud": [
     ...["grpc-listen", "http-listen", "listen", "tls-cert", "tls-key", "tls-client-ca", "tls-revoked", "data-dir"],
     ...["acme-domain", "acme-email", "auth-file", "allow-origins", "broker-idle-timeout", "journal-retention-max-age"],
-    ...["journal-retention-max-size", "journal-archive-command", "log-level", "config", "validate-config", "version"],
-    "help",
+    ...["journal-retention-max-size", "journal-archive-command", "journal-archive-trigger", "log-level", "config"],
+    ...["validate-config", "version", "help"],
   ],
 };
