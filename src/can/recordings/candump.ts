@@ -1,5 +1,5 @@
 import { CAN_ID_MASK, MAX_CAN_BYTES, readHex } from "../../frame/mod.ts";
-import { readDate, readFraction, TimerClock } from "./clocks.ts";
+import { AssumedClock, readDate, readFraction, TimerClock } from "./clocks.ts";
 import { bad, type LineReader, passed, type Reading, type RecordingContext } from "./recording.ts";
 
 /** `(1502984866.421964) slcan0 09F112CC#FF725AFF7FFF7FFD`, optionally followed by the direction `R` or `T`. */
@@ -19,8 +19,6 @@ const EXTENDED_DIGITS = 8;
 const ERROR_FLAG = 0x20000000;
 /** Earlier times (before 1973) count from the first frame. */
 const MIN_DATE_SECONDS = 1e8;
-/** Interval of frames without times: about the shortest possible one. */
-const ASSUMED_STEP_US = 1000;
 
 /** Bus and time of a frame, as far as the line has them. */
 interface Origin {
@@ -31,11 +29,12 @@ interface Origin {
 /** Reads the output of candump in any of its forms. */
 export class CandumpReader implements LineReader {
   readonly #context: RecordingContext;
-  #assumedUs: number | undefined;
+  readonly #assumed: AssumedClock;
   #timer: TimerClock | undefined;
 
   constructor(context: RecordingContext) {
     this.#context = context;
+    this.#assumed = new AssumedClock(context);
   }
 
   /** Whether a line is of this format. */
@@ -87,11 +86,7 @@ export class CandumpReader implements LineReader {
   }
 
   #time(text: string | undefined): number | undefined {
-    if (text === undefined) {
-      this.#context.note("times_assumed");
-      this.#assumedUs = this.#assumedUs === undefined ? this.#context.startUs() : this.#assumedUs + ASSUMED_STEP_US;
-      return this.#assumedUs;
-    }
+    if (text === undefined) return this.#assumed.next();
     const [, seconds, fraction = ""] = SECONDS.exec(text) ?? [];
     if (seconds === undefined) return readDate(text);
     const us = Number(seconds) * 1e6 + readFraction(fraction);

@@ -1,3 +1,5 @@
+import type { RecordingContext } from "./recording.ts";
+
 const DAY_US = 24 * 3600 * 1e6;
 /** Largest step back that counts as out of order: recorders with several inputs write times slightly out of order. */
 const MAX_DISORDER_US = 60e6;
@@ -61,6 +63,26 @@ export class TimerClock {
   at(us: number): number {
     this.#clock ??= new WrappingClock({ originUs: this.#startUs - us, roundUs: this.#roundUs });
     return this.#clock.at(us);
+  }
+}
+
+/** Interval of frames without times: about the shortest possible one. */
+const ASSUMED_STEP_US = 1000;
+
+/** Times of frames that have none: from the recording's start, a millisecond apart. */
+export class AssumedClock {
+  readonly #context: RecordingContext;
+  #lastUs: number | undefined;
+
+  constructor(context: RecordingContext) {
+    this.#context = context;
+  }
+
+  /** Time of the next frame. */
+  next(): number {
+    this.#context.note("times_assumed");
+    this.#lastUs = this.#lastUs === undefined ? this.#context.startUs() : this.#lastUs + ASSUMED_STEP_US;
+    return this.#lastUs;
   }
 }
 
