@@ -5,12 +5,18 @@ import { type CanHeader, isAddressed, MAX_PGN } from "../../frame/mod.ts";
  * canboat's, frames and complete messages), `ebl` (Actisense's binary log), `ikonvert` (Digital Yacht's sentences),
  * `n2k-ascii` (Actisense's and others' lines), `actisense` (the serial line of Actisense's gateways).
  */
-export type RecordingFormat = "candump" | "ydwg" | "csv" | "ebl" | "ikonvert" | "n2k-ascii" | "actisense";
+export const RECORDING_FORMATS = [
+  "candump",
+  "ydwg",
+  "csv",
+  "ebl",
+  "ikonvert",
+  "n2k-ascii",
+  "actisense",
+] as const;
 
-/** All formats. */
-export const RECORDING_FORMATS: readonly RecordingFormat[] = [
-  ...["candump", "ydwg", "csv", "ebl", "ikonvert", "n2k-ascii", "actisense"] as const,
-];
+/** One of {@linkcode RECORDING_FORMATS}. */
+export type RecordingFormat = typeof RECORDING_FORMATS[number];
 
 /** A recorded frame or message. Objects are not reused. */
 export interface RecordedItem {
