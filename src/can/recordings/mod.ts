@@ -6,7 +6,7 @@
  */
 export * from "./assemble.ts";
 export { RecordedMonotonic } from "./clocks.ts";
-export * from "./detect.ts";
+export { detectFormat } from "./detect.ts";
 export * from "./piece_reader.ts";
 export * from "./read.ts";
 export {

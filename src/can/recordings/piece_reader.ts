@@ -1,10 +1,4 @@
-import { ActisenseReader } from "./actisense.ts";
-import { CandumpReader } from "./candump.ts";
-import { CsvReader } from "./csv.ts";
-import { detectFormat } from "./detect.ts";
-import { EblReader } from "./ebl.ts";
-import { IkonvertReader } from "./ikonvert.ts";
-import { N2kAsciiReader } from "./n2k_ascii.ts";
+import { createReader, detectFormat } from "./detect.ts";
 import {
   MAX_TOLD_BAD,
   newRecordingSummary,
@@ -16,8 +10,6 @@ import {
   type RecordingReader,
   type RecordingSummary,
 } from "./recording.ts";
-import { TextReader } from "./text.ts";
-import { YdwgReader } from "./ydwg.ts";
 
 /** Bytes for the detection of the format; the larger number when the first is not enough. */
 const HEAD_BYTES = [4096, 65536];
@@ -44,16 +36,6 @@ export interface ReadRecordingOptions {
   summary?: RecordingSummary;
 }
 
-const READERS: Readonly<Record<RecordingFormat, (context: RecordingContext) => RecordingReader>> = {
-  candump: (context) => new TextReader(new CandumpReader(context)),
-  ydwg: (context) => new TextReader(new YdwgReader(context)),
-  csv: () => new TextReader(new CsvReader()),
-  ebl: (context) => new EblReader(context),
-  ikonvert: (context) => new TextReader(new IkonvertReader(context)),
-  "n2k-ascii": (context) => new TextReader(new N2kAsciiReader(context)),
-  actisense: (context) => new ActisenseReader(context),
-};
-
 /**
  * Reads a recording, or the data of a gateway, in pieces of any size, with one line in memory. Unreadable lines are counted
  * and listed in the summary; reading continues after them.
@@ -71,7 +53,7 @@ export class PieceReader {
     this.summary = summary;
     this.#isLive = isLive;
     this.#context = contextOf(summary, startTime);
-    this.#reader = format && READERS[format](this.#context);
+    this.#reader = format && createReader(format, this.#context);
     summary.format = format;
   }
 
@@ -103,7 +85,7 @@ export class PieceReader {
 
   #begin(format: RecordingFormat): Iterable<RecordedItem> {
     this.summary.format = format;
-    this.#reader = READERS[format](this.#context);
+    this.#reader = createReader(format, this.#context);
     return itemsOf(this.#reader.push(this.#head.take()), this.summary);
   }
 }
