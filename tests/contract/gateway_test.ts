@@ -43,7 +43,7 @@ async function serial(name: string): Promise<OtherSide> {
 }
 
 const NET = needs({ permissions: ["net"] });
-for (const format of ["ydwg", "n2k-ascii", "actisense", "ikonvert"]) {
+for (const format of ["ydwg", "mxpgn", "n2k-ascii", "actisense", "ikonvert"]) {
   const create = (name: string) => new PeeredBus(name, tcp(format));
   canBusSuite(`GatewayBus over TCP, ${format}`, { create, hasInterfaces: false, options: NET });
 }

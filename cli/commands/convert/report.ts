@@ -6,7 +6,7 @@ const PASSED_OVER: Readonly<Record<keyof ConvertedInput["recording"]["passedOver
   comment: "comments, headings, empty",
   status: "the recorder's own state",
   vendor_pgn: "PGNs that no bus carries",
-  foreign_frame: "frames that are not of NMEA 2000",
+  foreign_frame: "frames and sentences that are not of NMEA 2000",
   to_gateway: "commands to the gateway",
 };
 

@@ -3,6 +3,7 @@ import { CandumpReader } from "./candump.ts";
 import { CsvReader } from "./csv.ts";
 import { EblReader } from "./ebl.ts";
 import { IkonvertReader } from "./ikonvert.ts";
+import { MxpgnReader } from "./mxpgn.ts";
 import { N2kAsciiReader } from "./n2k_ascii.ts";
 import type { LineReader, RecordingContext, RecordingFormat, RecordingReader } from "./recording.ts";
 import { TextReader } from "./text.ts";
@@ -21,6 +22,7 @@ const LINE_FORMATS: Readonly<Record<Exclude<RecordingFormat, "ebl" | "actisense"
   csv: CsvReader,
   ikonvert: IkonvertReader,
   "n2k-ascii": N2kAsciiReader,
+  mxpgn: MxpgnReader,
   candump: CandumpReader,
 };
 const LINE_FORMAT_NAMES = Object.keys(LINE_FORMATS) as (keyof typeof LINE_FORMATS)[];

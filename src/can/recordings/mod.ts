@@ -22,3 +22,4 @@ export {
   type RecordingNote,
   type RecordingSummary,
 } from "./recording.ts";
+export { formatSentence } from "./text.ts";

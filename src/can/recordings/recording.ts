@@ -3,7 +3,8 @@ import { type CanHeader, isAddressed, MAX_PGN } from "../../frame/mod.ts";
 /**
  * Formats of recordings: `candump` (log, screen and old), `ydwg` (RAW of Yacht Devices' gateways), `csv` (Actisense's and
  * canboat's, frames and complete messages), `ebl` (Actisense's binary log), `ikonvert` (Digital Yacht's sentences),
- * `n2k-ascii` (Actisense's and others' lines), `actisense` (the serial line of Actisense's gateways).
+ * `n2k-ascii` (Actisense's and others' lines), `actisense` (the serial line of Actisense's gateways), `mxpgn` (ShipModul's
+ * sentences).
  */
 export const RECORDING_FORMATS = [
   "candump",
@@ -13,6 +14,7 @@ export const RECORDING_FORMATS = [
   "ikonvert",
   "n2k-ascii",
   "actisense",
+  "mxpgn",
 ] as const;
 
 /** One of {@linkcode RECORDING_FORMATS}. */
@@ -39,7 +41,7 @@ export interface PassedOver {
   status: number;
   /** PGNs from 0x40000, with which gateways report about themselves; they are not on the bus. */
   vendor_pgn: number;
-  /** Frames that are not NMEA 2000: 11-bit identifiers, remote and error frames, CAN FD. */
+  /** Frames that are not NMEA 2000: 11-bit identifiers, remote and error frames, CAN FD; sentences of NMEA 0183. */
   foreign_frame: number;
   /** Commands to the gateway: they have no source, and it is unknown whether they were sent. */
   to_gateway: number;

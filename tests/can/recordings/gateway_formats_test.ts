@@ -39,6 +39,45 @@ Deno.test("N2K ASCII: bad lines are told, and what comes after them is read", as
   assert.deepEqual([others.passedOver.comment, others.passedOver.vendor_pgn, others.messages], [2, 1, 1]);
 });
 
+/** The sentence with its checksum. */
+function sentence(body: string): string {
+  const sum = encode(body).reduce((a, b) => a ^ b, 0);
+  return `$${body}*${sum.toString(16).toUpperCase().padStart(2, "0")}`;
+}
+
+Deno.test("MXPGN: frames are read with priority, source and destination, and their bytes in the bus's order", async () => {
+  const { texts, summary } = await readAll([
+    "$MXPGN,01F801,2801,C1308AC40C5DE343*19",
+    "$MXPGN,01F112,2807,FC7FFF7FFF168012*11",
+    sentence("MXPGN,00EA10,6323,01F014"),
+    sentence("MXPGN,01F201,2C38,FFFF7F04380D1AA0"),
+  ].join("\r\n"));
+  assert.deepEqual(texts, [
+    "0 frame 09f80101 43e35d0cc48a30c1",
+    "1000 frame 09f11207 128016ff7fff7ffc",
+    "2000 frame 18ea1023 14f001",
+    "3000 frame 09f20138 a01a0d38047fffff",
+  ]);
+  assert.deepEqual([summary.format, summary.bad], ["mxpgn", 0]);
+  assert.deepEqual(summary.notes, ["times_assumed", "date_assumed"]);
+});
+
+Deno.test("MXPGN: other sentences are counted, and damaged ones do not end the reading", async () => {
+  const good = "$MXPGN,01F801,2801,C1308AC40C5DE343*19";
+  const bad = [
+    ...["$MXPGN,01F801,2801,C1308AC40C5DE343*18", "$MXPGN,01F801,2801,C1308AC40C5DE343", "hello", good.slice(9)],
+    ...["MXPGN,01F801,2701,C1308AC40C5DE343", "MXPGN,01F801,2801,C1308AC40C5DE34", "MXPGN,01F801"].map(sentence),
+  ];
+  const { summary } = await readAll([good, ...bad.flatMap((line) => [line, good])].join("\n"));
+  assert.deepEqual([summary.bad, summary.frames], [bad.length, bad.length + 1], JSON.stringify(summary.firstBad));
+  const others = await readAll(
+    ["GPGLL,,,,,,V,N", "MXPGN,01F801,A8FF,C1308AC40C5DE343", "MXPGN,040000,2801,C1308AC40C5DE343"].map(sentence)
+      .concat(`\\s:mux*13\\${good}`).join("\n"),
+  );
+  const { foreign_frame, to_gateway, vendor_pgn } = others.summary.passedOver;
+  assert.deepEqual([foreign_frame, to_gateway, vendor_pgn, others.summary.frames], [1, 1, 1, 1]);
+});
+
 Deno.test("Actisense's line: messages and frames are read between what is cut off or harmed", async () => {
   const message = bst93({ prio: 2, pgn: 127250, src: 16, dst: 255, stamp: 16, data: [16, 16, 3, 2, 27, 27] });
   const frame = bst95(0x09f11220, { stamp: 5, data: [1, 16, 27] });
