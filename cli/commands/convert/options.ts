@@ -34,7 +34,8 @@ export const convertOptions: Options<ConvertSettings> = {
     help:
       "Format of all inputs; auto: each one's beginning shows it. candump: log, screen and old form. ydwg: RAW of " +
       "Yacht Devices' gateways. csv: Actisense's and canboat's. ebl: Actisense's binary log. ikonvert: Digital Yacht's. " +
-      "n2k-ascii: Actisense's lines. actisense: what its serial line carries. mxpgn: ShipModul's $MXPGN sentences.",
+      "n2k-ascii: Actisense's lines. actisense: what its serial line carries. mxpgn: ShipModul's $MXPGN sentences. " +
+      "pcdin: SeaSmart.Net.",
     group: INPUT,
   }),
   startTime: structured<Date | undefined>({

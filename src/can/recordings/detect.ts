@@ -5,6 +5,7 @@ import { EblReader } from "./ebl.ts";
 import { IkonvertReader } from "./ikonvert.ts";
 import { MxpgnReader } from "./mxpgn.ts";
 import { N2kAsciiReader } from "./n2k_ascii.ts";
+import { PcdinReader } from "./pcdin.ts";
 import type { LineReader, RecordingContext, RecordingFormat, RecordingReader } from "./recording.ts";
 import { TextReader } from "./text.ts";
 import { YdwgReader } from "./ydwg.ts";
@@ -23,6 +24,7 @@ const LINE_FORMATS: Readonly<Record<Exclude<RecordingFormat, "ebl" | "actisense"
   ikonvert: IkonvertReader,
   "n2k-ascii": N2kAsciiReader,
   mxpgn: MxpgnReader,
+  pcdin: PcdinReader,
   candump: CandumpReader,
 };
 const LINE_FORMAT_NAMES = Object.keys(LINE_FORMATS) as (keyof typeof LINE_FORMATS)[];

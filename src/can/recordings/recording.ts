@@ -4,7 +4,7 @@ import { type CanHeader, isAddressed, MAX_PGN } from "../../frame/mod.ts";
  * Formats of recordings: `candump` (log, screen and old), `ydwg` (RAW of Yacht Devices' gateways), `csv` (Actisense's and
  * canboat's, frames and complete messages), `ebl` (Actisense's binary log), `ikonvert` (Digital Yacht's sentences),
  * `n2k-ascii` (Actisense's and others' lines), `actisense` (the serial line of Actisense's gateways), `mxpgn` (ShipModul's
- * sentences).
+ * sentences), `pcdin` (SeaSmart.Net sentences).
  */
 export const RECORDING_FORMATS = [
   "candump",
@@ -15,6 +15,7 @@ export const RECORDING_FORMATS = [
   "n2k-ascii",
   "actisense",
   "mxpgn",
+  "pcdin",
 ] as const;
 
 /** One of {@linkcode RECORDING_FORMATS}. */
@@ -48,7 +49,12 @@ export interface PassedOver {
 }
 
 /** An assumption about information that is missing in a recording. */
-export type RecordingNote = "date_assumed" | "times_assumed" | "times_from_start" | "addresses_exchanged";
+export type RecordingNote =
+  | "date_assumed"
+  | "times_assumed"
+  | "times_from_start"
+  | "addresses_exchanged"
+  | "header_assumed";
 
 /** Texts of the notes. */
 export const RECORDING_NOTES: Readonly<Record<RecordingNote, string>> = {
@@ -56,6 +62,7 @@ export const RECORDING_NOTES: Readonly<Record<RecordingNote, string>> = {
   times_assumed: "frames have no times: they are a millisecond apart",
   times_from_start: "times count from a start that is not told: the first is the given start",
   addresses_exchanged: "broadcasts come from address 255 and go to a device: source and destination are exchanged",
+  header_assumed: "messages have no priority and no destination: all have priority 6 and go to all",
 };
 
 /** A line that could not be read. */

@@ -78,6 +78,28 @@ Deno.test("MXPGN: other sentences are counted, and damaged ones do not end the r
   assert.deepEqual([foreign_frame, to_gateway, vendor_pgn, others.summary.frames], [1, 1, 1, 1]);
 });
 
+Deno.test("PCDIN: messages are read with their source, and the summary says what is assumed", async () => {
+  const good = "$PCDIN,01F119,00000000,0F,2AAF00D1067414FF*59";
+  const long = sentence(`PCDIN,01F805,6DOB8463,07,${"0B".repeat(43)}`);
+  const { texts, summary } = await readAll([good, long, sentence("PCDIN,00EA00,0000180C,20,14F001")].join("\n"));
+  assert.deepEqual(texts, [
+    "0 message 19f1190f 2aaf00d1067414ff",
+    `1000 message 19f80507 ${"0b".repeat(43)}`,
+    "2000 message 18eaff20 14f001",
+  ]);
+  assert.deepEqual([summary.format, summary.bad], ["pcdin", 0]);
+  assert.deepEqual(summary.notes, ["header_assumed", "times_assumed", "date_assumed"]);
+  const bad = [
+    ...["$PCDIN,01F119,00000000,0F,2AAF00D1067414FF*58", good.slice(0, -3)],
+    ...["PCDIN,01F119,0,0F,2AA", "PCDIN,01F119,0F,2A", "PCDIN,01F119,0,0F,", "PCDIN,00EA01,0,0F,01"].map(sentence),
+    sentence(`PCDIN,01F119,0,0F,${"00".repeat(1786)}`),
+  ];
+  const others = ["PCDIN,040000,0,0F,2A", "GPGLL,,,,,,V,N"].map(sentence);
+  const { summary: damaged } = await readAll([good, ...others, ...bad, good].join("\n"));
+  assert.deepEqual([damaged.bad, damaged.messages], [bad.length, 2], JSON.stringify(damaged.firstBad));
+  assert.deepEqual([damaged.passedOver.vendor_pgn, damaged.passedOver.foreign_frame], [1, 1]);
+});
+
 Deno.test("Actisense's line: messages and frames are read between what is cut off or harmed", async () => {
   const message = bst93({ prio: 2, pgn: 127250, src: 16, dst: 255, stamp: 16, data: [16, 16, 3, 2, 27, 27] });
   const frame = bst95(0x09f11220, { stamp: 5, data: [1, 16, 27] });
