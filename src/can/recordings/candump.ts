@@ -1,5 +1,5 @@
 import { CAN_ID_MASK, MAX_CAN_BYTES, readHex } from "../../frame/mod.ts";
-import { AssumedClock, readDate, readFraction, TimerClock } from "./clocks.ts";
+import { AssumedClock, assumedStartUs, readDate, readFraction, TimerClock } from "./clocks.ts";
 import { bad, type LineReader, passed, type Reading, type RecordingContext } from "./recording.ts";
 
 /** `(1502984866.421964) slcan0 09F112CC#FF725AFF7FFF7FFD`, optionally followed by the direction `R` or `T`. */
@@ -66,7 +66,7 @@ export class CandumpReader implements LineReader {
     if (length.length > 1 || /remote request|ERRORFRAME/.test(rest)) return passed("foreign_frame");
     const pairs = /^((?:[0-9A-F]{2}\s*)*)(?:'.*')?$/i.exec(rest)?.[1];
     const data = pairs?.replaceAll(/\s+/g, "");
-    if (data?.length !== 2 * Number(length)) return bad(`not the ${length} bytes that are told`);
+    if (data?.length !== 2 * Number(length)) return bad(`not ${length} bytes as the line says`);
     return this.#frame(id, { time, name, data });
   }
 
@@ -79,9 +79,9 @@ export class CandumpReader implements LineReader {
     const data = readHex(hex);
     if (!data || data.length > MAX_CAN_BYTES) return bad("not up to 8 bytes in hex");
     const timeUs = this.#time(time);
-    if (timeUs === undefined) return bad("no time that can be");
+    if (timeUs === undefined) return bad("invalid time");
     const bus = name === undefined ? 0 : this.#context.bus(name);
-    if (bus === undefined) return bad("one bus too many");
+    if (bus === undefined) return bad("too many buses");
     return { type: "item", item: { kind: "frame", bus, id, timeUs, data } };
   }
 
@@ -91,8 +91,7 @@ export class CandumpReader implements LineReader {
     if (seconds === undefined) return readDate(text);
     const us = Number(seconds) * 1e6 + readFraction(fraction);
     if (Number(seconds) >= MIN_DATE_SECONDS) return Number.isSafeInteger(us) ? us : undefined;
-    this.#context.note("times_from_start");
-    this.#timer ??= new TimerClock(this.#context.startUs(), Infinity);
+    this.#timer ??= new TimerClock(assumedStartUs(this.#context), Infinity);
     return this.#timer.at(us);
   }
 }

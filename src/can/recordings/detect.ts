@@ -1,4 +1,4 @@
-import { ActisenseReader } from "./actisense.ts";
+import { ActisenseReader } from "./bst_line.ts";
 import { CandumpReader } from "./candump.ts";
 import { CsvReader } from "./csv.ts";
 import { EblReader } from "./ebl.ts";

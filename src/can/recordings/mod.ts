@@ -8,7 +8,6 @@ export * from "./assemble.ts";
 export { RecordedMonotonic } from "./clocks.ts";
 export { detectFormat } from "./detect.ts";
 export * from "./piece_reader.ts";
-export * from "./read.ts";
 export {
   type BadLine,
   MAX_TOLD_BAD,

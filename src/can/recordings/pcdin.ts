@@ -1,6 +1,6 @@
-import { BROADCAST_ADDRESS, buildCanId, MAX_MESSAGE_BYTES, MAX_PGN, readHex } from "../../frame/mod.ts";
+import { BROADCAST_ADDRESS, readHex } from "../../frame/mod.ts";
 import { AssumedClock } from "./clocks.ts";
-import { bad, type LineReader, passed, type Reading, type RecordingContext, whyNotHeader } from "./recording.ts";
+import { bad, type LineReader, messageOf, type Reading, type RecordingContext } from "./recording.ts";
 import { readSentence } from "./text.ts";
 
 /**
@@ -32,16 +32,12 @@ export class PcdinReader implements LineReader {
     const match = MESSAGE.exec(sentence);
     if (!match) return bad("not PGN, time, source and payload");
     const [pgn = 0, src = 0] = match.slice(1, 3).map((digits) => parseInt(digits, 16));
-    const data = readHex(match[3] ?? "");
-    if (!data || data.length > MAX_MESSAGE_BYTES) return bad("invalid hex payload");
-    if (pgn > MAX_PGN) return passed("vendor_pgn");
     const header = { prio: ASSUMED_PRIORITY, pgn, src, dst: BROADCAST_ADDRESS };
-    const why = whyNotHeader(header);
-    if (why !== undefined) return bad(why);
+    return messageOf(header, { data: readHex(match[3] ?? ""), time: () => this.#time() });
+  }
+
+  #time(): number {
     this.#context.note("header_assumed");
-    return {
-      type: "item",
-      item: { kind: "message", bus: 0, id: buildCanId(header), timeUs: this.#clock.next(), data },
-    };
+    return this.#clock.next();
   }
 }

@@ -1,4 +1,4 @@
-import { type CanHeader, isAddressed, MAX_PGN } from "../../frame/mod.ts";
+import { buildCanId, type CanHeader, isAddressed, MAX_MESSAGE_BYTES, MAX_PGN } from "../../frame/mod.ts";
 
 /**
  * Formats of recordings: `candump` (log, screen and old), `ydwg` (RAW of Yacht Devices' gateways), `csv` (Actisense's and
@@ -153,6 +153,25 @@ export function bad(why: string): Reading {
 
 export function passed(why: keyof PassedOver): Reading {
   return { type: "passed", why };
+}
+
+/**
+ * The complete message of a line without a bus, or why it has none.
+ *
+ * @param options.data undefined when it cannot be read
+ * @param options.time called for valid lines only; undefined when the time is invalid
+ */
+export function messageOf(
+  header: CanHeader,
+  { data, time }: { data: Uint8Array<ArrayBuffer> | undefined; time: () => number | undefined },
+): Reading {
+  if (!data || data.length > MAX_MESSAGE_BYTES) return bad("payload invalid or longer than any message");
+  if (header.pgn > MAX_PGN) return passed("vendor_pgn");
+  const why = whyNotHeader(header);
+  if (why !== undefined) return bad(why);
+  const timeUs = time();
+  if (timeUs === undefined) return bad("invalid time");
+  return { type: "item", item: { kind: "message", bus: 0, id: buildCanId(header), timeUs, data } };
 }
 
 /** Why a header is invalid on a bus; undefined when it is valid. */
