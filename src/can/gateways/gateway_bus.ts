@@ -1,4 +1,4 @@
-import { backoffMs, type BackoffOptions, type Clock, systemClock } from "../../base/mod.ts";
+import { backoffMs, type BackoffOptions, type Clock, pause, systemClock } from "../../base/mod.ts";
 import { CAN_ID_MASK, MAX_CAN_BYTES } from "../../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
@@ -155,16 +155,7 @@ export class GatewayBus implements CanBus {
   async #waitToReconnect(failures: number, signal: AbortSignal): Promise<void> {
     const { reconnect = DEFAULT_RECONNECT, random = Math.random } = this.#options;
     const delayMs = backoffMs(failures, reconnect) * (1 - JITTER * random());
-    if (signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, delayMs);
-      signal.addEventListener("abort", done);
-    });
+    await pause(delayMs, signal).catch(() => {});
   }
 
   #trySend(id: number, data: Uint8Array): SendOutcome {
