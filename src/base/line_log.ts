@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { readBounded, removeIfExists, syncDirectory } from "./atomic_file.ts";
 import { FileError } from "./file_error.ts";
-import { turn } from "./pause.ts";
+import { turn } from "./clock.ts";
 
 /** Default size above which a file is not read. */
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
@@ -70,7 +70,7 @@ export class LineLog {
    * @throws {FileError} the file exists and cannot be read
    */
   async read(): Promise<LogLines | undefined> {
-    const bytes = await this.#bytes();
+    const bytes = await readBounded(this.path, this.#maxBytes);
     if (!bytes) return undefined;
     const decoder = new TextDecoder();
     const found: LogLines = { values: [], damaged: 0 };
@@ -95,25 +95,20 @@ export class LineLog {
    * @throws {FileError} `content` is unknown: the file must be replaced before lines can be appended
    */
   async append(values: Iterable<unknown>): Promise<void> {
-    const { bytes } = this;
+    const { bytes, compactBytes, path } = this;
     if (bytes === undefined) {
-      throw new FileError("append to", {
-        path: this.path,
-        cause: "the end of the file is unknown",
-        content: "unknown",
-      });
+      throw new FileError("append to", { path, cause: "the end of the file is unknown", content: "unknown" });
     }
-    const { compactBytes } = this;
     this.#state = { kind: "unknown" };
     try {
-      using file = await Deno.open(this.path, { append: true });
+      using file = await Deno.open(path, { append: true });
       const { size } = await file.stat();
       if (size !== bytes) throw new RangeError(`it has ${size} bytes instead of ${bytes}`);
       const added = await writeLines(file, values);
       await file.syncData();
       this.#state = { kind: "whole", bytes: bytes + added, compactBytes };
     } catch (cause) {
-      throw new FileError("append to", { path: this.path, cause, content: "unknown" });
+      throw new FileError("append to", { path, cause, content: "unknown" });
     }
   }
 
@@ -139,10 +134,6 @@ export class LineLog {
       await removeIfExists(this.#temporary).catch(() => {});
       throw new FileError("write", { path: this.path, cause, content: "unknown" });
     }
-  }
-
-  #bytes(): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    return readBounded(this.path, this.#maxBytes);
   }
 }
 

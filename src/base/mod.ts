@@ -12,7 +12,6 @@ export * from "./json_file.ts";
 export * from "./line_log.ts";
 export * from "./log.ts";
 export * from "./parsers.ts";
-export * from "./pause.ts";
 export * from "./ranges.ts";
 export * from "./stall_detector.ts";
 export * from "./token_bucket.ts";

@@ -2,8 +2,8 @@ import { turn } from "../base/mod.ts";
 import type { Accept } from "../broker/mod.ts";
 import { newStoredFrame, sourceOfId, type StoredFrame } from "../frame/mod.ts";
 import { type Block, type BlockCursor, BlockError, type Gap } from "../journal/mod.ts";
+import type { RecordedFilter } from "./filters.ts";
 import type { AbsentFrames, FrameSource } from "./frame_source.ts";
-import type { RecordedFilter } from "./recorded_filter.ts";
 
 /** The requested frames have been deleted; reading can begin at `oldestSeq`. */
 export class FallenBehindError extends Error {

@@ -15,7 +15,6 @@ export { Batch, Chunk, type StreamKind } from "./live/batch.ts";
 export { OpenStreams, type StreamCounter, type StreamMember, StreamMemory, TRANSPORT_BYTES } from "./live/budget.ts";
 export type { StreamClient } from "./live/channel.ts";
 export * from "./live/hub.ts";
-export * from "./recorded_filter.ts";
 export * from "./session_access.ts";
 export { CLIENT_ID } from "./session_file.ts";
 export type { SessionFigures } from "./session_owners.ts";

@@ -1,8 +1,7 @@
 import { pause } from "../base/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import { FallenBehindError, FrameCursor } from "./cursor.ts";
-import { followDevices, type LiveFilter } from "./filters.ts";
-import { RecordedFilter } from "./recorded_filter.ts";
+import { followDevices, type LiveFilter, RecordedFilter } from "./filters.ts";
 import type { StoredSession } from "./session_file.ts";
 import { type SessionFigures, SessionOwners } from "./session_owners.ts";
 import {
