@@ -5,7 +5,7 @@
  *
  * Frames carry wall time for people (the kernel's, in microseconds) and monotonic time for timeouts, derived from the
  * kernel's stamp: a clock that jumps does not change what is assembled. Whole messages of a gateway bypass the
- * assembler; their times are of arrival, spread by the gateway's own clock. A gateway that is away is tried again for
+ * assembler; their times are of arrival, spread by the gateway's own clock. Buses reconnect to a missing gateway for
  * ever. Unreadable lines are counted and never end the reading.
  *
  * @module

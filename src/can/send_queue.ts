@@ -120,7 +120,9 @@ export class SendQueue {
         this.#counters.sent++;
         frame.resolve();
       } else {
-        const message = outcome.type === "failed" ? outcome.message : `no room for ${this.#patienceMs} ms`;
+        const message = outcome.type === "failed"
+          ? outcome.message
+          : `its queue stayed full for ${this.#patienceMs} ms`;
         frame.reject(this.#failure(message));
       }
     }

@@ -89,7 +89,7 @@ export class RecordedFilter {
     this.#devices = new ActiveDevices(this.usesDevices ? devices : []);
   }
 
-  /** Reports who holds an address from the next frame on. The NAME 0 is nobody's. */
+  /** Sets the device that holds an address from the next frame on. Ignores the NAME 0. */
   learn({ bus, src, name }: AddressHolder): void {
     if (name === 0n || !this.usesDevices) return;
     const device = { bus, src, name, ...parseName(name) };

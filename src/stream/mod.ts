@@ -4,7 +4,7 @@
  *
  * Streams with the same filter share their subscription and their bytes, unless the filter depends on devices.
  * Filters on manufacturer, instance or NAME are resolved when made and again on each claim, so that they may be made
- * before the device speaks.
+ * before the device has claimed an address.
  *
  * @module
  */

@@ -22,8 +22,8 @@ export interface Session {
   wasRead: boolean;
   /** Highest number that its closed streams have read. */
   readThrough: number;
-  /** Epoch of the client's numbers: `older` until a stream has reported the change, then `told` until the client returns. */
-  epoch: "current" | "older" | "told";
+  /** Epoch of the client's numbers: `older` until a stream has reported the change, then `reported` until the client returns. */
+  epoch: "current" | "older" | "reported";
   live: LiveFilter;
   state: { kind: "idle"; sinceMs: number } | { kind: "streaming"; stream: SessionStream; reader: string | undefined };
 }

@@ -206,7 +206,7 @@ export class Sessions {
     session.wasRead = true;
     if (this.#isStopped) stream.end({ code: "stopped" });
     else if (session.epoch === "older") {
-      session.epoch = "told";
+      session.epoch = "reported";
       stream.end({ code: "new_epoch" });
     } else {
       session.epoch = "current";
@@ -229,7 +229,7 @@ export class Sessions {
     this.#epoch = epoch;
     for (const session of this.#sessions.values()) {
       session.cursor = 1;
-      session.epoch = session.state.kind === "idle" ? "older" : "told";
+      session.epoch = session.state.kind === "idle" ? "older" : "reported";
       this.#endStream(session, { code: "new_epoch" });
       this.#store?.positionChanged(session);
     }

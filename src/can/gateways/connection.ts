@@ -14,7 +14,7 @@ export const MAX_UNREAD = 100;
 export const MAX_WAITING_BYTES: number = 16 * 1024;
 
 /** Delay before a frame that could be the first of a fast packet, and was not continued, is sent as a single frame. */
-const LATE_MS = FAST_PACKET_TIMEOUT_MS + 50;
+const HELD_MS = FAST_PACKET_TIMEOUT_MS + 50;
 
 /** Options of a {@linkcode GatewayConnection}. */
 export interface ConnectionOptions {
@@ -53,7 +53,7 @@ export class GatewayConnection {
   #why: string | undefined;
   #lastPieceMs: number;
   #watch: ReturnType<typeof setTimeout> | undefined;
-  #late: ReturnType<typeof setTimeout> | undefined;
+  #heldTimer: ReturnType<typeof setTimeout> | undefined;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #unechoed: { id: number; data: Uint8Array<ArrayBuffer> }[] = [];
@@ -88,7 +88,7 @@ export class GatewayConnection {
       why = reasonOf(error);
     }
     clearTimeout(this.#watch);
-    clearTimeout(this.#late);
+    clearTimeout(this.#heldTimer);
     link.close();
     // A truncated line may look complete.
     if (this.#reader.summary.format) this.#count([...this.#reader.end()].length);
@@ -113,8 +113,8 @@ export class GatewayConnection {
     try {
       const made = this.#outgoing.push(id, data);
       for (const bytes of made) this.#write(bytes);
-      clearTimeout(this.#late);
-      if (made.length === 0) this.#late = setTimeout(() => this.#writeLate(), LATE_MS);
+      clearTimeout(this.#heldTimer);
+      if (made.length === 0) this.#heldTimer = setTimeout(() => this.#writeHeld(), HELD_MS);
     } catch (error) {
       return { type: "failed", message: reasonOf(error) };
     }
@@ -182,8 +182,8 @@ export class GatewayConnection {
   }
 
   /** Sends a frame that proved not to be the first of a fast packet. */
-  #writeLate(): void {
-    for (const bytes of this.#outgoing?.late() ?? []) this.#write(bytes);
+  #writeHeld(): void {
+    for (const bytes of this.#outgoing?.flushHeld() ?? []) this.#write(bytes);
     this.#writing ??= this.#flush();
   }
 

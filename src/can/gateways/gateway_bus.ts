@@ -34,7 +34,7 @@ export interface GatewayBusOptions extends SendLimits {
 }
 
 /**
- * A bus behind a gateway. Its state is `missing` when the gateway cannot be reached, closes the connection or is silent too
+ * A bus that is reached through a gateway. Its state is `missing` when the gateway cannot be reached, closes the connection or is silent too
  * long, and the bus reconnects by itself. It is `down` while the format is unknown or the data is unreadable.
  *
  * Some gateways transfer complete messages: those that fit one frame are delivered as that frame, the others through

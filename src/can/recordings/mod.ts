@@ -10,7 +10,7 @@ export { detectFormat } from "./detect.ts";
 export * from "./piece_reader.ts";
 export {
   type BadLine,
-  MAX_TOLD_BAD,
+  MAX_LISTED_BAD,
   newRecordingSummary,
   type PassedOver,
   type RecordedItem,

@@ -1,6 +1,6 @@
 import { createReader, detectFormat } from "./detect.ts";
 import {
-  MAX_TOLD_BAD,
+  MAX_LISTED_BAD,
   newRecordingSummary,
   type Reading,
   type RecordedItem,
@@ -138,7 +138,7 @@ function* itemsOf(readings: Iterable<Reading>, summary: RecordingSummary): Itera
         break;
       case "bad":
         summary.bad++;
-        if (summary.firstBad.length >= MAX_TOLD_BAD) break;
+        if (summary.firstBad.length >= MAX_LISTED_BAD) break;
         summary.firstBad.push({ line: summary.lines, why: reading.why, text: reading.text ?? "" });
     }
   }

@@ -60,7 +60,7 @@ export type RecordingNote =
 export const RECORDING_NOTES: Readonly<Record<RecordingNote, string>> = {
   date_assumed: "the recording has no dates and none was given: it begins on 1970-01-01",
   times_assumed: "frames have no times: they are a millisecond apart",
-  times_from_start: "times count from a start that is not told: the first is the given start",
+  times_from_start: "times count from an unknown start: the first is the given start",
   addresses_exchanged: "broadcasts come from address 255 and go to a device: source and destination are exchanged",
   header_assumed: "messages have no priority and no destination: all have priority 6 and go to all",
 };
@@ -89,7 +89,7 @@ export interface RecordingSummary {
   passedOver: PassedOver;
   /** Lines that could not be read. */
   bad: number;
-  /** The first bad lines, up to {@linkcode MAX_TOLD_BAD}. */
+  /** The first bad lines, up to {@linkcode MAX_LISTED_BAD}. */
   firstBad: BadLine[];
   /** Names of the buses by index, in formats that have them. */
   buses: string[];
@@ -98,7 +98,7 @@ export interface RecordingSummary {
 }
 
 /** Bad lines that are listed in a summary. */
-export const MAX_TOLD_BAD = 20;
+export const MAX_LISTED_BAD = 20;
 
 /** Creates an empty summary. */
 export function newRecordingSummary(): RecordingSummary {
