@@ -1,5 +1,5 @@
 import { backoffMs, type BackoffOptions, type Clock, pause, systemClock } from "../../base/mod.ts";
-import { CAN_ID_MASK, MAX_CAN_BYTES } from "../../frame/mod.ts";
+import { CAN_ID_MASK } from "../../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
 import type { RecordingFormat } from "../recordings/mod.ts";
@@ -159,7 +159,6 @@ export class GatewayBus implements CanBus {
   }
 
   #trySend(id: number, data: Uint8Array): SendOutcome {
-    if (data.length > MAX_CAN_BYTES) return { type: "failed", message: `${data.length} bytes are more than 8` };
     if (!this.#connection) return { type: "failed", message: `it is ${this.state.type}` };
     return this.#connection.offer(id, data);
   }

@@ -258,7 +258,6 @@ export class SocketCanAddonBus implements CanBus {
 
   #trySend(id: number, data: Uint8Array): SendOutcome {
     if (!this.#channels) return { type: "failed", message: `it is ${this.#status.state.type}` };
-    if (data.length > MAX_CAN_BYTES) return { type: "failed", message: `${data.length} bytes are more than 8` };
     try {
       const sent = this.#channels.sender.send({ id: id & CAN_ID_MASK, ext: true, data: Buffer.from(data) });
       if (sent >= 0) return SENT;

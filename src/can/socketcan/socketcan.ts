@@ -305,7 +305,6 @@ export class SocketCanBus implements CanBus {
   #trySend(id: number, data: Uint8Array): SendOutcome {
     const opened = this.#opened;
     if (!opened?.socket) return { type: "failed", message: `it is ${this.#status.state.type}` };
-    if (data.length > MAX_CAN_BYTES) return { type: "failed", message: `${data.length} bytes are more than 8` };
     const errno = opened.socket.send(((id & CAN_ID_MASK) | CAN_EFF_FLAG) >>> 0, data);
     if (errno === 0) return SENT;
     if (errno === EAGAIN || errno === ENOBUFS || errno === EINTR) return BUSY;
