@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { readBounded, removeIfExists, syncDirectory } from "./atomic_file.ts";
+import { readBounded, replaceFile, type TargetFile, writeAll } from "./atomic_file.ts";
 import { FileError } from "./file_error.ts";
 import { turn } from "./clock.ts";
 
@@ -30,10 +30,8 @@ export interface LogLines {
 export class LineLog {
   /** Path of the file. */
   readonly path: string;
-  readonly #directory: string;
-  readonly #temporary: string;
+  readonly #target: TargetFile;
   readonly #maxBytes: number;
-  readonly #mode: number;
   /** `whole`: the file ends with a complete line, so lines can be appended. */
   #state: { kind: "whole"; bytes: number; compactBytes: number } | { kind: "unknown" } = { kind: "unknown" };
 
@@ -48,10 +46,8 @@ export class LineLog {
     { name, maxBytes = DEFAULT_MAX_BYTES, mode = DEFAULT_MODE }: { name: string; maxBytes?: number; mode?: number },
   ) {
     this.path = `${directory}/${name}`;
-    this.#directory = directory;
-    this.#temporary = `${directory}/.${name}.tmp`;
+    this.#target = { directory, name, mode };
     this.#maxBytes = maxBytes;
-    this.#mode = mode;
   }
 
   /** Length of the file; undefined when it must be replaced before lines can be appended. */
@@ -119,21 +115,8 @@ export class LineLog {
    */
   async replace(values: Iterable<unknown>): Promise<void> {
     this.#state = { kind: "unknown" };
-    try {
-      await removeIfExists(this.#temporary);
-      let bytes: number;
-      {
-        using file = await Deno.open(this.#temporary, { write: true, createNew: true, mode: this.#mode });
-        bytes = await writeLines(file, values);
-        await file.sync();
-      }
-      await Deno.rename(this.#temporary, this.path);
-      await syncDirectory(this.#directory);
-      this.#state = { kind: "whole", bytes, compactBytes: bytes };
-    } catch (cause) {
-      await removeIfExists(this.#temporary).catch(() => {});
-      throw new FileError("write", { path: this.path, cause, content: "unknown" });
-    }
+    const bytes = await replaceFile(this.#target, (file) => writeLines(file, values));
+    this.#state = { kind: "whole", bytes, compactBytes: bytes };
   }
 }
 
@@ -162,7 +145,7 @@ async function writeLines(file: Deno.FsFile, values: Iterable<unknown>): Promise
   const flush = async () => {
     const bytes = encoder.encode(piece);
     piece = "";
-    for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+    await writeAll(file, bytes);
     total += bytes.length;
   };
   for (const value of values) {
