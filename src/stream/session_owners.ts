@@ -16,11 +16,6 @@ export class SessionOwners {
   readonly #owners = new Map<string, Set<Session>>();
   #count = 0;
 
-  /** Sessions of all owners. */
-  get count(): number {
-    return this.#count;
-  }
-
   /** Adds a session under its owner. */
   add(session: Session): void {
     const key = keyOf(session.owner, session.network);
