@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { needs } from "../support/needs.ts";
+import { startAdvised } from "../../cli/program/start_advice.ts";
+import { BusError, ListenError } from "../../mod.ts";
+import { tracedCommand } from "../../cli/program/otel.ts";
 
 const RUN = needs({ permissions: ["run", "read"] });
 const CLI = new URL("../../cli/", import.meta.url);
@@ -40,4 +43,37 @@ Deno.test("start: commands that need no server load nothing of the servers", RUN
     assert.ok(loaded.size > 10, name);
     assert.deepEqual([...loaded].filter((each) => HEAVY.some((file) => each.endsWith(`/${file}`))), [], name);
   }
+});
+
+Deno.test("what keeps a server from starting is told with what to do, where that is known", () => {
+  const told = (error: unknown) => (error instanceof Error ? error.message : String(error));
+  assert.equal(
+    told(startAdvised(new BusError('Cannot open bus "can0": no such interface'))),
+    'Cannot open bus "can0": no such interface; "ip link" lists those there are, -demo needs none',
+  );
+  assert.equal(
+    told(startAdvised(new ListenError("Cannot listen on [::]:8089: the port is taken"))),
+    "Cannot listen on [::]:8089: the port is taken; -port or -listen names another",
+  );
+  for (const other of [new BusError("Cannot open bus: it is open"), new Error("the port is taken"), "text"]) {
+    assert.equal(startAdvised(other), other);
+  }
+});
+
+const PROCESS = needs({ permissions: ["read"] });
+const given = { endpoint: "http://127.0.0.1:4318", serviceName: "vbg-boat", permissions: ["-A"], environment: {} };
+
+Deno.test("a part of the traces is told by the sampler of OpenTelemetry, all of them by none", PROCESS, () => {
+  const all = tracedCommand({ ...given, sampleRatio: 1 })?.env ?? {};
+  assert.deepEqual(all, {
+    OTEL_DENO: "true",
+    OTEL_EXPORTER_OTLP_ENDPOINT: given.endpoint,
+    OTEL_SERVICE_NAME: "vbg-boat",
+  });
+  const part = { OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.25" };
+  assert.deepEqual(tracedCommand({ ...given, sampleRatio: 0.25 })?.env, { ...all, ...part });
+});
+
+Deno.test("a program that is traced already does not start another one", PROCESS, () => {
+  assert.equal(tracedCommand({ ...given, sampleRatio: 1, environment: { OTEL_DENO: "true" } }), undefined);
 });

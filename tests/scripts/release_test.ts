@@ -1,15 +1,83 @@
 import assert from "node:assert/strict";
+import { type Lock, makeSbom } from "../../scripts/release/sbom.ts";
+import { DENO_VERSION, fetchRuntime } from "../../scripts/runtime.ts";
+import { environment, needs } from "../support/needs.ts";
 import { ownArchitecture } from "../../scripts/deb.ts";
 import { makeRelease } from "../../scripts/release.ts";
 import { POOL } from "../../scripts/release/apt_repository.ts";
-import { fetchRuntime } from "../../scripts/runtime.ts";
 import { VERSION } from "../../src/version.ts";
 import { Apt, run, Signer } from "../support/apt.ts";
 import { inFolder } from "../support/folder.ts";
-import { environment, needs } from "../support/needs.ts";
 import { RUNTIMES } from "../support/emulated.ts";
+import { compileArgs, explainFailure, programsFor, TARGETS } from "../../scripts/compile.ts";
+import { repairBundle } from "../../scripts/compile/bundle.ts";
 
-const NEEDS = needs({
+const READ = needs({ permissions: ["read"] });
+const OPTIONS = { version: "1.2.3", now: new Date("2026-03-04T05:06:07Z") };
+
+interface Sbom {
+  bomFormat: string;
+  specVersion: string;
+  components: {
+    name: string;
+    group?: string;
+    version: string;
+    purl: string;
+    hashes?: { alg: string; content: string }[];
+  }[];
+  dependencies: { ref: string; dependsOn: string[] }[];
+}
+
+async function sbomOfCheckout(): Promise<{ lock: Lock; sbom: Sbom }> {
+  const lock = JSON.parse(await Deno.readTextFile(new URL("../../deno.lock", import.meta.url)));
+  return { lock, sbom: JSON.parse(JSON.stringify(makeSbom(lock, OPTIONS))) };
+}
+
+Deno.test(
+  "the list of parts has every package of the lock file once, with its digest, and the Deno",
+  READ,
+  async () => {
+    const { lock, sbom } = await sbomOfCheckout();
+    assert.deepEqual([sbom.bomFormat, sbom.specVersion], ["CycloneDX", "1.5"]);
+    const [deno, ...packages] = sbom.components;
+    assert.deepEqual([deno?.name, deno?.version], ["deno", DENO_VERSION]);
+    const wanted = Object.entries(lock.npm).map(([key, { integrity }]) => {
+      const bytes = atob(integrity.replace("sha512-", ""));
+      return [
+        key.replace(/(.@[^_]*)_.*$/, "$1"),
+        Array.from(bytes, (char) => char.charCodeAt(0).toString(16).padStart(2, "0")).join(""),
+      ];
+    });
+    const found = packages.map(({ group, name, version, hashes }) => [
+      `${group === undefined ? "" : `${group}/`}${name}@${version}`,
+      hashes?.[0]?.content,
+    ]);
+    assert.deepEqual(found, wanted);
+    assert.ok(packages.every(({ hashes }) => hashes?.[0]?.alg === "SHA-512"));
+  },
+);
+
+Deno.test(
+  "every part of the list can be reached from the programs, and every reference names a part",
+  READ,
+  async () => {
+    const { sbom } = await sbomOfCheckout();
+    const needed = new Map(sbom.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
+    const known = new Set(sbom.components.map(({ purl }) => purl));
+    const reached = new Set<string>();
+    const waiting = ["pkg:generic/vbg@1.2.3"];
+    for (let ref = waiting.pop(); ref !== undefined; ref = waiting.pop()) {
+      for (const each of needed.get(ref) ?? []) {
+        assert.ok(known.has(each), each);
+        if (!reached.has(each)) waiting.push(each);
+        reached.add(each);
+      }
+    }
+    assert.deepEqual([...known].filter((each) => !reached.has(each)), []);
+  },
+);
+
+const RELEASE = needs({
   permissions: ["env", "net", "sys", "write"],
   programs: ["apt-get", "dpkg-deb", "gpg", "gpgv", "npm", "sha256sum"],
   extras: { "VBG_TEST_FULL=1": environment("VBG_TEST_FULL") === "1" },
@@ -17,7 +85,7 @@ const NEEDS = needs({
 
 Deno.test(
   "a release with both real Denos is signed, checked as the page says, and downloaded by apt on both machines",
-  NEEDS,
+  RELEASE,
   () =>
     inFolder(async (folder) => {
       await using signer = await Signer.make(`${folder}/gpg`);
@@ -56,3 +124,64 @@ Deno.test(
       assert.equal(out, `vbg ${VERSION}\n`, err);
     }),
 );
+
+/** What the bundler writes where a repair is needed. */
+const FILES: [string, string][] = [
+  ["chunk-A.js", 'new URL("./pack_worker.ts", import.meta.url);\nvar fn = map[path];\nawait import("./lib-B.js");'],
+  ["lib-B.js", "readFile(resolve(__dirname, 'x'));\nexport default require_lib();\n"],
+];
+
+Deno.test("servers are compiled for Linux alone, the client for every system", () => {
+  for (const target of TARGETS) {
+    const names = programsFor(target).map(({ name }) => name);
+    assert.deepEqual(names, target.includes("linux") ? ["vbg-boat", "vbg-cloud", "vbg"] : ["vbg"]);
+  }
+});
+
+Deno.test("what runs in a thread of its own is compiled in, and the runtime's flags are kept", () => {
+  const [boat] = programsFor("x86_64-unknown-linux-gnu");
+  assert.ok(boat);
+  const words = compileArgs(boat, { target: "x86_64-unknown-linux-gnu", path: "/a b/vbg-boat" });
+  assert.deepEqual(words.slice(-7), [
+    "--include",
+    "src/journal/block/pack_worker.ts",
+    "--target",
+    "x86_64-unknown-linux-gnu",
+    "--output",
+    "/a b/vbg-boat",
+    "cli/main_boat.ts",
+  ]);
+  assert.ok(words.includes("--v8-flags=--max-semi-space-size=4"));
+});
+
+Deno.test("a runtime that cannot be downloaded is told with what to do instead; other failures in their own words", () => {
+  const url = "https://dl.deno.land/release/v2.9.5/denort-x86_64-unknown-linux-gnu.zip";
+  const stderr =
+    `\x1b[32mDownload\x1b[0m ${url}\nerror: Setting up base binary.\n sending request for url (${url}): dns`;
+  assert.equal(
+    explainFailure(stderr, "x86_64-unknown-linux-gnu"),
+    `Cannot download the runtime for x86_64-unknown-linux-gnu (${url}): compile where it can be had, or run ` +
+      "deno task compile --portable, which downloads nothing",
+  );
+  assert.equal(explainFailure("error: no space\n", "any"), "Cannot compile for any: error: no space");
+});
+
+Deno.test("a bundle's worker, package files and late packages are found again", () => {
+  const repaired = repairBundle(new Map(FILES));
+  assert.equal(
+    repaired.get("chunk-A.js"),
+    'new URL("./src/journal/block/pack_worker.js", import.meta.url);\nvar fn = map[path] ?? map[path + ".js"];\n' +
+      'await import("./lib-B.js").then(({ default: all }) => ({ ...all, default: all }));',
+  );
+  assert.equal(
+    repaired.get("lib-B.js"),
+    "readFile(resolve(import.meta.dirname, 'x'));\nexport default require_lib();\n",
+  );
+});
+
+Deno.test("a bundler that writes something else is noticed", () => {
+  for (const lost of ["./pack_worker.ts", "__dirname", "map[path]", 'import("./lib-B.js")']) {
+    const files = new Map(FILES.map(([name, text]) => [name, text.replace(lost, "")]));
+    assert.throws(() => repairBundle(files), /^Error: Cannot repair the bundle: nothing to do where /, lost);
+  }
+});

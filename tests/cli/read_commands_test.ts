@@ -6,6 +6,7 @@ import { FakeClock } from "../support/fake_clock.ts";
 import { HeldPort } from "../support/held_port.ts";
 import { LiveCommand } from "../support/live_command.ts";
 import { needs } from "../support/needs.ts";
+import { describePgn, listPgns } from "../../src/pgn/mod.ts";
 
 const NET = needs({ permissions: ["net"] });
 const HEADING = [0xff, 0x10, 0x27, 0xff, 0x7f, 0xff, 0x7f, 0xfd];
@@ -100,4 +101,60 @@ Deno.test("vbg values -watch goes on when the server is away for a while", NET, 
   boat.say({ src: 33, data: HEADING });
   await eventually("new values", () => command.written.some((text) => text.includes("33")));
   assert.equal(await command.stop(), 0);
+});
+
+Deno.test("vbg pgns tells all about a PGN without any server", async () => {
+  const { code, out, err } = await runCommand(["pgns", "127250"], { isTerminal: true, columns: 80 });
+  assert.deepEqual([code, err], [0, ""]);
+  assert.deepEqual(out.split("\n"), [
+    "PGN 127250: Vessel heading (single frame, every 100 ms)",
+    "",
+    "FIELD              TYPE    UNIT  BITS  VALUES",
+    "sid                number           8  0 to 254",
+    "heading            number  rad     16  0 to 6.5534",
+    "deviation          number  rad     16  -3.2768 to 3.2766",
+    "variation          number  rad     16  -3.2768 to 3.2766",
+    "heading_reference  enum             2  0 true, 1 magnetic",
+    "",
+  ]);
+  const json = await runCommand(["pgns", "127250"]);
+  assert.deepEqual(JSON.parse(json.out), describePgn(127250));
+});
+
+Deno.test("vbg pgns tells layouts apart by what a payload holds, and what lists hold", async () => {
+  const { out } = await runCommand(["pgns", "126208"], { isTerminal: true });
+  assert.match(out, /\n\nNMEA group function: request \(where function_code 0\)\nFIELD +TYPE/);
+  const list = await runCommand(["pgns", "129540"], { isTerminal: true });
+  assert.match(list.out, /\nsatellites +list of \w+\n {2}prn +number/);
+});
+
+Deno.test("vbg pgns lists all messages, or those with some words", async () => {
+  assert.deepEqual(JSON.parse((await runCommand(["pgns"])).out), Array.from(listPgns()));
+  const { out } = await runCommand(["pgns", "WIND", "data"], { isTerminal: true, columns: 80 });
+  const lines = out.split("\n");
+  assert.equal(lines[0], "   PGN  DESCRIPTION  FRAMES  INTERVAL  LAYOUTS");
+  assert.ok(lines.includes("130306  Wind data    single    100 ms"));
+  assert.ok(lines.slice(1, -1).every((line) => /wind/i.test(line) && /data/i.test(line)));
+});
+
+Deno.test("vbg pgns asks a server that is named", NET, async () => {
+  await using boat = await TestBoat.start();
+  const of = (...words: string[]) => runCommand(["pgns", "-server", boat.url, ...words]);
+  assert.deepEqual(JSON.parse((await of("127250")).out), await boat.get("/pgns/127250"));
+  assert.deepEqual(JSON.parse((await of()).out), await boat.get("/pgns"));
+  const { code, err } = await of("1");
+  assert.equal(code, 1);
+  assert.match(err, /^vbg pgns: GET .*\/pgns\/1: 404 PGN 1 is not described: see \/pgns\n$/);
+});
+
+Deno.test("vbg pgns is code 1 for what nobody has described, and 2 for several PGNs", async () => {
+  const unknown = await runCommand(["pgns", "1"]);
+  assert.deepEqual([unknown.code, unknown.err], [
+    1,
+    "vbg pgns: PGN 1 is not described: vbg pgns lists those that are\n",
+  ]);
+  assert.deepEqual(await runCommand(["pgns", "no such words"]), { code: 1, out: "[]\n", err: "" });
+  const none = await runCommand(["pgns", "no such words"], { isTerminal: true });
+  assert.deepEqual([none.code, none.err], [1, 'vbg pgns: No message is called "no such words"\n']);
+  assert.equal((await runCommand(["pgns", "127250", "127251"])).code, 2);
 });
