@@ -27,8 +27,11 @@ const MODULES = [
   "net/sched/sch_tbf",
 ];
 /** What the command gets of this environment, besides everything that starts with VBG_. */
-const PASSED_VARIABLES = ["HOME", "PATH", "DENO_DIR", "NODE_PATH", "NO_COLOR", "LANG", "USER"];
+const PASSED_VARIABLES = ["HOME", "PATH", "NODE_PATH", "NO_COLOR", "LANG", "USER"];
 const PASSED_PREFIX = "VBG_";
+/** Folders of Deno's cache that the command shares with this machine, and where its own cache is. */
+const SHARED_CACHE = ["dl", "gen", "npm", "remote"];
+const OWN_CACHE = "/run/deno";
 const APT_COMMAND = "apt-get install user-mode-linux can-utils kmod iproute2";
 const DEFAULT_TIMEOUT_S = 900;
 const DEFAULT_MEMORY_MIB = 2048;
@@ -150,9 +153,17 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+/** Where this machine's Deno keeps what it has fetched and compiled. */
+function denoCache(): string {
+  const { DENO_DIR, XDG_CACHE_HOME, HOME = "/root" } = Deno.env.toObject();
+  return DENO_DIR ?? join(XDG_CACHE_HOME ?? join(HOME, ".cache"), "deno");
+}
+
 /**
  * What the kernel starts as process 1. The command's output goes to two terminals of its own, in raw mode, so that
  * nothing of the kernel's console gets between; `cat` stands between so that the command does not see a terminal.
+ * Deno's databases are its own in there: locks do not reach through hostfs, so SQLite inside would cut files off that
+ * a Deno outside has mapped, which then dies of SIGBUS.
  */
 function initScript(folder: string, { command }: Settings): string {
   const variables = Object.entries(Deno.env.toObject())
@@ -173,10 +184,13 @@ ${INTERFACES.map((name) => `ip link add dev ${name} type vcan && ip link set ${n
 stty -F /dev/tty1 raw -echo
 stty -F /dev/tty2 raw -echo
 mkfifo /run/out /run/err
+mkdir ${OWN_CACHE}
+${SHARED_CACHE.map((name) => `ln -s ${quote(join(denoCache(), name))} ${OWN_CACHE}/${name}`).join("\n")}
 cat </run/out >/dev/tty1 & out=$!
 cat </run/err >/dev/tty2 & err=$!
 export HOME=/root
 ${variables.join("\n")}
+export DENO_DIR=${OWN_CACHE}
 (cd ${quote(Deno.cwd())} && exec ${command.map(quote).join(" ")}) </dev/null >/run/out 2>/run/err
 status=$?
 wait $out $err
