@@ -10,7 +10,7 @@ const PUBLIC_FACES = [
 const steps: [name: string, args: string[]][] = [
   ["format", ["fmt", "--check"]],
   ["lint", ["lint"]],
-  ["types", ["check", "."]],
+  ["types", ["check", "--doc", "."]],
   ["documentation of exports", ["doc", "--lint", ...PUBLIC_FACES]],
   ["packages", ["publish", "--dry-run", "--allow-dirty"]],
   ["generated definitions", ["run", "-A", "scripts/definitions.ts", "--check"]],
