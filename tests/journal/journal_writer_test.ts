@@ -16,7 +16,7 @@ import {
 } from "../support/journal_run.ts";
 import { framesOf } from "../support/journal_files.ts";
 import { START_US } from "../support/messages.ts";
-import { needs } from "../support/needs.ts";
+import { needs, rounds } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 
 const FILES = needs({ permissions: ["read", "write"] });
@@ -118,7 +118,7 @@ test("sync resolves when the frames are on disk, in a tail or a block", async (f
   const { writer } = makeWriter(folder);
   let seq = 0;
   const random = new Random(5);
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < rounds(40, 10); round++) {
     const from = seq + 1;
     seq += random.between(1, 300);
     appendRange(writer, from, seq);

@@ -14,7 +14,7 @@ import {
   readJournal,
   wantedRange,
 } from "../support/journal_run.ts";
-import { needs } from "../support/needs.ts";
+import { needs, rounds } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 
 const FILES = needs({ permissions: ["read", "write"] });
@@ -97,7 +97,7 @@ for (const compression of ["none", "zstd"] as const) {
     const bytes = content.get(name) ?? new Uint8Array(0);
     const stored = compression === "none" ? 4096 : bytes.length / 5;
     const random = new Random(21);
-    const ends = Array.from({ length: 60 }, () => bytes.length - random.int(Math.floor(2 * stored)));
+    const ends = Array.from({ length: rounds(60, 20) }, () => bytes.length - random.int(Math.floor(2 * stored)));
     for (const [round, end] of [bytes.length - 1, ...ends].entries()) {
       const directory = `${folder}/${round}`;
       await lay(directory, new Map([...content, [name, bytes.slice(0, end)]]));
@@ -121,7 +121,7 @@ test("a tail cut at any byte gives its whole frames, exactly once and in order",
   for (const name of WAL_NAMES) {
     const bytes = content.get(name) ?? new Uint8Array(0);
     assert.ok(bytes.length > 1000);
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < rounds(40, 15); round++) {
       const directory = `${folder}/${name}-${round}`;
       await lay(directory, new Map([...content, [name, bytes.slice(0, random.int(bytes.length))]]));
       const { found } = await recoverAndGoOn(directory);
@@ -156,7 +156,7 @@ test("a damaged block costs its own frames and none behind it, open or closed", 
   for (const [kind, content] of Object.entries({ open, closed })) {
     const bytes = content.get(name) ?? new Uint8Array(0);
     const whole = (await indexOf(bytes)).blocks.length;
-    for (let round = 0; round < 60; round++) {
+    for (let round = 0; round < rounds(60, 20); round++) {
       const directory = `${folder}/${kind}-${round}`;
       const damaged = bytes.slice();
       const from = 16 + random.int(bytes.length / 2);

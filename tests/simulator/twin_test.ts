@@ -18,6 +18,18 @@ async function hashOf(sent: readonly Sent[]): Promise<string> {
   return formatHex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
 }
 
+let atSea: Sent[] | undefined;
+
+/** What the boat says in its first eleven minutes, told once for all tests. */
+function elevenMinutes(): readonly Sent[] {
+  if (atSea === undefined) {
+    const { twin, sent } = record();
+    twin.advance(11 * MINUTE_MS);
+    atSea = sent;
+  }
+  return atSea;
+}
+
 /** Asks on the bus as address 100 would. */
 function request(pgn: number, dst: number) {
   const id = 0x18ea0000 | (dst << 8) | 100;
@@ -154,8 +166,7 @@ Deno.test("twin: what a device cannot answer is refused when it was asked, and p
 });
 
 Deno.test("twin: 150 to 250 frames a second, without bursts", () => {
-  const { twin, sent } = record();
-  twin.advance(10 * MINUTE_MS);
+  const sent = elevenMinutes();
   for (let minute = 0; minute < 10; minute++) {
     const count = sent.filter(({ atMs }) => Math.floor(atMs / MINUTE_MS) === minute).length;
     assert.ok(count / 60 >= 150 && count / 60 <= 250, `${count / 60} frames/s in minute ${minute}`);
@@ -240,8 +251,7 @@ Deno.test("twin: on the bus, apparent wind is true wind and the boat's motion", 
 });
 
 Deno.test("twin: on the bus, positions move as course and speed say, and fuel falls", () => {
-  const { twin, sent } = record();
-  twin.advance(11 * MINUTE_MS);
+  const sent = elevenMinutes();
   const told = messages(sent);
   const positions = told.filter(({ pgn }) => pgn === 129025);
   const speeds = told.filter(({ pgn, atMs }) => pgn === 129026 && atMs >= MINUTE_MS && atMs < 2 * MINUTE_MS);
