@@ -51,6 +51,12 @@ function assertTold(head: number, { received, notices }: ReturnType<typeof accou
   }
 }
 
+/** Without acknowledgements a notice that was read may be told once more, as part of a longer one. */
+function assertCount(told: number, { dropped, qos }: { dropped: number; qos: MqttQos }): void {
+  if (qos === 0) assert.ok(told >= dropped, `${told} of ${dropped} were told`);
+  else assert.equal(told, dropped);
+}
+
 for (const qos of [0, 1] as const) {
   Deno.test(
     `a broker killed and started again at QoS ${qos}: each frame came or was told as dropped, no stream noticed`,
@@ -83,7 +89,7 @@ for (const qos of [0, 1] as const) {
         await eventually("the newest frame", () => accountOf([after]).received.has(head));
         const account = accountOf([before, after]);
         assertTold(head, account);
-        assert.equal(account.told, boat.bridge.counters.dropped);
+        assertCount(account.told, { dropped: boat.bridge.counters.dropped, qos });
         const missing = head - account.received.size;
         // Without acknowledgements, what was last sent may have come or not: it is told as dropped.
         if (qos === 0) assert.ok(missing <= account.told && missing > 0);
@@ -159,8 +165,9 @@ Deno.test(
         const seqs = () => subscriber.on(`${topicPrefix}/frames`).map((text): number => JSON.parse(text).seq);
         await eventually("the newest frame", () => seqs().includes(1001));
         const told = subscriber.on(`${topicPrefix}/dropped`).map((text): DroppedFrames => JSON.parse(text));
-        assert.equal(new Set(seqs()).size + told.reduce((sum, { count }) => sum + count, 0), 1001);
-        assert.equal(told.reduce((sum, { count }) => sum + count, 0), boat.bridge.counters.dropped);
+        const count = told.reduce((sum, each) => sum + each.count, 0);
+        assertCount(new Set(seqs()).size + count, { dropped: 1001, qos });
+        assertCount(count, { dropped: boat.bridge.counters.dropped, qos });
       }
     }),
 );
