@@ -2,7 +2,7 @@
 import { framingOf } from "./framing.ts";
 import { matchesPayload } from "./interpret.ts";
 import { type Definition, definitionsOf, type Field, isGroup, type Item, knownPgns } from "./model.ts";
-import type { Framing } from "./overlay/mod.ts";
+import type { Framing } from "./overlay.ts";
 import { isProprietary } from "./parameters.ts";
 import { rangeOf } from "./range.ts";
 import type { FieldType } from "./spec.ts";

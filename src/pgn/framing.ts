@@ -1,9 +1,9 @@
 import definitions from "./definitions.gen.json" with { type: "json" };
-import { type Framing, FRAMING_CORRECTIONS } from "./overlay/mod.ts";
+import { type Framing, FRAMING_CORRECTIONS } from "./overlay.ts";
 
 const known = new Map<number, Framing>();
 for (const [pgn, type] of definitions.pgns) known.set(Number(pgn), type === "fast" ? "fast" : "single");
-for (const { pgn, framing } of FRAMING_CORRECTIONS) known.set(pgn, framing);
+for (const { pgns, framing } of FRAMING_CORRECTIONS) for (const pgn of pgns) known.set(pgn, framing);
 
 /**
  * How this PGN travels: the definitions with their corrections first; for a PGN that nobody has described, the ranges

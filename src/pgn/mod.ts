@@ -11,7 +11,7 @@ export * from "./encode.ts";
 export * from "./framing.ts";
 export * from "./manufacturers.ts";
 export * from "./numbers.ts";
-export type { Framing } from "./overlay/mod.ts";
+export type { Framing } from "./overlay.ts";
 export * from "./product_information.ts";
 export type { FieldType } from "./spec.ts";
 export type { Decoded, DecodedValue } from "./value.ts";

@@ -1,6 +1,5 @@
 import definitions from "./definitions.gen.json" with { type: "json" };
 import {
-  CORRECTIONS,
   KEY_ROWS,
   NEWER_LAYOUTS,
   NEWER_TABLES,
@@ -8,7 +7,8 @@ import {
   NEWEST_TABLES,
   OVERLAY_DEFINITIONS,
   OVERLAY_TABLES,
-} from "./overlay/mod.ts";
+  TOLERANCES,
+} from "./overlay.ts";
 import {
   defaultCodes,
   type DefinitionSpec,
@@ -162,7 +162,9 @@ function keyTable(name: string): ReadonlyMap<number, Field> {
   let table = keyTablesMade.get(name);
   if (table === undefined) {
     const rows: Record<string, FieldSpec> = JSON.parse(keyTables.get(name) ?? "{}");
-    for (const { table, key, set } of KEY_ROWS) if (table === name) rows[key] = Object.assign({}, rows[key], set);
+    for (const changes of KEY_ROWS.filter((each) => each.table === name)) {
+      for (const [key, row] of Object.entries(changes.rows)) rows[key] = { ...rows[key], ...row };
+    }
     table = new Map(Object.entries(rows).map(([code, spec]) => [Number(code), fieldOf(spec, "canboat")]));
     keyTablesMade.set(name, table);
   }
@@ -262,14 +264,17 @@ function definitionOf(spec: DefinitionSpec, origin: Origin): Definition {
   };
 }
 
-function correct(spec: DefinitionSpec): DefinitionSpec {
-  const corrections = CORRECTIONS.filter(({ pgn, id }) => pgn === spec.pgn && id === spec.id);
-  if (corrections.length === 0) return spec;
-  const set = (field: FieldSpec): FieldSpec =>
-    Object.assign({}, field, ...corrections.filter((each) => each.field === field.name).map((each) => each.set));
+function withTolerances(spec: DefinitionSpec): DefinitionSpec {
+  const rows = TOLERANCES.filter(({ pgn, id }) => pgn === spec.pgn && id === spec.id);
+  if (rows.length === 0) return spec;
+  const tolerances = new Map(rows.flatMap((row) => Object.entries(row.tolerances)));
+  const changed = (field: FieldSpec): FieldSpec => {
+    const tolerance = tolerances.get(field.name ?? "");
+    return tolerance === undefined ? field : { ...field, tolerance };
+  };
   return {
     ...spec,
-    fields: spec.fields.map((item) => isGroup(item) ? { ...item, fields: item.fields.map(set) } : set(item)),
+    fields: spec.fields.map((item) => isGroup(item) ? { ...item, fields: item.fields.map(changed) } : changed(item)),
   };
 }
 
@@ -286,7 +291,7 @@ function canboatLayouts(pgn: number): Definition[] {
   const row = generated.get(pgn);
   const interval = row === undefined || row[3] === null ? {} : { interval: Number(row[3]) };
   const layouts: GeneratedLayout[] = row === undefined ? [] : JSON.parse(String(row[4]));
-  const specs = layouts.map((layout) => correct({ description: String(row?.[2]), ...interval, ...layout, pgn }));
+  const specs = layouts.map((layout) => withTolerances({ description: String(row?.[2]), ...interval, ...layout, pgn }));
   const fresh = newer.get(pgn) ?? [];
   const replaced = new Set(fresh.flatMap(({ id, replaces }) => [id, replaces]));
   return [...fresh, ...specs.filter(({ id }) => !replaced.has(id))].map((spec) => definitionOf(spec, "canboat"));

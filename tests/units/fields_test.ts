@@ -8,7 +8,7 @@ import {
   labelsOfPayload,
   listPgns,
 } from "../../src/pgn/mod.ts";
-import { OVERLAY_DEFINITIONS } from "../../src/pgn/overlay/mod.ts";
+import { OVERLAY_DEFINITIONS } from "../../src/pgn/overlay.ts";
 import { fieldTexts, readUnit, UNIT_SYSTEMS, unitsOf, type UnitSystem, valueText } from "../../src/units/mod.ts";
 import { lookOf } from "../../src/units/look.ts";
 import * as units from "../../src/units/mod.ts";
