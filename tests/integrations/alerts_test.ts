@@ -126,9 +126,9 @@ Deno.test("a receiver that hangs is given up after the time for it, and tried ag
   await using receiver = new Receiver((_, count) => count <= 2 ? hang.promise : 204);
   await using boat = await opened({ urls: [receiver.url], timeoutMs: 250 });
   boat.look(BAD);
-  await eventually("trouble", () => boat.alerts.figures.failed > 0);
+  await eventually("problem", () => boat.alerts.figures.failed > 0);
   const health = boat.alerts.health();
-  assert.match(health.status === "degraded" ? health.message : "", /: no answer within 0\.25 s; 1 wait$/);
+  assert.match(health.status === "degraded" ? health.message : "", /: no answer within 0\.25 s; 1 queued$/);
   await eventually("the alert", () => boat.alerts.figures.sent === 1);
   hang.resolve(500);
 });
@@ -141,7 +141,7 @@ Deno.test("a receiver that is down gets everything in order when it comes back",
   const health = boat.alerts.health();
   assert.match(
     health.status === "degraded" ? health.message : "",
-    /^not delivered to http:\/\/127\.0\.0\.1:\d+: .*refused.*; 5 wait$/,
+    /^not delivered to http:\/\/127\.0\.0\.1:\d+: .*refused.*; 5 queued$/,
   );
   await using back = new Receiver(undefined, held.port);
   await eventually("all alerts", () => back.accepted.length === 5);
@@ -166,7 +166,7 @@ Deno.test("an alert that is refused, or sent elsewhere, does not hold up others 
   await eventually("the other alert", () => receiver.accepted.length === 1);
   await eventually("more tries", () => receiver.tries.length > 6);
   const health = boat.alerts.health();
-  assert.match(health.status === "degraded" ? health.message : "", /: the answer is (400|302); 2 wait$/);
+  assert.match(health.status === "degraded" ? health.message : "", /: the response is (400|302); 2 queued$/);
   isMended = true;
   await eventually("all", () => receiver.accepted.length === 3);
   assert.deepEqual(receiver.types.sort(), ["journal_unhealthy", "mqtt_degraded", "tls_degraded"]);
@@ -293,7 +293,7 @@ Deno.test("alerts that are not written down degrade health until they are", NET,
     const now = boat.alerts.health();
     return now.status === "degraded" && now;
   });
-  assert.match(health.message, /^not written down: Cannot write "sessions\.json": full$/);
+  assert.match(health.message, /^not stored: Cannot write "sessions\.json": full$/);
   file.fails = false;
 });
 
@@ -306,7 +306,7 @@ Deno.test("receivers that are not set any more lose what waited for them, and a 
   }
   const log = new Logger({ write: (line) => lines.push(line) });
   await using _ = await opened({}, { file, log });
-  assert.match(lines.join(), /alerts dropped: their receiver is not set any more alerts=2$/);
+  assert.match(lines.join(), /alerts dropped: their receiver is no longer configured alerts=2$/);
 });
 
 Deno.test("without a receiver alerts are lines of the log, and secrets never are", NET, async () => {

@@ -170,7 +170,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a bus that has just come up is reported as silent at once",
-    find: "Math.max(heardMs, upSinceMs)",
+    find: "Math.max(frameMs, upSinceMs)",
     replace: "heardMs",
     tests: ["alerts_watch_test.ts"],
   },
