@@ -171,7 +171,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a bus that has just come up is reported as silent at once",
     find: "Math.max(frameMs, upSinceMs)",
-    replace: "heardMs",
+    replace: "frameMs",
     tests: ["alerts_watch_test.ts"],
   },
   {
