@@ -1,7 +1,7 @@
 import { bearingRad, distanceM, move, type Position, radians, wrapHalfTurn, wrapTurn } from "./navigation.ts";
 import type { Random } from "./random.ts";
 
-/** What an AIS station says of itself. */
+/** Data of an AIS station. */
 export interface Vessel {
   readonly station: "A" | "B";
   readonly mmsi: number;
@@ -14,31 +14,31 @@ export interface Vessel {
   readonly beamM: number;
   readonly draughtM: number;
   readonly destination: string;
-  /** Cruising speed; 0 lies at anchor. */
+  /** Cruising speed; 0: at anchor. */
   readonly speedMps: number;
-  /** It goes to and fro between these. */
+  /** The vessel sails back and forth between these positions. */
   readonly marks: readonly [Position, Position];
 }
 
-/** A vessel on its way. */
+/** State of a vessel. */
 export interface Target {
   readonly vessel: Vessel;
   readonly position: Position;
   readonly courseRad: number;
   readonly speedMps: number;
   readonly turnRateRadPerS: number;
-  /** Index of the mark that it goes to. */
+  /** Index of the mark to which it sails. */
   readonly mark: 0 | 1;
 }
 
-/** Fastest turn of a ship and of a small craft. */
+/** Maximum turn rate of a ship and of a small craft. */
 const TURN_RATE_RAD_PER_S = { A: radians(0.6), B: radians(3) } as const;
 /** A vessel turns round this close to its mark. */
 const MARK_RADIUS_M = 350;
 
-const place = (latitude: number, longitude: number): Position => ({ latitude, longitude });
+const at = (latitude: number, longitude: number): Position => ({ latitude, longitude });
 
-/** The vessels of the Kiel Bight; names, call signs and numbers are made up. */
+/** The vessels; names, call signs and numbers are fictitious. */
 export const VESSELS: readonly Vessel[] = [
   {
     station: "A",
@@ -52,7 +52,7 @@ export const VESSELS: readonly Vessel[] = [
     draughtM: 6.3,
     destination: "GOTHENBURG",
     speedMps: 9.4,
-    marks: [place(54.48, 10.245), place(54.72, 10.36)],
+    marks: [at(54.48, 10.245), at(54.72, 10.36)],
   },
   {
     station: "A",
@@ -66,7 +66,7 @@ export const VESSELS: readonly Vessel[] = [
     draughtM: 5.8,
     destination: "KIEL CANAL",
     speedMps: 6.2,
-    marks: [place(54.63, 10.62), place(54.455, 10.235)],
+    marks: [at(54.63, 10.62), at(54.455, 10.235)],
   },
   {
     station: "A",
@@ -80,7 +80,7 @@ export const VESSELS: readonly Vessel[] = [
     draughtM: 8.9,
     destination: "FREDERICIA",
     speedMps: 5.7,
-    marks: [place(54.66, 10.33), place(54.57, 10.76)],
+    marks: [at(54.66, 10.33), at(54.57, 10.76)],
   },
   {
     station: "A",
@@ -94,7 +94,7 @@ export const VESSELS: readonly Vessel[] = [
     draughtM: 1.9,
     destination: "KIEL LT",
     speedMps: 8.1,
-    marks: [place(54.425, 10.23), place(54.515, 10.285)],
+    marks: [at(54.425, 10.23), at(54.515, 10.285)],
   },
   {
     station: "A",
@@ -108,7 +108,7 @@ export const VESSELS: readonly Vessel[] = [
     draughtM: 7.4,
     destination: "KIEL ROADS",
     speedMps: 0,
-    marks: [place(54.462, 10.315), place(54.462, 10.315)],
+    marks: [at(54.462, 10.315), at(54.462, 10.315)],
   },
   {
     station: "B",
@@ -122,7 +122,7 @@ export const VESSELS: readonly Vessel[] = [
     draughtM: 1.9,
     destination: "",
     speedMps: 2.9,
-    marks: [place(54.53, 10.31), place(54.58, 10.21)],
+    marks: [at(54.53, 10.31), at(54.58, 10.21)],
   },
   {
     station: "B",
@@ -136,7 +136,7 @@ export const VESSELS: readonly Vessel[] = [
     draughtM: 1.1,
     destination: "",
     speedMps: 4.6,
-    marks: [place(54.56, 10.44), place(54.495, 10.33)],
+    marks: [at(54.56, 10.44), at(54.495, 10.33)],
   },
   {
     station: "B",
@@ -150,7 +150,7 @@ export const VESSELS: readonly Vessel[] = [
     draughtM: 2.1,
     destination: "",
     speedMps: 3.3,
-    marks: [place(54.605, 10.3), place(54.51, 10.4)],
+    marks: [at(54.605, 10.3), at(54.51, 10.4)],
   },
   {
     station: "B",
@@ -164,11 +164,11 @@ export const VESSELS: readonly Vessel[] = [
     draughtM: 2.2,
     destination: "",
     speedMps: 1.8,
-    marks: [place(54.545, 10.36), place(54.555, 10.47)],
+    marks: [at(54.545, 10.36), at(54.555, 10.47)],
   },
 ];
 
-/** Puts every vessel somewhere between its marks. */
+/** All vessels at random positions between their marks. */
 export function createTraffic(random: Random): readonly Target[] {
   return VESSELS.map((vessel) => {
     const [from, to] = vessel.marks;
@@ -184,7 +184,7 @@ export function createTraffic(random: Random): readonly Target[] {
   });
 }
 
-/** Sails a vessel on for `dtS` seconds. */
+/** The vessel after `dtS` seconds. */
 export function stepTarget(target: Target, dtS: number): Target {
   const { vessel } = target;
   if (vessel.speedMps === 0) return target;

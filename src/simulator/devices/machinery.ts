@@ -1,12 +1,12 @@
 import type { Fields } from "../../pgn/mod.ts";
-import { type Broadcast, type DeviceSpec, MAKER, marineName, saidBy, type View } from "./device.ts";
+import { type Broadcast, broadcast, type DeviceSpec, MAKER, makerFields, marineName, type View } from "./device.ts";
 import { type Electrics, HOUSE_CAPACITY_AH, TANK_CAPACITY_L, type Tanks } from "../machinery.ts";
 import { inSteps } from "../navigation.ts";
 import { airAt } from "../weather.ts";
 
 /** Charge air pressure at full load. */
 const FULL_BOOST_PA = 160_000;
-/** Steps in which an engine tells its gateway (SAE J1939-71: SPN 102, 100, 110, 175, 168), where the field has finer ones. */
+/** Resolution of an engine's J1939 data (SAE J1939-71: SPN 102, 100, 110, 175, 168) where that of the field is finer. */
 const ENGINE_STEP = { boostPa: 2000, oilPressurePa: 4000, coolantK: 1, oilK: 1 / 32, alternatorVolt: 0.05 };
 /** Battery instances. */
 const HOUSE = 0;
@@ -16,7 +16,7 @@ const START_STARBOARD = 2;
 const BATTERY = 0;
 /** States of PGN 127507. */
 const CHARGER_STATE = { off: 0, bulk: 1, absorption: 2, float: 5 } as const;
-/** Most that PGN 127497 can count. */
+/** Maximum value of PGN 127497. */
 const MAX_TRIP_FUEL_L = 65_532;
 const ZERO_CELSIUS_K = 273.15;
 
@@ -48,76 +48,56 @@ export function engineGateway(side: "port" | "starboard"): DeviceSpec {
   };
 }
 
-/** A temperature in kelvins, in steps that count from 0 °C. */
+/** Rounds a temperature in kelvins to steps that count from 0 °C. */
 function celsiusInSteps(kelvins: number, step: number): number {
   return ZERO_CELSIUS_K + inSteps(kelvins - ZERO_CELSIUS_K, step);
 }
 
 function engineBroadcasts(instance: 0 | 1, engineOf: (view: View) => View["passage"]["engines"][0]): Broadcast[] {
   return [
-    {
-      pgn: 127488,
-      prio: 2,
-      intervalMs: 100,
-      fields: (view) => {
-        const { speedRpm, loadPercent } = engineOf(view);
-        return {
-          engine_instance: instance,
-          engine_speed: speedRpm,
-          engine_boost: inSteps(FULL_BOOST_PA * loadPercent / 100, ENGINE_STEP.boostPa),
-        };
-      },
-    },
-    {
-      pgn: 127489,
-      prio: 2,
-      intervalMs: 500,
-      fields: (view) => {
-        const engine = engineOf(view);
-        const { startPortVolt, startStarboardVolt } = view.passage.electrics;
-        return {
-          engine_instance: instance,
-          oil_pressure: inSteps(engine.oilPressurePa, ENGINE_STEP.oilPressurePa),
-          oil_temperature: celsiusInSteps(engine.oilK, ENGINE_STEP.oilK),
-          temperature: celsiusInSteps(engine.coolantK, ENGINE_STEP.coolantK),
-          alternator_potential: inSteps(
-            instance === 0 ? startPortVolt : startStarboardVolt,
-            ENGINE_STEP.alternatorVolt,
-          ),
-          fuel_rate: engine.fuelRateLph,
-          total_engine_hours: engine.hoursS,
-          discrete_status_1: 0,
-          discrete_status_2: 0,
-          percent_engine_load: engine.loadPercent,
-        };
-      },
-    },
-    {
-      pgn: 127493,
-      prio: 2,
-      intervalMs: 1000,
-      fields: (view) => ({
-        instance,
-        transmission_gear: "Forward",
-        oil_pressure: 1_650_000,
-        oil_temperature: engineOf(view).gearOilK,
-        discrete_status1: 0,
-      }),
-    },
-    {
-      pgn: 127497,
-      prio: 5,
-      intervalMs: 1000,
-      fields: (view) => ({
-        instance,
-        trip_fuel_used: Math.min(engineOf(view).tripFuelL, MAX_TRIP_FUEL_L),
-        instantaneous_fuel_economy: engineOf(view).fuelRateLph,
-      }),
-    },
+    broadcast({ pgn: 127488, prio: 2, intervalMs: 100 }, (view) => {
+      const { speedRpm, loadPercent } = engineOf(view);
+      return {
+        engine_instance: instance,
+        engine_speed: speedRpm,
+        engine_boost: inSteps(FULL_BOOST_PA * loadPercent / 100, ENGINE_STEP.boostPa),
+      };
+    }),
+    broadcast({ pgn: 127489, prio: 2, intervalMs: 500 }, (view) => {
+      const engine = engineOf(view);
+      const { startPortVolt, startStarboardVolt } = view.passage.electrics;
+      return {
+        engine_instance: instance,
+        oil_pressure: inSteps(engine.oilPressurePa, ENGINE_STEP.oilPressurePa),
+        oil_temperature: celsiusInSteps(engine.oilK, ENGINE_STEP.oilK),
+        temperature: celsiusInSteps(engine.coolantK, ENGINE_STEP.coolantK),
+        alternator_potential: inSteps(
+          instance === 0 ? startPortVolt : startStarboardVolt,
+          ENGINE_STEP.alternatorVolt,
+        ),
+        fuel_rate: engine.fuelRateLph,
+        total_engine_hours: engine.hoursS,
+        discrete_status_1: 0,
+        discrete_status_2: 0,
+        percent_engine_load: engine.loadPercent,
+      };
+    }),
+    broadcast({ pgn: 127493, prio: 2, intervalMs: 1000 }, (view) => ({
+      instance,
+      transmission_gear: "Forward",
+      oil_pressure: 1_650_000,
+      oil_temperature: engineOf(view).gearOilK,
+      discrete_status1: 0,
+    })),
+    broadcast({ pgn: 127497, prio: 5, intervalMs: 1000 }, (view) => ({
+      instance,
+      trip_fuel_used: Math.min(engineOf(view).tripFuelL, MAX_TRIP_FUEL_L),
+      instantaneous_fuel_economy: engineOf(view).fuelRateLph,
+    })),
   ];
 }
 
-/** Hub of the batteries with shunt and charger. Speaks its maker's registers, too. */
+/** Battery hub with shunt and charger. Also sends the manufacturer's registers. */
 export function batteryHub(): DeviceSpec {
   const battery = (instance: number, values: (electrics: Electrics) => Fields): Broadcast => ({
     pgn: 127508,
@@ -147,20 +127,15 @@ export function batteryHub(): DeviceSpec {
       })),
       battery(START_PORT, ({ startPortVolt }) => ({ voltage: startPortVolt })),
       battery(START_STARBOARD, ({ startStarboardVolt }) => ({ voltage: startStarboardVolt })),
-      { pgn: 127506, prio: 6, intervalMs: 1500, fields: houseDetails },
-      {
-        pgn: 127507,
-        prio: 6,
-        intervalMs: 1500,
-        fields: ({ passage: { electrics } }) => ({
-          instance: 0,
-          battery_instance: HOUSE,
-          operating_state: CHARGER_STATE[electrics.charge.type],
-          charge_mode: 0,
-          charger_enable: 1,
-          equalization_pending: 0,
-        }),
-      },
+      broadcast({ pgn: 127506, prio: 6, intervalMs: 1500 }, houseDetails),
+      broadcast({ pgn: 127507, prio: 6, intervalMs: 1500 }, ({ passage: { electrics } }) => ({
+        instance: 0,
+        battery_instance: HOUSE,
+        operating_state: CHARGER_STATE[electrics.charge.type],
+        charge_mode: 0,
+        charger_enable: 1,
+        equalization_pending: 0,
+      })),
       ...victronRegisters(),
     ],
   };
@@ -181,15 +156,15 @@ function houseDetails({ passage: { electrics }, sid }: View): Fields {
   };
 }
 
-/** Registers of the battery monitor, with the steps of their values. */
+/** Registers of the battery monitor. */
 function victronRegisters(): Broadcast[] {
   const register = (name: string, steps: (electrics: Electrics) => number): Broadcast => ({
     pgn: 61184,
     prio: 7,
     intervalMs: 2000,
-    // The field has no sign: negative numbers are given as what they are in two's complement.
+    // The field is unsigned: negative numbers are sent as two's complement.
     fields: ({ passage }) => ({
-      ...saidBy(MAKER.victron),
+      ...makerFields(MAKER.victron),
       register: { name },
       payload: Math.round(steps(passage.electrics)) >>> 0,
     }),
@@ -243,19 +218,19 @@ export function tankGateway(): DeviceSpec {
   };
 }
 
-/** Thermometers in the engine rooms and in the refrigerator. Sends exhaust temperatures in its maker's way, too. */
+/** Thermometers in the engine rooms and in the refrigerator. Also sends exhaust temperatures as a proprietary message. */
 export function thermometers(): DeviceSpec {
   const outside = ({ passage }: View) => airAt(passage.climate, passage.timeMs / 1000).airK;
-  const every2s = (pgn: number, fields: Broadcast["fields"]): Broadcast => ({ pgn, prio: 5, intervalMs: 2000, fields });
-  const exhaust = (pgn: number, { instance, said }: { instance: 0 | 1; said: Fields }) =>
+  const every2s = (pgn: number, fields: Broadcast["fields"]) => broadcast({ pgn, prio: 5, intervalMs: 2000 }, fields);
+  const exhaust = (pgn: number, { instance, common }: { instance: 0 | 1; common: Fields }) =>
     every2s(pgn, ({ sid, passage }) => ({
-      ...said,
+      ...common,
       sid,
       instance,
       actual_temperature: passage.engines[instance].exhaustK,
     }));
   const standard = { temperature_source: "exhaust_gas" };
-  const maretrons = { ...saidBy(MAKER.maretron), source: "Exhaust Gas Temperature" };
+  const maretron = { ...makerFields(MAKER.maretron), source: "Exhaust Gas Temperature" };
   return {
     name: marineName({ unique: 1_580_965, maker: MAKER.maretron, deviceClass: 75, deviceFunction: 130 }),
     preferredAddress: 52,
@@ -271,10 +246,10 @@ export function thermometers(): DeviceSpec {
     powerOnMs: 171,
     receives: [],
     broadcasts: [
-      exhaust(130316, { instance: 0, said: standard }),
-      exhaust(130316, { instance: 1, said: standard }),
-      exhaust(130823, { instance: 0, said: maretrons }),
-      exhaust(130823, { instance: 1, said: maretrons }),
+      exhaust(130316, { instance: 0, common: standard }),
+      exhaust(130316, { instance: 1, common: standard }),
+      exhaust(130823, { instance: 0, common: maretron }),
+      exhaust(130823, { instance: 1, common: maretron }),
       every2s(130312, (view) => ({
         sid: view.sid,
         instance: 0,
