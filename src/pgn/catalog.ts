@@ -1,13 +1,12 @@
 /** Descriptions of PGNs for APIs and command line: names, units, ranges, labels. */
-import { framingOf } from "./framing.ts";
+import { framingOf } from "./numbers.ts";
 import { matchesPayload } from "./interpret.ts";
 import { type Definition, definitionsOf, type Field, isGroup, type Item, knownPgns } from "./model.ts";
 import type { Framing } from "./overlay.ts";
 import { isProprietary } from "./parameters.ts";
 import { rangeOf } from "./range.ts";
-import type { FieldType } from "./spec.ts";
+import type { Decoded, FieldType } from "./spec.ts";
 import { type Labels, labelsOf } from "../units/mod.ts";
-import type { Decoded } from "./value.ts";
 
 /** Name of a message of a proprietary PGN without a known layout. */
 const PROPRIETARY = "Proprietary";
@@ -199,7 +198,7 @@ function describeItem(item: Item): ItemDescription[] {
 
 /** A field without a name is reserved and never shown. */
 function describeField(field: Field): FieldDescription[] {
-  const { name, type, unit, bits, words, tolerance, repeat, by = words?.indirect?.by } = field;
+  const { name, type, unit, bits, displayLabels, tolerance, repeat, by = displayLabels?.indirect?.by } = field;
   if (name === undefined) return [];
   const labels = tableOf(field);
   return [{
@@ -210,8 +209,8 @@ function describeField(field: Field): FieldDescription[] {
     ...numbersOf(field),
     ...(labels && { labels }),
     ...(by !== undefined && { by }),
-    ...labelsByOf(field.indirect ?? words?.indirect?.tables),
-    ...(words?.bits && { bit_labels: mapValues(words.bits.byCode, String) }),
+    ...labelsByOf(field.indirect ?? displayLabels?.indirect?.tables),
+    ...(displayLabels?.bits && { bit_labels: mapValues(displayLabels.bits.byCode, String) }),
     ...keyUnitsOf(field),
     ...(tolerance !== undefined && { tolerance }),
     ...(repeat !== undefined && { repeat }),
@@ -227,7 +226,9 @@ function keyUnitsOf({ keys }: Field): Pick<FieldDescription, "key_units"> {
   return units.length === 0 ? {} : { key_units: Object.fromEntries(units) };
 }
 
-function tableOf({ keys, match, words, labels = words?.labels }: Field): Record<string, string> | undefined {
+function tableOf(
+  { keys, match, displayLabels, labels = displayLabels?.labels }: Field,
+): Record<string, string> | undefined {
   if (keys) return mapValues(keys, ({ name = "" }) => name);
   if (!labels) return undefined;
   if (match === undefined) return mapValues(labels.byCode, String);

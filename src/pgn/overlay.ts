@@ -18,9 +18,9 @@ import tables from "./overlay/tables.json" with { type: "json" };
 import type { DefinitionSpec, FieldSpec, ItemSpec, LabelTable } from "./spec.ts";
 
 /**
- * How a PGN travels: in one frame (`single`), as an NMEA 2000 fast packet (`fast`), or `either`, when real devices do
- * both: one frame cannot tell, so that the assembler holds what looks like a first fragment until the next frame shows
- * what it is, and remembers the habit of each source.
+ * Framing of a PGN: in one frame (`single`), as an NMEA 2000 fast packet (`fast`), or `either`, when real devices do both.
+ * One frame does not show which: the assembler holds a possible first fragment until the next frame, and remembers the
+ * framing of each source.
  */
 export type Framing = "single" | "fast" | "either";
 

@@ -141,3 +141,14 @@ export function defaultCodes(bits: number): number {
   if (bits < 4) return 1;
   return bits < 8 ? 2 : 3;
 }
+
+/** A value in a decoded payload. */
+export type DecodedValue =
+  | number
+  | string
+  | null
+  | DecodedValue[]
+  | { [name: string]: DecodedValue };
+
+/** Decoded fields of a payload by name. */
+export type Decoded = { [name: string]: DecodedValue };

@@ -8,7 +8,7 @@ Deno.test("a parameter for a field that its neighbours decide ends what is known
   const params = [{ field: 1, value: 0 }, { field: 6, value: 1 }];
   assert.throws(
     () => encode(126208, { function_code: 1, commanded_pgn: 126208, params }),
-    (error) => error instanceof EncodeError && error.message === "params[1].value: 1 cannot be told alone",
+    (error) => error instanceof EncodeError && error.message === "params[1].value: 1 cannot be sent alone",
   );
 });
 
