@@ -1,16 +1,16 @@
 import { fileURLToPath } from "node:url";
 import { PROGRAMS } from "../programs.ts";
-import { runProgram } from "../run_program.ts";
+import { runProgram } from "../script.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-/** Runs in a thread of its own, and so nothing imports it. */
+/** Started as a worker: nothing imports it. */
 const WORKER = "src/journal/block/pack_worker.ts";
-/** What a package reads from its own folder when it is used. */
+/** File that a package reads from its own folder. */
 const WASM = { package: "@bokuweb/zstd-wasm", file: "zstd.wasm" };
 
-/** A place of the bundle that does not work as the bundler leaves it. */
+/** A change of the bundler's output that makes it work. */
 interface Repair {
-  /** Why, and what would not work. */
+  /** The problem, for errors. */
   what: string;
   from: RegExp;
   to: string;
@@ -23,25 +23,25 @@ const REPAIRS: readonly Repair[] = [
     to: '"./src/journal/block/pack_worker.js"',
   },
   {
-    what: "modules have no __dirname; what is read from there lies beside the bundle",
+    what: "modules have no __dirname; files are read from the folder of the bundle",
     from: /\b__dirname\b/g,
     to: "import.meta.dirname",
   },
   {
-    what: "the HOCON parser names its parts without their ending",
+    what: "the HOCON parser names its parts without their extension",
     from: /var fn = map\[path\];/g,
     to: 'var fn = map[path] ?? map[path + ".js"];',
   },
 ];
 
-/** The last line of a package that is CommonJS: all that it exports is one value. */
+/** Last line of a bundled CommonJS package: a default export only. */
 const COMMON_JS = /^export default require_\w+\(\);$/m;
 
 /**
- * Bundles all programs with everything that they import, packages included, into a folder; parts that a program loads
- * late stay files of their own. A program is at `cli/NAME.js`.
+ * Bundles all programs with their imports, packages included, into a folder; parts that are imported dynamically are
+ * separate files. A program is at `cli/NAME.js`.
  *
- * @throws {Error} the bundler failed, or writes something else than the repairs of its output expect
+ * @throws {Error} the bundler failed, or its output is not as {@linkcode repairBundle} expects
  */
 export async function makeBundle(folder: string): Promise<void> {
   const entries = [...PROGRAMS.map(({ file }) => `cli/${file}`), WORKER];
@@ -56,9 +56,9 @@ export async function makeBundle(folder: string): Promise<void> {
 }
 
 /**
- * Repairs the files of a bundle, by name.
+ * Repairs the files of a bundle; the map is by file name.
  *
- * @throws {Error} a repair finds nothing to do: the bundler writes something else by now
+ * @throws {Error} a repair has nothing to change: the bundler's output has changed
  */
 export function repairBundle(files: ReadonlyMap<string, string>): Map<string, string> {
   const commonJs = [...files].filter(([, text]) => COMMON_JS.test(text)).map(([name]) => name);
@@ -77,11 +77,11 @@ export function repairBundle(files: ReadonlyMap<string, string>): Map<string, st
   return new Map(repaired);
 }
 
-/** Whoever imports a CommonJS package late finds names in it, as they would without a bundle. */
+/** Makes dynamic imports of a CommonJS package have its named exports, as without a bundle. */
 function namesOf(file: string): Repair {
   const call = `import("./${file}")`;
   return {
-    what: `${file} is imported late`,
+    what: `${file} is imported dynamically`,
     from: new RegExp(RegExp.escape(call), "g"),
     to: `${call}.then(({ default: all }) => ({ ...all, default: all }))`,
   };

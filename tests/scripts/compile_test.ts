@@ -37,7 +37,7 @@ Deno.test("a runtime that cannot be downloaded is told with what to do instead; 
     `\x1b[32mDownload\x1b[0m ${url}\nerror: Setting up base binary.\n sending request for url (${url}): dns`;
   assert.equal(
     explainFailure(stderr, "x86_64-unknown-linux-gnu"),
-    `Cannot download the runtime for x86_64-unknown-linux-gnu (${url}): compile where it can be had, or run ` +
+    `Cannot download the runtime for x86_64-unknown-linux-gnu (${url}): compile on a machine that can, or run ` +
       "deno task compile --portable, which downloads nothing",
   );
   assert.equal(explainFailure("error: no space\n", "any"), "Cannot compile for any: error: no space");

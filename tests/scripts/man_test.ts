@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { boatProgram } from "../../cli/boat.ts";
 import { settingNames } from "../../cli/settings/options.ts";
 import { text } from "../../cli/settings/option_types.ts";
-import { manPages, writeManPages } from "../../scripts/man.ts";
-import { programManPage } from "../../scripts/man_page.ts";
+import { manPages, programManPage, writeManPages } from "../../scripts/man.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 
