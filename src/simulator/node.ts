@@ -17,7 +17,7 @@ import {
   stepClaim,
 } from "../transmit/mod.ts";
 import { encode, type Fields, isFastPacket, PGN } from "../pgn/mod.ts";
-import type { Broadcast, DeviceSpec, Product, View } from "./devices/device.ts";
+import type { Broadcast, DeviceSpec, View } from "./devices/device.ts";
 
 /** Receives one CAN frame: 29-bit identifier and 0 to 8 bytes, which are not changed afterwards. */
 export type SendFrame = (id: number, data: Uint8Array) => void;
@@ -186,9 +186,9 @@ export class Node {
     const reply = (fields: Fields) => this.#transmit({ pgn, prio: NETWORK_PRIO, dst }, fields);
     switch (pgn) {
       case PGN.productInformation:
-        return reply(productFields(spec.product));
+        return reply({ nmea_version: NMEA_2000_VERSION, ...spec.product, cert_level: CERTIFICATION_LEVEL });
       case CONFIGURATION:
-        return reply(configurationFields(spec.configuration));
+        return reply(spec.configuration);
       case PGN_LISTS:
         reply({ function_code: "Transmit PGN list", list: this.#transmits().map((pgn) => ({ pgn })) });
         return reply({
@@ -222,21 +222,4 @@ function nameBytes(name: bigint): Uint8Array {
   const payload = new Uint8Array(NAME_BYTES);
   new DataView(payload.buffer).setBigUint64(0, name, true);
   return payload;
-}
-
-function productFields({ code, model, softwareVersion, modelVersion, serial, loadEquivalency }: Product): Fields {
-  return {
-    nmea_version: NMEA_2000_VERSION,
-    product_code: code,
-    model_id: model,
-    software_version: softwareVersion,
-    model_version: modelVersion,
-    model_serial: serial,
-    cert_level: CERTIFICATION_LEVEL,
-    load_equiv: loadEquivalency,
-  };
-}
-
-function configurationFields([first, second, maker]: DeviceSpec["configuration"]): Fields {
-  return { installation_description1: first, installation_description2: second, manufacturer_information: maker };
 }

@@ -316,7 +316,7 @@ Deno.test("twin: joins a loopback bus in real time and hears requests there", as
 
 Deno.test("twin: the standard boat is made of known makers and sane intervals", () => {
   for (const spec of standardBoat()) {
-    assert.ok(spec.product.model.length <= 32 && spec.product.serial.length <= 32);
+    assert.ok(`${spec.product.model_id}`.length <= 32 && `${spec.product.model_serial}`.length <= 32);
     assert.ok(spec.preferredAddress <= 251);
     for (const { intervalMs, prio } of spec.broadcasts) assert.ok(intervalMs >= 100 && prio <= 7);
   }

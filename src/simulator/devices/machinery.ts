@@ -1,5 +1,13 @@
 import type { Fields } from "../../pgn/mod.ts";
-import { type Broadcast, broadcast, type DeviceSpec, MAKER, makerFields, marineName, type View } from "./device.ts";
+import {
+  type Broadcast,
+  broadcast,
+  device,
+  type DeviceSpec,
+  MANUFACTURER,
+  manufacturerFields,
+  type View,
+} from "./device.ts";
 import { type Electrics, HOUSE_CAPACITY_AH, TANK_CAPACITY_L, type Tanks } from "../machinery.ts";
 import { inSteps } from "../navigation.ts";
 import { airAt } from "../weather.ts";
@@ -24,28 +32,7 @@ const ZERO_CELSIUS_K = 273.15;
 export function engineGateway(side: "port" | "starboard"): DeviceSpec {
   const instance = side === "port" ? 0 : 1;
   const engineOf = ({ passage }: View) => passage.engines[instance];
-  return {
-    name: marineName({
-      unique: 30_417 + instance * 13,
-      maker: MAKER.yachtDevices,
-      deviceClass: 50,
-      deviceFunction: 160,
-      instance,
-    }),
-    preferredAddress: 16,
-    product: {
-      code: 7_310,
-      model: "YDEG-04",
-      softwareVersion: "1.17 21/09/2023",
-      modelVersion: "YDEG-04N",
-      serial: `0004${3_017 + instance}`,
-      loadEquivalency: 1,
-    },
-    configuration: [`Engine ${side}`, "", "Yacht Devices Ltd., www.yachtd.com"],
-    powerOnMs: 40 + instance * 67,
-    receives: [],
-    broadcasts: engineBroadcasts(instance, engineOf),
-  };
+  return device(side === "port" ? "enginePort" : "engineStarboard", engineBroadcasts(instance, engineOf));
 }
 
 /** Rounds a temperature in kelvins to steps that count from 0 °C. */
@@ -105,40 +92,25 @@ export function batteryHub(): DeviceSpec {
     intervalMs: 1500,
     fields: ({ passage, sid }) => ({ instance, ...values(passage.electrics), sid }),
   });
-  return {
-    name: marineName({ unique: 422_118, maker: MAKER.victron, deviceClass: 35, deviceFunction: 170 }),
-    preferredAddress: 30,
-    product: {
-      code: 49_236,
-      model: "Cerbo GX",
-      softwareVersion: "v3.42",
-      modelVersion: "MK2",
-      serial: "HQ2142CFGHJ",
-      loadEquivalency: 1,
-    },
-    configuration: ["House bank 600 Ah LiFePO4", "Nav station", "Victron Energy B.V."],
-    powerOnMs: 74,
-    receives: [127501],
-    broadcasts: [
-      battery(HOUSE, ({ houseVolt, houseAmpere, houseK }) => ({
-        voltage: houseVolt,
-        current: houseAmpere,
-        temperature: houseK,
-      })),
-      battery(START_PORT, ({ startPortVolt }) => ({ voltage: startPortVolt })),
-      battery(START_STARBOARD, ({ startStarboardVolt }) => ({ voltage: startStarboardVolt })),
-      broadcast({ pgn: 127506, prio: 6, intervalMs: 1500 }, houseDetails),
-      broadcast({ pgn: 127507, prio: 6, intervalMs: 1500 }, ({ passage: { electrics } }) => ({
-        instance: 0,
-        battery_instance: HOUSE,
-        operating_state: CHARGER_STATE[electrics.charge.type],
-        charge_mode: 0,
-        charger_enable: 1,
-        equalization_pending: 0,
-      })),
-      ...victronRegisters(),
-    ],
-  };
+  return device("batteryHub", [
+    battery(HOUSE, ({ houseVolt, houseAmpere, houseK }) => ({
+      voltage: houseVolt,
+      current: houseAmpere,
+      temperature: houseK,
+    })),
+    battery(START_PORT, ({ startPortVolt }) => ({ voltage: startPortVolt })),
+    battery(START_STARBOARD, ({ startStarboardVolt }) => ({ voltage: startStarboardVolt })),
+    broadcast({ pgn: 127506, prio: 6, intervalMs: 1500 }, houseDetails),
+    broadcast({ pgn: 127507, prio: 6, intervalMs: 1500 }, ({ passage: { electrics } }) => ({
+      instance: 0,
+      battery_instance: HOUSE,
+      operating_state: CHARGER_STATE[electrics.charge.type],
+      charge_mode: 0,
+      charger_enable: 1,
+      equalization_pending: 0,
+    })),
+    ...victronRegisters(),
+  ]);
 }
 
 function houseDetails({ passage: { electrics }, sid }: View): Fields {
@@ -164,7 +136,7 @@ function victronRegisters(): Broadcast[] {
     intervalMs: 2000,
     // The field is unsigned: negative numbers are sent as two's complement.
     fields: ({ passage }) => ({
-      ...makerFields(MAKER.victron),
+      ...manufacturerFields(MANUFACTURER.victron),
       register: { name },
       payload: Math.round(steps(passage.electrics)) >>> 0,
     }),
@@ -190,21 +162,9 @@ const TANKS: readonly { key: keyof Tanks; instance: number; fluid: number }[] = 
 
 /** Gateway of the tank senders. */
 export function tankGateway(): DeviceSpec {
-  return {
-    name: marineName({ unique: 118_540, maker: MAKER.yachtDevices, deviceClass: 75, deviceFunction: 150 }),
-    preferredAddress: 50,
-    product: {
-      code: 7_722,
-      model: "YDTA-04",
-      softwareVersion: "1.05 12/02/2022",
-      modelVersion: "YDTA-04N",
-      serial: "00118540",
-      loadEquivalency: 1,
-    },
-    configuration: ["Tanks", "", "Yacht Devices Ltd., www.yachtd.com"],
-    powerOnMs: 150,
-    receives: [],
-    broadcasts: TANKS.map(({ key, instance, fluid }) => ({
+  return device(
+    "tankGateway",
+    TANKS.map(({ key, instance, fluid }) => ({
       pgn: 127505,
       prio: 6,
       intervalMs: 2500,
@@ -215,7 +175,7 @@ export function tankGateway(): DeviceSpec {
         capacity: TANK_CAPACITY_L[key],
       }),
     })),
-  };
+  );
 }
 
 /** Thermometers in the engine rooms and in the refrigerator. Also sends exhaust temperatures as a proprietary message. */
@@ -230,64 +190,34 @@ export function thermometers(): DeviceSpec {
       actual_temperature: passage.engines[instance].exhaustK,
     }));
   const standard = { temperature_source: "exhaust_gas" };
-  const maretron = { ...makerFields(MAKER.maretron), source: "Exhaust Gas Temperature" };
-  return {
-    name: marineName({ unique: 1_580_965, maker: MAKER.maretron, deviceClass: 75, deviceFunction: 130 }),
-    preferredAddress: 52,
-    product: {
-      code: 16_710,
-      model: "TMP100",
-      softwareVersion: "1.4.3",
-      modelVersion: "TMP100-01",
-      serial: "1580965",
-      loadEquivalency: 2,
-    },
-    configuration: ["Engine rooms and galley", "", "Maretron, LLP"],
-    powerOnMs: 171,
-    receives: [],
-    broadcasts: [
-      exhaust(130316, { instance: 0, common: standard }),
-      exhaust(130316, { instance: 1, common: standard }),
-      exhaust(130823, { instance: 0, common: maretron }),
-      exhaust(130823, { instance: 1, common: maretron }),
-      every2s(130312, (view) => ({
-        sid: view.sid,
-        instance: 0,
-        temperature_source: "engine_room",
-        actual_temperature: outside(view) + 0.25 * (view.passage.engines[0].coolantK - outside(view)),
-      })),
-      every2s(130312, ({ sid, passage: { switches } }) => ({
-        sid,
-        instance: 1,
-        temperature_source: "refrigeration",
-        actual_temperature: ZERO_CELSIUS_K + (switches.refrigerator ? 4.2 : 5.6),
-        set_temperature: ZERO_CELSIUS_K + 5,
-      })),
-    ],
-  };
+  const maretron = { ...manufacturerFields(MANUFACTURER.maretron), source: "Exhaust Gas Temperature" };
+  return device("thermometers", [
+    exhaust(130316, { instance: 0, common: standard }),
+    exhaust(130316, { instance: 1, common: standard }),
+    exhaust(130823, { instance: 0, common: maretron }),
+    exhaust(130823, { instance: 1, common: maretron }),
+    every2s(130312, (view) => ({
+      sid: view.sid,
+      instance: 0,
+      temperature_source: "engine_room",
+      actual_temperature: outside(view) + 0.25 * (view.passage.engines[0].coolantK - outside(view)),
+    })),
+    every2s(130312, ({ sid, passage: { switches } }) => ({
+      sid,
+      instance: 1,
+      temperature_source: "refrigeration",
+      actual_temperature: ZERO_CELSIUS_K + (switches.refrigerator ? 4.2 : 5.6),
+      set_temperature: ZERO_CELSIUS_K + 5,
+    })),
+  ]);
 }
 
 /** Switch panel. */
 export function switchBank(): DeviceSpec {
-  return {
-    name: marineName({ unique: 209_771, maker: MAKER.yachtDevices, deviceClass: 30, deviceFunction: 140 }),
-    preferredAddress: 60,
-    product: {
-      code: 7_511,
-      model: "YDCC-04",
-      softwareVersion: "1.31 02/05/2023",
-      modelVersion: "YDCC-04N",
-      serial: "00209771",
-      loadEquivalency: 2,
-    },
-    configuration: ["Circuit control, nav station", "", "Yacht Devices Ltd., www.yachtd.com"],
-    powerOnMs: 196,
-    receives: [127502],
-    broadcasts: [{
-      pgn: 127501,
-      prio: 3,
-      intervalMs: 1000,
-      fields: ({ passage: { switches } }) => ({ instance: 0, indicators: Object.values(switches).map(Number) }),
-    }],
-  };
+  return device("switchBank", [{
+    pgn: 127501,
+    prio: 3,
+    intervalMs: 1000,
+    fields: ({ passage: { switches } }) => ({ instance: 0, indicators: Object.values(switches).map(Number) }),
+  }]);
 }

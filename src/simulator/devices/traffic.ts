@@ -1,5 +1,5 @@
 import type { Fields } from "../../pgn/mod.ts";
-import { type Broadcast, dayAndTime, type DeviceSpec, MAKER, marineName, type View } from "./device.ts";
+import { type Broadcast, dayAndTime, device, type DeviceSpec, type View } from "./device.ts";
 import { compassInSteps, inSteps, radians } from "../navigation.ts";
 import { noiseAt } from "../random.ts";
 import { type Target, type Vessel, VESSELS } from "../traffic.ts";
@@ -23,25 +23,12 @@ const MESSAGE = { classAPosition: 1, classAStatic: 5, classBPosition: 18, classB
 /** Number of values of the 19-bit communication state; all ones would mean "not available". */
 const STATE_VALUES = 2 ** 19 - 1;
 
-/** AIS receiver: sends the reports of all vessels. */
+/**
+ * AIS receiver: sends the reports of all vessels. Switched on late, so that it finds its preferred address in use by the
+ * plotter.
+ */
 export function aisReceiver(): DeviceSpec {
-  return {
-    name: marineName({ unique: 55_120, maker: MAKER.emTrak, deviceClass: 60, deviceFunction: 195 }),
-    preferredAddress: 43,
-    product: {
-      code: 4_270,
-      model: "B954",
-      softwareVersion: "2.18.0",
-      modelVersion: "Class B SOTDMA 5W",
-      serial: "B95455120",
-      loadEquivalency: 1,
-    },
-    configuration: ["AIS transceiver", "", "em-trak Marine Electronics Ltd."],
-    // Switched on late: the plotter has already claimed the same preferred address.
-    powerOnMs: 410,
-    receives: [129025, 129026, 129029],
-    broadcasts: VESSELS.flatMap((vessel, index) => reportsOf(vessel, index)),
-  };
+  return device("aisReceiver", VESSELS.flatMap((vessel, index) => reportsOf(vessel, index)));
 }
 
 function reportsOf(vessel: Vessel, index: number): Broadcast[] {
