@@ -6,7 +6,7 @@ import { Random } from "../support/random.ts";
 const WINDOW_MS = 300_000;
 
 function condition(key: string, severity: AlertSeverity = key === OK ? "info" : "warning"): Condition {
-  return { key, alert: { type: key, severity, summary: key, details: {} } };
+  return { key, type: key, severity, summary: key, details: {} };
 }
 
 /** Types of what is due. */

@@ -7,9 +7,8 @@ export const OK = "ok";
 export const MAX_SUBJECTS = 1024;
 
 /** Condition of a subject. A change of the key causes an alert, a change of the text does not. */
-export interface Condition {
+export interface Condition extends AlertWords {
   readonly key: string;
-  readonly alert: AlertWords;
 }
 
 /** The condition that was last reported of a subject, unless that was its recovery. */
@@ -76,13 +75,14 @@ export class Subjects {
     const drafts: AlertDraft[] = [];
     for (const [subject, entry] of this.#entries) {
       const { current } = entry;
-      const isWorse = entry.reportedSeverity === "warning" && current?.alert.severity === "critical";
+      const isWorse = entry.reportedSeverity === "warning" && current?.severity === "critical";
       if (nowMs < entry.reportedMs + windowMs && !isWorse) continue;
       if (current !== undefined && current.key !== entry.reportedKey) {
-        drafts.push({ ...current.alert, subject });
-        entry.reportedKey = current.key;
+        const { key, ...alert } = current;
+        drafts.push({ ...alert, subject });
+        entry.reportedKey = key;
         entry.reportedMs = nowMs;
-        entry.reportedSeverity = current.alert.severity;
+        entry.reportedSeverity = alert.severity;
       } else if (entry.reportedKey === OK) {
         this.#entries.delete(subject);
       }

@@ -195,22 +195,19 @@ const COMPONENT = "component:";
 
 function linkCondition(bus: string, state: Exclude<WatchedBus["state"], { type: "closed" }>): Condition {
   if (state.type === "up") {
-    return { key: OK, alert: { type: "bus_up", severity: "info", summary: `${bus} is up again`, details: { bus } } };
+    return { key: OK, type: "bus_up", severity: "info", summary: `${bus} is up again`, details: { bus } };
   }
   const message = shortened(state.message);
   const details = { bus, state: state.type, message };
   const summary = `${bus} is ${state.type}: ${message}`;
-  return { key: "down", alert: { type: "bus_down", severity: "critical", summary, details } };
+  return { key: "down", type: "bus_down", severity: "critical", summary, details };
 }
 
 function controllerCondition(bus: string, controller: string): Condition {
   const details = { bus, controller };
   return controller === "bus-off"
-    ? { key: "bus-off", alert: { type: "bus_off", severity: "critical", summary: `${bus} is bus-off`, details } }
-    : {
-      key: OK,
-      alert: { type: "bus_recovered", severity: "info", summary: `${bus} is no longer bus-off`, details },
-    };
+    ? { key: "bus-off", type: "bus_off", severity: "critical", summary: `${bus} is bus-off`, details }
+    : { key: OK, type: "bus_recovered", severity: "info", summary: `${bus} is no longer bus-off`, details };
 }
 
 function silenceCondition(
@@ -222,22 +219,22 @@ function silenceCondition(
     const seconds = wholeSeconds(nowMs - silence.sinceMs);
     const details = { bus, elapsed_seconds: seconds, ...(lastUs > 0 && { last_frame_time: formatTimeUs(lastUs) }) };
     const summary = `${bus} has had no frames for ${seconds} s`;
-    return { key: "silent", alert: { type: "bus_silence", severity: "warning", summary, details } };
+    return { key: "silent", type: "bus_silence", severity: "warning", summary, details };
   }
   const seconds = silence.wasSilentMs === undefined ? undefined : wholeSeconds(silence.wasSilentMs);
   const summary = `${bus} has frames again` + (seconds === undefined ? "" : ` after ${seconds} s`);
   const details = { bus, ...(seconds !== undefined && { silence_duration_seconds: seconds }) };
-  return { key: OK, alert: { type: "bus_resumed", severity: "info", summary, details } };
+  return { key: OK, type: "bus_resumed", severity: "info", summary, details };
 }
 
 function deviceRemoved(bus: string, { label, details }: DeviceText): Condition {
   const summary = `${label} is gone from ${bus}`;
-  return { key: "gone", alert: { type: "device_removed", severity: "warning", summary, details } };
+  return { key: "gone", type: "device_removed", severity: "warning", summary, details };
 }
 
 function deviceReturned(bus: string, { label, details }: DeviceText): Condition {
   const summary = `${label} is back on ${bus}`;
-  return { key: OK, alert: { type: "device_returned", severity: "info", summary, details } };
+  return { key: OK, type: "device_returned", severity: "info", summary, details };
 }
 
 function componentCondition(name: string, { status, message }: WatchedComponents[string]): Condition {
@@ -245,11 +242,11 @@ function componentCondition(name: string, { status, message }: WatchedComponents
   const details = { component: name, status, ...(message !== undefined && { message: shortened(message) }) };
   if (status === "ok") {
     const summary = `${name} is ok again`;
-    return { key: OK, alert: { type: `${word}_recovered`, severity: "info", summary, details } };
+    return { key: OK, type: `${word}_recovered`, severity: "info", summary, details };
   }
   const severity = status === "unhealthy" ? "critical" : "warning";
   const summary = `${name} is ${status}` + (message === undefined ? "" : `: ${shortened(message)}`);
-  return { key: status, alert: { type: `${word}_${status}`, severity, summary, details } };
+  return { key: status, type: `${word}_${status}`, severity, summary, details };
 }
 
 /**
@@ -261,14 +258,13 @@ function replicationCondition(
   { connected, reportedKey }: { connected: boolean; reportedKey: string },
 ): Condition | undefined {
   const condition = componentCondition(REPLICATION, component);
-  const { key, alert } = condition;
   if (!connected) {
-    return key === OK ? undefined : { key: DISCONNECTED, alert: { ...alert, type: "replication_disconnected" } };
+    return condition.key === OK ? undefined : { ...condition, key: DISCONNECTED, type: "replication_disconnected" };
   }
   if (reportedKey !== DISCONNECTED) return condition;
   // Another problem is reported by the next check.
   const summary = `${REPLICATION} is connected again`;
-  return { key: OK, alert: { ...alert, type: "replication_reconnected", severity: "info", summary } };
+  return { ...condition, key: OK, type: "replication_reconnected", severity: "info", summary };
 }
 
 function shortened(message: string): string {
