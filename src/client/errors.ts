@@ -11,7 +11,7 @@ export class ApiError extends Error {
   /** `Retry-After` of the response, milliseconds. */
   readonly retryAfterMs: number | undefined;
 
-  /** @param request method and URL: `GET http://…` */
+  /** Creates the error of a request: `GET http://…`. */
   constructor(request: string, { problem, retryAfterMs }: { problem: Problem; retryAfterMs?: number | undefined }) {
     super(`${request}: ${problem.status} ${problem.detail}`);
     this.status = problem.status;
