@@ -24,10 +24,10 @@ function request(pgn: number, dst: number) {
   return canFrame(id, [pgn & 0xff, (pgn >> 8) & 0xff, pgn >> 16]);
 }
 
-Deno.test("twin: a seed and a start give the same frames at the same times, byte for byte", async () => {
+Deno.test("simulated boat: a seed and a start give the same frames at the same times, byte for byte", async () => {
   const run = async (seed: number, stepMs: number) => {
-    const { twin, sent } = record({ seed });
-    for (let ms = stepMs; ms < MINUTE_MS + stepMs; ms += stepMs) twin.advance(Math.min(ms, MINUTE_MS));
+    const { boat, sent } = record({ seed });
+    for (let ms = stepMs; ms < MINUTE_MS + stepMs; ms += stepMs) boat.advance(Math.min(ms, MINUTE_MS));
     return await hashOf(sent);
   };
   const first = await run(1, MINUTE_MS);
@@ -36,15 +36,15 @@ Deno.test("twin: a seed and a start give the same frames at the same times, byte
   assert.notEqual(await run(2, MINUTE_MS), first);
 });
 
-Deno.test("twin: all devices hold different addresses after the fights at start", () => {
-  const { twin, sent } = record();
-  twin.advance(3000);
-  assert.ok(twin.devices.length >= 10);
-  assert.ok(twin.devices.every(({ claim }) => claim.type === "claimed"));
-  assert.equal(new Set(twin.devices.map(({ address }) => address)).size, twin.devices.length);
-  assert.equal(new Set(twin.devices.map(({ name }) => name)).size, twin.devices.length);
+Deno.test("simulated boat: all devices hold different addresses after the fights at start", () => {
+  const { boat, sent } = record();
+  boat.advance(3000);
+  assert.ok(boat.devices.length >= 10);
+  assert.ok(boat.devices.every(({ claim }) => claim.type === "claimed"));
+  assert.equal(new Set(boat.devices.map(({ address }) => address)).size, boat.devices.length);
+  assert.equal(new Set(boat.devices.map(({ name }) => name)).size, boat.devices.length);
   for (const contested of [16, 43]) {
-    const rivals = twin.devices.filter(({ spec }) => spec.preferredAddress === contested);
+    const rivals = boat.devices.filter(({ spec }) => spec.preferredAddress === contested);
     assert.equal(rivals.length, 2);
     const [low, high] = rivals.sort((a, b) => (a.name < b.name ? -1 : 1));
     assert.equal(low!.address, contested);
@@ -54,9 +54,9 @@ Deno.test("twin: all devices hold different addresses after the fights at start"
   }
 });
 
-Deno.test("twin: nothing but claims leaves a node within 250 ms of taking an address", () => {
-  const { twin, sent } = record();
-  twin.advance(5000);
+Deno.test("simulated boat: nothing but claims leaves a node within 250 ms of taking an address", () => {
+  const { boat, sent } = record();
+  boat.advance(5000);
   const taken = new Map<number, { name: bigint; atMs: number }>();
   let checked = 0;
   for (const { atMs, id, data } of sent) {
@@ -75,58 +75,58 @@ Deno.test("twin: nothing but claims leaves a node within 250 ms of taking an add
   assert.ok(checked > 500);
 });
 
-Deno.test("twin: a stranger with a lower NAME gets the address, one with a higher NAME does not", () => {
-  const { twin, sent } = record();
-  twin.advance(2000);
-  const gps = twin.devices[0]!;
+Deno.test("simulated boat: a stranger with a lower NAME gets the address, one with a higher NAME does not", () => {
+  const { boat, sent } = record();
+  boat.advance(2000);
+  const gps = boat.devices[0]!;
   sent.length = 0;
-  twin.receive(canFrame(0x18eeff00 | gps.address!, nameBytes(gps.name + 1n)));
+  boat.receive(canFrame(0x18eeff00 | gps.address!, nameBytes(gps.name + 1n)));
   assert.equal(gps.address, 2);
   assert.equal(sent.length, 1, "it claims again");
-  twin.receive(canFrame(0x18eeff00 | 2, nameBytes(1n)));
+  boat.receive(canFrame(0x18eeff00 | 2, nameBytes(1n)));
   assert.equal(gps.address, 3);
   assert.equal(gps.claim.type, "claiming");
-  twin.advance(2249);
+  boat.advance(2249);
   assert.ok(sent.every(({ id }) => parseCanId(id).pgn === CLAIM || ![2, 3].includes(parseCanId(id).src)));
-  twin.advance(4000);
+  boat.advance(4000);
   assert.equal(gps.claim.type, "claimed");
   assert.ok(sent.some(({ id }) => parseCanId(id).pgn === 129025 && parseCanId(id).src === 3));
 });
 
-Deno.test("twin: a device that finds no address says so and is silent", () => {
-  const { twin, sent } = record();
-  twin.advance(2000);
+Deno.test("simulated boat: a device that finds no address says so and is silent", () => {
+  const { boat, sent } = record();
+  boat.advance(2000);
   for (let address = 0; address <= 253; address++) {
-    twin.receive(canFrame(0x18eeff00 | address, nameBytes(BigInt(address + 1))));
+    boat.receive(canFrame(0x18eeff00 | address, nameBytes(BigInt(address + 1))));
   }
   sent.length = 0;
-  twin.advance(4000);
-  assert.ok(twin.devices.every(({ claim }) => claim.type === "without-address"));
+  boat.advance(4000);
+  assert.ok(boat.devices.every(({ claim }) => claim.type === "without-address"));
   assert.deepEqual(sent, []);
-  twin.receive(request(CLAIM, 255));
-  assert.equal(sent.length, twin.devices.length);
+  boat.receive(request(CLAIM, 255));
+  assert.equal(sent.length, boat.devices.length);
   assert.ok(sent.every(({ id }) => parseCanId(id).src === 254));
 });
 
-Deno.test("twin: requests for the network messages are answered", () => {
-  const { twin, sent } = record();
-  twin.advance(2000);
+Deno.test("simulated boat: requests for the network messages are answered", () => {
+  const { boat, sent } = record();
+  boat.advance(2000);
   const ask = (pgn: number, dst: number, waitMs = 100): Told[] => {
     sent.length = 0;
-    const from = twin.nowMs;
-    twin.receive(request(pgn, dst));
-    twin.advance(from + waitMs);
+    const from = boat.nowMs;
+    boat.receive(request(pgn, dst));
+    boat.advance(from + waitMs);
     return messages(sent.filter(({ id }) => parseCanId(id).pgn === pgn));
   };
   const [claim] = ask(CLAIM, 2);
-  assert.deepEqual([...claim!.payload], nameBytes(twin.devices[0]!.name));
-  assert.equal(ask(CLAIM, 255).length, twin.devices.length);
+  assert.deepEqual([...claim!.payload], nameBytes(boat.devices[0]!.name));
+  assert.equal(ask(CLAIM, 255).length, boat.devices.length);
 
   const [product] = ask(126996, 2);
   assert.equal(product!.payload.length, 134);
   assert.equal(unsigned(product!.payload, [0, 2]), 2100);
   assert.equal(new TextDecoder().decode(product!.payload.slice(4, 12)), "GPS 24xd");
-  assert.equal(ask(126996, 255, 3000).length, twin.devices.length);
+  assert.equal(ask(126996, 255, 3000).length, boat.devices.length);
 
   const [configuration] = ask(126998, 2);
   assert.equal(configuration!.payload[0], "GPS on the cabin roof".length + 2);
@@ -140,22 +140,22 @@ Deno.test("twin: requests for the network messages are answered", () => {
   for (const pgn of [60928, 126996, 129025, 129029]) assert.ok(transmits.includes(pgn));
 });
 
-Deno.test("twin: what a device cannot answer is refused when it was asked, and passed over when all were", () => {
-  const { twin, sent } = record();
-  twin.advance(2000);
-  twin.receive(request(127505, 2));
-  twin.receive(request(65001, 255));
-  twin.receive(request(127505, 99));
-  twin.advance(6000);
+Deno.test("simulated boat: what a device cannot answer is refused when it was asked, and passed over when all were", () => {
+  const { boat, sent } = record();
+  boat.advance(2000);
+  boat.receive(request(127505, 2));
+  boat.receive(request(65001, 255));
+  boat.receive(request(127505, 99));
+  boat.advance(6000);
   const refusals = messages(sent).filter(({ pgn }) => pgn === NAK);
   assert.equal(refusals.length, 1);
   assert.deepEqual([refusals[0]!.src, refusals[0]!.dst], [2, 100]);
   assert.equal(formatHex(refusals[0]!.payload), "01ffffffff11f201");
 });
 
-Deno.test("twin: 150 to 250 frames a second, without bursts", () => {
-  const { twin, sent } = record();
-  twin.advance(10 * MINUTE_MS);
+Deno.test("simulated boat: 150 to 250 frames a second, without bursts", () => {
+  const { boat, sent } = record();
+  boat.advance(10 * MINUTE_MS);
   for (let minute = 0; minute < 10; minute++) {
     const count = sent.filter(({ atMs }) => Math.floor(atMs / MINUTE_MS) === minute).length;
     assert.ok(count / 60 >= 150 && count / 60 <= 250, `${count / 60} frames/s in minute ${minute}`);
@@ -168,11 +168,11 @@ Deno.test("twin: 150 to 250 frames a second, without bursts", () => {
   assert.ok(most <= 60, `${most} frames in 100 ms`);
 });
 
-Deno.test("twin: every device sends a heartbeat a minute", () => {
-  const { twin, sent } = record();
-  twin.advance(3 * MINUTE_MS);
+Deno.test("simulated boat: every device sends a heartbeat a minute", () => {
+  const { boat, sent } = record();
+  boat.advance(3 * MINUTE_MS);
   const heartbeats = messages(sent).filter(({ pgn }) => pgn === 126993);
-  for (const { address } of twin.devices) {
+  for (const { address } of boat.devices) {
     const own = heartbeats.filter(({ src }) => src === address);
     assert.deepEqual(own.map(({ payload }) => payload[2]), [0, 1, 2]);
   }
@@ -199,9 +199,9 @@ const LENGTHS: Record<number, number> = {
   130824: 22,
 };
 
-Deno.test("twin: every message has the length of its PGN", () => {
-  const { twin, sent } = record();
-  twin.advance(2 * MINUTE_MS);
+Deno.test("simulated boat: every message has the length of its PGN", () => {
+  const { boat, sent } = record();
+  boat.advance(2 * MINUTE_MS);
   const told = messages(sent);
   const seen = new Set(told.map(({ pgn }) => pgn));
   assert.ok(seen.size >= 45, `${seen.size} PGNs`);
@@ -218,10 +218,10 @@ function last(told: readonly Told[], pgn: number, is: (payload: Uint8Array) => b
   return told.findLast((message) => message.pgn === pgn && is(message.payload))!.payload;
 }
 
-Deno.test("twin: on the bus, apparent wind is true wind and the boat's motion", () => {
-  const { twin, sent } = record({ seed: 9 });
+Deno.test("simulated boat: on the bus, apparent wind is true wind and the boat's motion", () => {
+  const { boat, sent } = record({ seed: 9 });
   for (const seconds of [10, 40, 95, 300]) {
-    twin.advance(seconds * 1000);
+    boat.advance(seconds * 1000);
     const told = messages(sent);
     const vector = (payload: Uint8Array, at: readonly [number, number], turn = 0) => {
       const speed = unsigned(payload, [at[0], 2]) / 100;
@@ -239,9 +239,9 @@ Deno.test("twin: on the bus, apparent wind is true wind and the boat's motion", 
   }
 });
 
-Deno.test("twin: on the bus, positions move as course and speed say, and fuel falls", () => {
-  const { twin, sent } = record();
-  twin.advance(11 * MINUTE_MS);
+Deno.test("simulated boat: on the bus, positions move as course and speed say, and fuel falls", () => {
+  const { boat, sent } = record();
+  boat.advance(11 * MINUTE_MS);
   const told = messages(sent);
   const positions = told.filter(({ pgn }) => pgn === 129025);
   const speeds = told.filter(({ pgn, atMs }) => pgn === 129026 && atMs >= MINUTE_MS && atMs < 2 * MINUTE_MS);
@@ -261,48 +261,48 @@ Deno.test("twin: on the bus, positions move as course and speed say, and fuel fa
   );
 });
 
-Deno.test("twin: the clock on the bus is the start plus the simulated time", () => {
-  const { twin, sent } = record();
-  twin.advance(30_000);
+Deno.test("simulated boat: the clock on the bus is the start plus the simulated time", () => {
+  const { boat, sent } = record();
+  boat.advance(30_000);
   const message = messages(sent).findLast(({ pgn }) => pgn === 126992)!;
   assert.equal(unsigned(message.payload, [2, 2]), Date.UTC(2025, 5, 15) / 86_400_000);
   assert.equal(unsigned(message.payload, [4, 4]), (12 * 3600 + message.atMs / 1000) * 1e4);
 });
 
-Deno.test("twin: a long time at sea makes no number that is none, and none that its field cannot carry", () => {
+Deno.test("simulated boat: a long time at sea makes no number that is none, and none that its field cannot carry", () => {
   // What a field cannot carry is refused when the message is made.
-  const { twin } = record({ send: () => {} });
+  const { boat } = record({ send: () => {} });
   for (let hour = 1; hour <= 2; hour++) {
-    twin.advance(hour * HOUR_MS);
-    assert.ok(!JSON.stringify(twin.passage).includes("null"), "NaN and Infinity become null");
+    boat.advance(hour * HOUR_MS);
+    assert.ok(!JSON.stringify(boat.passage).includes("null"), "NaN and Infinity become null");
   }
 });
 
-Deno.test("twin: joins a loopback bus in real time and hears requests there", async () => {
+Deno.test("simulated boat: joins a loopback bus in real time and hears requests there", async () => {
   let nowMs = 0;
   const clock = { wallUs: STILL.wallUs, monoMs: () => nowMs };
   const bus = new LoopbackBus("can0", { clock });
   const heard: number[] = [];
   bus.attach(({ id }) => heard.push(id));
-  const twin = attachSimulatedBoat(bus, { clock, startUs: STILL.wallUs() });
+  const boat = attachSimulatedBoat(bus, { clock, startUs: STILL.wallUs() });
   const wait = () => new Promise((resolve) => setTimeout(resolve, 15));
-  twin.start();
+  boat.start();
   try {
     for (let i = 0; i < 12; i++) {
       nowMs += 90;
       await wait();
     }
-    assert.ok(twin.devices.every(({ claim }) => claim.type === "claimed"));
+    assert.ok(boat.devices.every(({ claim }) => claim.type === "claimed"));
     const claims = heard.filter((id) => parseCanId(id).pgn === CLAIM).length;
     const alone = record();
-    alone.twin.advance(twin.nowMs);
+    alone.boat.advance(boat.nowMs);
     assert.equal(claims, alone.sent.filter(({ id }) => parseCanId(id).pgn === CLAIM).length, "echoes start no fight");
 
     heard.length = 0;
     nowMs += 3_600_000;
     await wait();
     assert.ok(heard.length < 60, `${heard.length} frames after a stall of an hour`);
-    assert.ok(Math.abs(twin.wallUs - STILL.wallUs() - nowMs * 1000) < 1000, "but the clock is right again");
+    assert.ok(Math.abs(boat.wallUs - STILL.wallUs() - nowMs * 1000) < 1000, "but the clock is right again");
 
     heard.length = 0;
     bus.inject(0x18ea0264, Uint8Array.of(0x14, 0xf0, 0x01));
@@ -310,11 +310,11 @@ Deno.test("twin: joins a loopback bus in real time and hears requests there", as
     await wait();
     assert.equal(heard.filter((id) => parseCanId(id).pgn === 126996).length, 20);
   } finally {
-    twin.stop();
+    boat.stop();
   }
 });
 
-Deno.test("twin: the standard boat is made of known makers and sane intervals", () => {
+Deno.test("simulated boat: the standard boat is made of known makers and sane intervals", () => {
   for (const spec of standardBoat()) {
     assert.ok(`${spec.product.model_id}`.length <= 32 && `${spec.product.model_serial}`.length <= 32);
     assert.ok(spec.preferredAddress <= 251);
