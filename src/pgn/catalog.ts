@@ -4,7 +4,7 @@ import { matchesPayload } from "./interpret.ts";
 import { type Definition, definitionsOf, type Field, isGroup, type Item, knownPgns } from "./model.ts";
 import type { Framing } from "./overlay.ts";
 import { isProprietary } from "./parameters.ts";
-import { rangeOf } from "./range.ts";
+import { rangeOf } from "./field.ts";
 import type { Decoded, FieldType } from "./spec.ts";
 import { type Labels, labelsOf } from "../units/mod.ts";
 

@@ -5,7 +5,7 @@ import { fieldsOf, layoutFor, unknownNames, valueOf } from "./encode_layout.ts";
 import { hexDigits } from "./encode_text.ts";
 import { failAfterOpen, isOpen, writeParameter, writeParameters } from "./encode_parameters.ts";
 import { CommandedPgn, isProprietary } from "./parameters.ts";
-import { inUnit, rawRangeOf } from "./range.ts";
+import { inUnit, rawRangeOf } from "./field.ts";
 import { BitWriter } from "./bit_writer.ts";
 
 export { EncodeError } from "./encode_error.ts";

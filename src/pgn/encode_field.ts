@@ -3,7 +3,7 @@ import { type Field, MAX_NUMBER_BITS, type Raw } from "./model.ts";
 import { fail, isNothing, isRecord, listed, quote } from "./encode_error.ts";
 import { numberRaw } from "./encode_number.ts";
 import { decimalBytes, hexDigits, textBytes } from "./encode_text.ts";
-import { isNull, rawRangeOf } from "./range.ts";
+import { isNull, rawRangeOf } from "./field.ts";
 import { isoDate, isoTime } from "./read.ts";
 import type { BitWriter } from "./bit_writer.ts";
 

@@ -1,4 +1,4 @@
-/** Decoding of one field by interpreting its description; the compiled decoders are tested against it. */
+/** Decoding of one field by interpreting its description, and its range; the compiled decoders are tested against it. */
 import { type Field, MAX_NUMBER_BITS, type Raw } from "./model.ts";
 import {
   bitLabels,
@@ -16,7 +16,7 @@ import {
   lzEnd,
   lzText,
 } from "./read.ts";
-import type { DecodedValue } from "./spec.ts";
+import type { DecodedValue, FieldType } from "./spec.ts";
 
 const HALF = 2 ** 32;
 
@@ -79,7 +79,7 @@ function meaningOf(field: Field, raw: Raw, by?: Raw): DecodedValue {
     case "float":
       return float32(number);
     default:
-      return (number * field.times + field.add) / field.per;
+      return inUnit(field, number);
   }
 }
 
@@ -170,7 +170,38 @@ export function readKeyed(field: Field | undefined, position: BitPosition, bytes
   if (field?.bits !== undefined && field.bits <= bits) return { value: readField(field, position).value, end };
   if (field?.type === "number" && bits > 0 && bits <= MAX_NUMBER_BITS) {
     const raw = readRaw(position, { bits, signed: field.signed });
-    return { value: (Number(raw) * field.times + field.add) / field.per, end };
+    return { value: inUnit(field, raw), end };
   }
   return { value: hexBytes(payload, bit >>> 3, end >>> 3) || null, end };
+}
+
+const NUMBERS: ReadonlySet<FieldType> = new Set(["number", "pgn", "index", "length"]);
+
+/** Whether a raw value within the range is decoded as null. */
+export function isNull({ nulls, signed }: Field, raw: Raw): boolean {
+  // −1 is a value in the standard; it is null here because all ones mean "not available".
+  return nulls.includes(raw) && !(signed && Number(raw) === -1);
+}
+
+/** Smallest and largest raw value that can be sent, without the codes of "not available". */
+export function rawRangeOf(field: Field): { min: Raw; max: Raw } {
+  const { bits = 0, signed } = field;
+  const [low, high] = signed ? [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n] : [0n, 2n ** BigInt(bits) - 1n];
+  const raw = (value: bigint): Raw => bits > MAX_NUMBER_BITS ? value : Number(value);
+  let [min, max] = [low, high];
+  while (max > low && isNull(field, raw(max))) max--;
+  while (min < max && isNull(field, raw(min))) min++;
+  return { min: raw(min), max: raw(max) };
+}
+
+/** Converts a raw value to the unit of its field. */
+export function inUnit({ times, add, per }: Field, raw: Raw): number {
+  return (Number(raw) * times + add) / per;
+}
+
+/** Range of a number in its unit, without the values that mean "not available"; undefined for other fields. */
+export function rangeOf(field: Field): { min: number; max: number } | undefined {
+  if (field.bits === undefined || !NUMBERS.has(field.type)) return undefined;
+  const { min, max } = rawRangeOf(field);
+  return { min: inUnit(field, min), max: inUnit(field, max) };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { definitionsOf, type Field, isGroup, knownPgns } from "../../src/pgn/model.ts";
-import { rangeOf } from "../../src/pgn/range.ts";
+import { rangeOf } from "../../src/pgn/field.ts";
 
 function fieldOf(pgn: number, name: string): Field {
   const items = definitionsOf(pgn).flatMap(({ items }) => items).flatMap((item) =>
