@@ -14,12 +14,18 @@ export interface HandedOut {
   isServer: boolean;
 }
 
-/** Fewer, larger collections: frames come in one after the other, and what they leave behind is short-lived. */
-const MANY_FRAMES = ["--v8-flags=--max-semi-space-size=4"];
+/** A small young generation keeps memory small: frames come one after the other, and their garbage is short-lived. */
+const SMALL_MEMORY = ["--v8-flags=--max-semi-space-size=4"];
 
 /** Everything that is handed out, by the names that people type. */
 export const PROGRAMS: readonly HandedOut[] = [
-  { name: "vbg-boat", file: "main_boat.ts", permissions: PERMISSIONS.boat, runtimeFlags: MANY_FRAMES, isServer: true },
-  { name: "vbg-cloud", file: "main_cloud.ts", permissions: PERMISSIONS.cloud, runtimeFlags: [], isServer: true },
-  { name: "vbg", file: "main.ts", permissions: PERMISSIONS.vbg, runtimeFlags: [], isServer: false },
+  { name: "vbg-boat", file: "main_boat.ts", permissions: PERMISSIONS.boat, runtimeFlags: SMALL_MEMORY, isServer: true },
+  {
+    name: "vbg-cloud",
+    file: "main_cloud.ts",
+    permissions: PERMISSIONS.cloud,
+    runtimeFlags: SMALL_MEMORY,
+    isServer: true,
+  },
+  { name: "vbg", file: "main.ts", permissions: PERMISSIONS.vbg, runtimeFlags: SMALL_MEMORY, isServer: false },
 ];

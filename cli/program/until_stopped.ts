@@ -1,3 +1,5 @@
+import { Interrupter } from "@vessel/gateway/base";
+
 /**
  * Yields the items until the command is stopped. A read that blocks on an idle pipe cannot be interrupted; it is
  * abandoned, so the process must end soon.
@@ -5,16 +7,14 @@
  * @throws the signal's reason
  */
 export async function* untilStopped<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void> {
-  const stopped = Promise.withResolvers<never>();
-  // Avoids an unhandled rejection if nothing waits.
-  stopped.promise.catch(() => {});
-  const stop = () => stopped.reject(signal.reason);
+  const stopped = new Interrupter();
+  const stop = () => stopped.interrupt(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   const rest = items[Symbol.asyncIterator]();
   try {
     for (;;) {
       signal.throwIfAborted();
-      const next = await Promise.race([rest.next(), stopped.promise]);
+      const next = await stopped.wait(rest.next());
       if (next.done) return;
       yield next.value;
     }

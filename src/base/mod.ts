@@ -8,6 +8,7 @@ export * from "./certificate_end.ts";
 export * from "./clock.ts";
 export * from "./directory_lock.ts";
 export * from "./file_error.ts";
+export * from "./interrupter.ts";
 export * from "./json_file.ts";
 export * from "./line_log.ts";
 export * from "./log.ts";

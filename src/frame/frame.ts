@@ -41,6 +41,12 @@ export function formatHex(data: Uint8Array, part?: { start: number; length: numb
 
 /** Bytes of a hex string, upper or lower case; undefined when it is not hex. */
 export function readHex(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (text.length % 2 !== 0 || !/^[0-9a-f]*$/i.test(text)) return undefined;
-  return Uint8Array.from({ length: text.length / 2 }, (_, i) => parseInt(text.slice(2 * i, 2 * i + 2), 16));
+  // Not `Uint8Array.fromHex`, which allocates outside of the heap.
+  const bytes = new Uint8Array(text.length >> 1);
+  try {
+    bytes.setFromHex(text);
+    return bytes;
+  } catch {
+    return undefined;
+  }
 }

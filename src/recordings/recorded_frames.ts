@@ -1,8 +1,8 @@
 import { errorText, type Logger } from "../base/mod.ts";
 import {
-  assembleRecording,
   newRecordingSummary,
-  readRecording,
+  PieceReader,
+  RecordingAssembler,
   RecordingError,
   type RecordingSummary,
 } from "../can/mod.ts";
@@ -83,6 +83,8 @@ export interface OfflineOptions {
 
 /** Standard input as a path. */
 const STDIN = "-";
+/** Bytes of other programs' recordings whose messages lie in memory at a time. */
+const PIECE_BYTES = 8192;
 const MAGIC = [0x4c, 0x50, 0x4a] as const;
 
 /** Looks what is at a path; `-` is standard input. @throws {OfflineError} it cannot be read */
@@ -120,7 +122,12 @@ export async function* readRecorded(
     try {
       if (input.kind === "directory") yield* directoryParts(input.path, options);
       else if (input.kind === "journal") yield* fileParts(input.path, options);
-      else for await (const part of recordingParts(input.path, options)) yield part.numbered(++seq);
+      else {
+        for await (const part of recordingParts(input.path, options)) {
+          yield part.numbered(seq + 1);
+          seq += part.length;
+        }
+      }
     } catch (error) {
       const isTold = error instanceof BlockError || error instanceof RecordingError ||
         error instanceof Deno.errors.NotFound;
@@ -198,16 +205,29 @@ class BlockPart implements RecordedPart {
   }
 }
 
+/** One part for each piece that was read: a wait for every message would cost more than reading it. */
 async function* recordingParts(path: string, { onSummary }: OfflineOptions): AsyncGenerator<MessagePart, void> {
   const summary = newRecordingSummary();
   const file = path === STDIN ? undefined : await Deno.open(path);
   const claimed = new Map<number, BlockDevice>();
-  const items = readRecording(file?.readable ?? Deno.stdin.readable, { summary });
-  for await (const message of assembleRecording(items)) {
-    if (message.bus < MAX_BUSES) {
-      yield new MessagePart(message, { buses: busesOf(summary), device: heardOf(message, claimed) });
+  const parts: MessagePart[] = [];
+  const reader = new PieceReader({ summary });
+  const assembler = new RecordingAssembler((message) => {
+    if (message.bus >= MAX_BUSES) return;
+    const buses = busesOf(summary);
+    let part = parts.at(-1);
+    if (part?.buses.length !== buses.length) parts.push(part = new MessagePart([...buses]));
+    part.add(message, heardOf(message, claimed));
+  });
+  for await (const chunk of file?.readable ?? Deno.stdin.readable) {
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      for (const item of reader.push(chunk.subarray(at, at + PIECE_BYTES))) assembler.push(item);
+      yield* parts.splice(0);
     }
   }
+  for (const item of reader.end()) assembler.push(item);
+  assembler.end();
+  yield* parts;
   onSummary?.(path, summary);
 }
 
@@ -215,33 +235,40 @@ function busesOf({ buses }: RecordingSummary): readonly string[] {
   return buses.length === 0 ? [""] : buses;
 }
 
-/** One message. */
+/** Messages of one piece of a recording. */
 class MessagePart implements RecordedPart {
   readonly buses: readonly string[];
   readonly bytes = 0;
-  readonly #message: Message;
-  readonly #device: BlockDevice | undefined;
-  #seq = 0;
-  #isRead = false;
+  readonly #messages: { message: Message; device: BlockDevice | undefined }[] = [];
+  #firstSeq = 0;
+  #read = 0;
 
-  constructor(message: Message, { buses, device }: { buses: readonly string[]; device: BlockDevice | undefined }) {
+  constructor(buses: readonly string[]) {
     this.buses = buses;
-    this.#message = message;
-    this.#device = device;
   }
 
-  /** Itself, with a number. */
-  numbered(seq: number): this {
-    this.#seq = seq;
+  get length(): number {
+    return this.#messages.length;
+  }
+
+  /** Adds a message, and what it tells of its sender. */
+  add(message: Message, device: BlockDevice | undefined): void {
+    this.#messages.push({ message, device });
+  }
+
+  /** Itself, with numbers. */
+  numbered(firstSeq: number): this {
+    this.#firstSeq = firstSeq;
     return this;
   }
 
   next(into: StoredFrame, learn: (device: RecordedDevice) => void): boolean {
-    if (this.#isRead) return false;
-    this.#isRead = true;
-    const { timeUs, id, pgn, bus, data, offset, length } = this.#message;
-    Object.assign(into, { seq: this.#seq, timeUs, id, pgn, bus, data, offset, length });
-    if (this.#device) learn(recordedDevice(this.#device));
+    const next = this.#messages[this.#read];
+    if (next === undefined) return false;
+    const { message: { timeUs, id, pgn, bus, data, offset, length }, device } = next;
+    Object.assign(into, { seq: this.#firstSeq + this.#read, timeUs, id, pgn, bus, data, offset, length });
+    this.#read++;
+    if (device) learn(recordedDevice(device));
     return true;
   }
 }

@@ -240,7 +240,7 @@ interface Watch {
   heard(): boolean;
   /** Whether another has our name and keeps it. */
   lost(): boolean;
-  /** Resolves when one of these changes. */
+  /** Resolves when one of these changes; also when it is called again. */
   next(): Promise<void>;
 }
 
@@ -266,7 +266,12 @@ function watchOthers({ bonjour }: Multicast, id: string): Watch {
     claim: (name) => claimed = name,
     heard: () => heard,
     lost: () => lost,
-    next: () => changed.promise,
+    next: () => {
+      // A promise of its own for each wait: one that outlives many waits would keep them all in memory.
+      changed.resolve();
+      changed = Promise.withResolvers();
+      return changed.promise;
+    },
   };
 }
 
