@@ -9,7 +9,7 @@
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { VERSION } from "../src/version.ts";
-import { makeBundle } from "./compile/bundle.ts";
+import { LOADED_BY_ADDRESS, makeBundle } from "./compile/bundle.ts";
 import { writeAllPortable } from "./compile/portable.ts";
 import { type HandedOut, PROGRAMS } from "./programs.ts";
 import { runScript, scriptWords } from "./script.ts";
@@ -25,9 +25,6 @@ export const TARGETS: readonly string[] = [
   "aarch64-apple-darwin",
   "x86_64-pc-windows-msvc",
 ];
-/** Found late, in a thread of its own: the compiler does not see it. */
-const INCLUDED = ["src/journal/block/pack_worker.ts"];
-
 /** Which programs are compiled for a system: the servers are for Linux. */
 export function programsFor(target: string): HandedOut[] {
   return PROGRAMS.filter(({ isServer }) => !isServer || target.includes("linux"));
@@ -35,7 +32,7 @@ export function programsFor(target: string): HandedOut[] {
 
 /** Command line of `deno` that compiles a program for a system. */
 export function compileArgs(program: HandedOut, { target, path }: { target: string; path: string }): string[] {
-  const included = INCLUDED.flatMap((file) => ["--include", file]);
+  const included = LOADED_BY_ADDRESS.flatMap((file) => ["--include", file]);
   const flags = [
     ...program.permissions,
     "--quiet",

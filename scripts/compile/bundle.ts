@@ -3,8 +3,14 @@ import { PROGRAMS } from "../programs.ts";
 import { runProgram } from "../run_program.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-/** Runs in a thread of its own, and so nothing imports it. */
-const WORKER = "src/journal/block/pack_worker.ts";
+/** Files that programs load by their address, where no tool that reads the sources finds them. */
+export const LOADED_BY_ADDRESS: readonly string[] = [
+  "src/journal/block/pack_worker.ts",
+  "src/integrations/mdns/bonjour_package.ts",
+  "src/integrations/mqtt/mqtt_package.ts",
+  "src/listen/acme/acme_package.ts",
+  "cli/settings/hocon_package.ts",
+];
 /** What a package reads from its own folder when it is used. */
 const WASM = { package: "@bokuweb/zstd-wasm", file: "zstd.wasm" };
 
@@ -17,11 +23,11 @@ interface Repair {
 }
 
 const REPAIRS: readonly Repair[] = [
-  {
-    what: "the worker has another name in the bundle",
-    from: /"\.\/pack_worker\.ts"/g,
-    to: '"./src/journal/block/pack_worker.js"',
-  },
+  ...LOADED_BY_ADDRESS.map((path) => ({
+    what: `${path} has another address in the bundle`,
+    from: new RegExp(`new URL\\("\\./${path.split("/").at(-1)}"`, "g"),
+    to: `new URL("./${path.replace(/ts$/, "js")}"`,
+  })),
   {
     what: "modules have no __dirname; what is read from there lies beside the bundle",
     from: /\b__dirname\b/g,
@@ -44,7 +50,7 @@ const COMMON_JS = /^export default require_\w+\(\);$/m;
  * @throws {Error} the bundler failed, or writes something else than the repairs of its output expect
  */
 export async function makeBundle(folder: string): Promise<void> {
-  const entries = [...PROGRAMS.map(({ file }) => `cli/${file}`), WORKER];
+  const entries = [...PROGRAMS.map(({ file }) => `cli/${file}`), ...LOADED_BY_ADDRESS];
   const flags = ["--quiet", "--frozen", "--platform", "deno", "--code-splitting", "--outdir", folder];
   await runProgram(Deno.execPath(), ["bundle", ...flags, ...entries], { cwd: ROOT });
   const files = new Map<string, string>();

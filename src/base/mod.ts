@@ -10,6 +10,7 @@ export * from "./directory_lock.ts";
 export * from "./file_error.ts";
 export * from "./interrupter.ts";
 export * from "./json_file.ts";
+export * from "./late_import.ts";
 export * from "./line_log.ts";
 export * from "./log.ts";
 export * from "./parsers.ts";

@@ -2,6 +2,9 @@ import { createSocket, type Socket } from "node:dgram";
 import { EventEmitter } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { Bonjour } from "bonjour-service";
+import { importLate } from "../../base/mod.ts";
+
+type BonjourPackage = typeof import("./bonjour_package.ts");
 
 /** Service type of boat servers, `_vbg._tcp` in `local.`. */
 export const BOAT_SERVICE = "vbg";
@@ -34,7 +37,7 @@ export interface Multicast extends AsyncDisposable {
 export async function openMulticast(
   { port = MDNS_PORT, interface: address, onError }: MulticastOptions & { onError: (error: unknown) => void },
 ): Promise<Multicast> {
-  const { Bonjour } = await import("bonjour-service");
+  const { Bonjour } = await importLate<BonjourPackage>(new URL("./bonjour_package.ts", import.meta.url));
   const socket = await bind(port);
   const guarded = new GuardedSocket(socket, onError);
   const options = { socket: guarded, bind: false, port, ...(address !== undefined && { interface: address }) };

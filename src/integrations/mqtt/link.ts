@@ -1,5 +1,7 @@
 import type { IClientOptions, MqttClient, Packet } from "mqtt";
-import { type Clock, errorText, type Logger } from "../../base/mod.ts";
+import { type Clock, errorText, importLate, type Logger } from "../../base/mod.ts";
+
+type MqttPackage = typeof import("./mqtt_package.ts");
 
 /** How messages are delivered: at most once, at least once, exactly once. */
 export type MqttQos = 0 | 1 | 2;
@@ -154,7 +156,7 @@ export class MqttLink {
   }
 
   async #open(): Promise<void> {
-    const { connect } = await import("mqtt");
+    const { connect } = await importLate<MqttPackage>(new URL("./mqtt_package.ts", import.meta.url));
     if (this.#stopped) return;
     const { access, clock, ping, pong } = this.#options;
     const client = connect(urlForClient(access.url), clientOptions(this.#options));
