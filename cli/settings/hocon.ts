@@ -76,7 +76,10 @@ function isSection(value: unknown): value is Record<string, unknown> {
 
 async function parse(options: Parameters<HoconPackage["hoconParser"]>[0], name: string): Promise<unknown> {
   // Loaded on demand: the library reads the environment when it is loaded.
-  const { hoconParser } = await importLate<HoconPackage>(new URL("./hocon_package.ts", import.meta.url));
+  const { hoconParser } = await importLate<HoconPackage>(new URL("./hocon_package.ts", import.meta.url))
+    .catch((error) => {
+      throw new HoconError(`Cannot read config file "${name}": ${errorText(error)}`, { cause: error });
+    });
   let tree: unknown;
   try {
     tree = await hoconParser(options);

@@ -10,10 +10,7 @@ export async function importLate<Module>(file: URL): Promise<Module> {
   try {
     return await import(file.href);
   } catch (error) {
-    const name = file.pathname.slice(file.pathname.lastIndexOf("/") + 1);
-    throw new Error(
-      `Cannot load ${name}: ${errorText(error)}. Without a connection to the internet: run "deno install" beforehand`,
-      { cause: error },
-    );
+    const [reason] = errorText(error).split("\n");
+    throw new Error(`${reason}; run "deno install" once with a connection to the internet`, { cause: error });
   }
 }
