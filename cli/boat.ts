@@ -12,9 +12,8 @@ import {
   type RecordingOptions,
   type ServerOptions,
   startBoat,
-  startDemo,
   VERSION,
-} from "@vessel/gateway";
+} from "@vessel/gateway/boat";
 import type { Logger } from "@vessel/gateway/base";
 import { changedTokens, readTokens } from "./settings/auth_file.ts";
 import { alertsOf } from "./settings/alert_options.ts";
@@ -169,7 +168,7 @@ async function start(
   { demo, loopback, canDriver, interfaces }: BoatSettings,
   options: Omit<BoatOptions, "buses">,
 ): Promise<Boat> {
-  if (demo) return await startDemo(options);
+  if (demo) return await (await import("@vessel/gateway/simulation")).startDemo(options);
   const driver = loopback ? "loopback" : canDriver;
   const buses = await Promise.all(interfaces.map((name) => createBus(name, { driver })));
   return await startBoat({ ...options, buses });

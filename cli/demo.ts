@@ -3,7 +3,9 @@
  *
  * @module
  */
-import { type Cloud, ListenError, startCloud, VERSION } from "@vessel/gateway";
+import { ListenError } from "@vessel/gateway/boat";
+import { type Cloud, startCloud } from "@vessel/gateway/cloud-server";
+import { VERSION } from "@vessel/gateway/version";
 import { connectCloud } from "@vessel/gateway/client";
 import { Authority, initAuthority } from "@vessel/gateway/cloud";
 import {

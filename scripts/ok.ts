@@ -3,7 +3,15 @@
 
 const PUBLIC_FACES = [
   ...["mod.ts", "src/frame/mod.ts", "src/api/journal.ts", "src/api/recordings.ts", "src/pgn/mod.ts"],
-  ...["src/base/mod.ts", "src/client/mod.ts", "src/api/cloud.ts", "src/version.ts"],
+  ...[
+    "src/base/mod.ts",
+    "src/client/mod.ts",
+    "src/api/boat.ts",
+    "src/api/cloud.ts",
+    "src/api/cloud_server.ts",
+    "src/api/simulation.ts",
+    "src/version.ts",
+  ],
   ...["cli/main.ts", "cli/main_boat.ts", "cli/main_cloud.ts"],
 ];
 

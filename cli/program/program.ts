@@ -1,4 +1,4 @@
-import type { SystemdNotifier } from "@vessel/gateway";
+import type { SystemdNotifier } from "@vessel/gateway/boat";
 import { errorText, Logger } from "@vessel/gateway/base";
 import type { FileSettings, ProgramSettings, RunSettings } from "../settings/common_options.ts";
 import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
@@ -232,7 +232,7 @@ async function managerOf<S>(
 ): Promise<SystemdNotifier | undefined> {
   if (environment["NOTIFY_SOCKET"] === undefined) return undefined;
   // Loaded on demand: commands share this file and must start quickly.
-  const { growing, readNotifySettings, SystemdNotifier } = await import("@vessel/gateway");
+  const { growing, readNotifySettings, SystemdNotifier } = await import("@vessel/gateway/boat");
   const settings = readNotifySettings(environment, [Deno.pid, Deno.ppid]);
   return settings && new SystemdNotifier({ settings, probe: heartbeats ? growing(heartbeats) : () => true, log });
 }

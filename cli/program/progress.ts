@@ -1,4 +1,4 @@
-import type { Clock } from "@vessel/gateway";
+import type { Clock } from "@vessel/gateway/boat";
 import { cut } from "./table.ts";
 import type { Output } from "./terminal.ts";
 

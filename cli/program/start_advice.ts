@@ -1,4 +1,4 @@
-import { BusError, ListenError } from "@vessel/gateway";
+import { BusError, ListenError } from "@vessel/gateway/boat";
 
 /** Advice about errors of the start, by the end of their messages. */
 const ADVICE: readonly (readonly [kind: typeof BusError | typeof ListenError, end: string, advice: string])[] = [

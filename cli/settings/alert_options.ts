@@ -1,4 +1,4 @@
-import type { AlertSettings } from "@vessel/gateway";
+import type { AlertSettings } from "@vessel/gateway/boat";
 import { duration, integer, list, offAtZero, reloadable, text } from "./option_types.ts";
 import { type Check, definedOnly, type SettingsOf } from "./options.ts";
 

@@ -1,4 +1,4 @@
-import { BOAT_DEFAULTS, isBusSource, parseBusSource } from "@vessel/gateway";
+import { BOAT_DEFAULTS, isBusSource, parseBusSource } from "@vessel/gateway/boat";
 import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress, MAX_PORT } from "@vessel/gateway/base";
 import { fileOptions, programOptions, serverOptions } from "./common_options.ts";
 import {

@@ -1,4 +1,4 @@
-import { isOwnMachine } from "@vessel/gateway";
+import { isOwnMachine } from "@vessel/gateway/boat";
 import { readClientAuthorities, readRevoked } from "@vessel/gateway/cloud";
 import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress } from "@vessel/gateway/base";
 import { address, boolean, oneOf, text } from "./option_types.ts";

@@ -1,4 +1,5 @@
-import { BOAT_DEFAULTS, CLOUD_DEFAULTS } from "@vessel/gateway";
+import { BOAT_DEFAULTS } from "@vessel/gateway/boat";
+import { CLOUD_DEFAULTS } from "@vessel/gateway/cloud-server";
 import { authOptions, tokenChecks } from "./auth_options.ts";
 import { cloudListenChecks, cloudListenOptions, cloudTrustChecks } from "./cloud_listen_options.ts";
 import { fileOptions, keptFolder, programOptions, runOptions } from "./common_options.ts";

@@ -1,4 +1,4 @@
-import { CONNECTION_DEFAULTS, networksProblem } from "@vessel/gateway";
+import { CONNECTION_DEFAULTS, networksProblem } from "@vessel/gateway/boat";
 import { duration, integer, list, offAtZero } from "./option_types.ts";
 import type { SettingsOf } from "./options.ts";
 

@@ -1,4 +1,4 @@
-import type { RetentionSettings } from "@vessel/gateway";
+import type { RetentionSettings } from "@vessel/gateway/boat";
 import { duration, integer, oneOf, powerOfTwo, reloadable, size, text } from "./option_types.ts";
 import type { Check, SettingsOf } from "./options.ts";
 

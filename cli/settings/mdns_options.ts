@@ -1,4 +1,4 @@
-import { checkInstanceName } from "@vessel/gateway";
+import { checkInstanceName } from "@vessel/gateway/boat";
 import { boolean, text } from "./option_types.ts";
 import type { Check, SettingsOf } from "./options.ts";
 

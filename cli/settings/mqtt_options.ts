@@ -1,4 +1,4 @@
-import type { MqttSettings } from "@vessel/gateway";
+import type { MqttSettings } from "@vessel/gateway/boat";
 import { boolean, duration, integer, list, powerOfTwo, text } from "./option_types.ts";
 import { type Check, definedOnly, type SettingsOf } from "./options.ts";
 import { authoritiesProblem, reasonOf, tlsPairProblem } from "./tls_pair.ts";

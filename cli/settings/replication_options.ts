@@ -7,7 +7,7 @@ import {
   isOwnMachine,
   type LinkTlsPaths,
   type ReplicationOptions,
-} from "@vessel/gateway";
+} from "@vessel/gateway/boat";
 import { parseAddress } from "@vessel/gateway/base";
 import { boolean, duration, integer, reloadable, text } from "./option_types.ts";
 import { type Check, definedOnly, type ReloadableOf, type SettingsOf } from "./options.ts";

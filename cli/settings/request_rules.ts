@@ -5,7 +5,7 @@ import {
   type RequestRule,
   type RequestRuleBase,
   type SubKeyPosition,
-} from "@vessel/gateway";
+} from "@vessel/gateway/boat";
 import {
   BROADCAST_ADDRESS,
   isAddressed,

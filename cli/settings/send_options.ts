@@ -1,5 +1,5 @@
 import { errorText } from "@vessel/gateway/base";
-import { formatSendRule, parseSendRule, parseSendRules, type SendRule } from "@vessel/gateway";
+import { formatSendRule, parseSendRule, parseSendRules, type SendRule } from "@vessel/gateway/boat";
 import { nearest } from "./nearest.ts";
 import { boolean, duration, integer, number, reloadable, structured } from "./option_types.ts";
 import type { Check, SettingsOf } from "./options.ts";

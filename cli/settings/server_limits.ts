@@ -1,4 +1,4 @@
-import type { ConnectionOptions, ServerLimits, ServerOptions } from "@vessel/gateway";
+import type { ConnectionOptions, ServerLimits, ServerOptions } from "@vessel/gateway/boat";
 import type { ConnectionSettings } from "./connection_options.ts";
 
 /** Limits that every server reads from settings of the same name. */

@@ -1,4 +1,4 @@
-import { BOAT_DEFAULTS, type Slot } from "@vessel/gateway";
+import { BOAT_DEFAULTS, type Slot } from "@vessel/gateway/boat";
 import { duration, integer, reloadable, size, structured } from "./option_types.ts";
 import type { SettingsOf } from "./options.ts";
 import { readSlots } from "./slots.ts";

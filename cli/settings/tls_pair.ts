@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { checkTlsPair } from "@vessel/gateway";
+import { checkTlsPair } from "@vessel/gateway/boat";
 import { errorText } from "@vessel/gateway/base";
 
 /** Start of each part of a PEM file. */

@@ -4,7 +4,7 @@ import {
   VERSION,
   VIRTUAL_DEVICE_DEFAULTS,
   type VirtualDeviceSettings,
-} from "@vessel/gateway";
+} from "@vessel/gateway/boat";
 import { readName } from "@vessel/gateway/frame";
 import { boolean, duration, integer, optional, text } from "./option_types.ts";
 import type { Check, SettingsOf } from "./options.ts";

@@ -11,8 +11,8 @@ import {
   Scrub,
 } from "../cloud/mod.ts";
 import { type CloudPorts, openListeners, type PortListenerState } from "./listeners.ts";
+import { Access, serveRoutes } from "../http/mod.ts";
 import {
-  Access,
   CloudMetrics,
   cloudRoutes,
   countDamaged,
@@ -21,8 +21,7 @@ import {
   countUnarchived,
   evaluateCloudHealth,
   ReplicaReaders,
-  serveRoutes,
-} from "../http/mod.ts";
+} from "../http/cloud/mod.ts";
 import { StreamMemory } from "../stream/mod.ts";
 import { type Connections, type Handler, openConnections } from "../listen/mod.ts";
 import { Keepers, type RetentionSettings } from "../journal/mod.ts";

@@ -12,17 +12,15 @@ import {
   Replica,
   STATE_FILE,
 } from "../../src/cloud/mod.ts";
+import { Access, type AccessRules, serveRoutes } from "../../src/http/mod.ts";
 import {
-  Access,
-  type AccessRules,
   CloudMetrics,
   cloudRoutes,
   countDamaged,
   countRecordings,
   evaluateCloudHealth,
   ReplicaReaders,
-  serveRoutes,
-} from "../../src/http/mod.ts";
+} from "../../src/http/cloud/mod.ts";
 import { Connections, listen, type Listener } from "../../src/listen/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import type { HandshakeRequest } from "../../src/replication/mod.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway";
+import { VERSION } from "@vessel/gateway/version";
 import { importPeer, PeerImportError, type PeerImportReport } from "@vessel/gateway/cloud";
 import { errorText, lockDirectory, silentLogger } from "@vessel/gateway/base";
 import { dataDirOption } from "../../settings/cloud_options.ts";

@@ -10,10 +10,10 @@ import {
   type CloudOptions,
   type CloudPorts,
   type CloudRecordingOptions,
-  type ServerOptions,
   startCloud,
-  VERSION,
-} from "@vessel/gateway";
+} from "@vessel/gateway/cloud-server";
+import type { ServerOptions } from "@vessel/gateway/boat";
+import { VERSION } from "@vessel/gateway/version";
 import { changedTokens, readTokens } from "../../settings/auth_file.ts";
 import {
   ACME_HTTP_LISTEN,

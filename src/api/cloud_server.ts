@@ -1,0 +1,16 @@
+/**
+ * The cloud server: options and limits, and what starts it.
+ *
+ * @module
+ */
+export {
+  type AcmeSettings,
+  type BoatTrust,
+  type Cloud,
+  CLOUD_DEFAULTS,
+  type CloudLimits,
+  type CloudOptions,
+  type CloudPorts,
+  type CloudRecordingOptions,
+  startCloud,
+} from "../cloud_server/mod.ts";
