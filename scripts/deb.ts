@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { PERMISSIONS } from "../cli/program/permissions.ts";
 import { VERSION } from "../src/version.ts";
+import { LOADED_BY_ADDRESS } from "./compile/bundle.ts";
 import { writeManPages } from "./man.ts";
 import { type HandedOut, PROGRAMS } from "./programs.ts";
 import { runProgram } from "./run_program.ts";
@@ -92,11 +93,14 @@ export async function makeDeb({ out, deno, arch, compression, onStep = () => {} 
 
 async function addSources(lib: string): Promise<void> {
   for (const source of SOURCES) await cp(`${ROOT}${source}`, `${lib}/${source}`, { recursive: true });
+  // All packages are there. Deno would take away links to those that a program does not need at once.
+  const { unstable: _, ...config } = JSON.parse(await Deno.readTextFile(`${lib}/deno.json`));
+  await Deno.writeTextFile(`${lib}/deno.json`, JSON.stringify(config, undefined, 2));
 }
 
 /** What the sources import, beside them. */
 async function addPackages(lib: string): Promise<void> {
-  const entries = PROGRAMS.map(({ file }) => `cli/${file}`);
+  const entries = [...PROGRAMS.map(({ file }) => `cli/${file}`), ...LOADED_BY_ADDRESS];
   const args = ["install", "--quiet", "--frozen", "--node-modules-dir=auto", "--entrypoint", ...entries];
   await runProgram(Deno.execPath(), args, { cwd: lib });
   // Some packages have files for their owner alone, which the services' user could not read.

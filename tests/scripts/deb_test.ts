@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
+import { LOADED_BY_ADDRESS } from "../../scripts/compile/bundle.ts";
 import { makeDeb } from "../../scripts/deb.ts";
 import { systemClock } from "../../src/base/mod.ts";
 import { Authority, initAuthority } from "../../src/pki/mod.ts";
@@ -72,6 +73,13 @@ Deno.test("the package says what it is and holds programs, settings, unit and us
       ]
     ) {
       assert.ok(lines.some((line) => line.startsWith(mode!) && line.endsWith(` .${file}`)), `${mode} ${file}`);
+    }
+    // Without a cache, and without a connection.
+    const offline = ["run", "-A", "--no-check", "--cached-only", "--node-modules-dir=auto"];
+    for (const file of LOADED_BY_ADDRESS.filter((file) => file.endsWith("_package.ts"))) {
+      const env = { DENO_DIR: `${folder}/cache` };
+      const { code, stderr } = await run(Deno.execPath(), [...offline, `${root}/usr/lib/vbg/${file}`], env);
+      assert.equal(code, 0, stderr);
     }
     // All of it: the programs start from it, without a network or anything else that was fetched before.
     for (const program of ["vbg-boat", "vbg-cloud", "vbg"]) {
