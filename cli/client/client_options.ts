@@ -6,34 +6,34 @@ import { doubtManufacturers } from "../settings/filter_names.ts";
 import type { Check, Option, Options } from "../settings/options.ts";
 import type { Output } from "../program/terminal.ts";
 
-/** Which server is asked; see `chooseServer`. */
+/** How the server is chosen; see `chooseServer`. */
 export interface ServerChoice {
-  /** Address of a server. */
+  /** URL of a server. */
   server: string | undefined;
   /** Name of a boat. */
   boat: string | undefined;
   token: string | undefined;
-  /** Ask the boat's cloud, and not the boat. */
+  /** Use the boat's cloud, not its own server. */
   cloud: boolean;
-  /** Path of the client's configuration; undefined: the usual place. */
+  /** Path of the client's configuration; undefined: the default path. */
   config: string | undefined;
-  /** How long boats are looked for; undefined: as the configuration says, else 2 s. */
+  /** Time of a search for boats, milliseconds; undefined: as in the configuration, else 2 s. */
   mdnsTimeoutMs: number | undefined;
 }
 
-/** What is reported beside the answer. */
+/** What is reported on standard error. */
 export interface StatusChoice {
-  /** No connections, retries or progress. */
+  /** Do not report connections, retries and progress. */
   quiet: boolean;
 }
 
-/** How the answer looks. */
+/** Format of the output. */
 export interface OutputChoice {
-  /** JSON or not; undefined: when it is not for a terminal. */
+  /** Whether JSON is printed; undefined: unless standard output is a terminal. */
   json: boolean | undefined;
 }
 
-/** Which frames, as they were asked for. */
+/** Filter of frames, as given. */
 export interface FilterChoice {
   pgn: readonly string[];
   excludePgn: readonly string[];
@@ -44,7 +44,7 @@ export interface FilterChoice {
   bus: readonly string[];
 }
 
-/** Settings of every command that asks a server. */
+/** Settings of every command that uses a server. */
 export interface ClientSettings extends ProgramSettings, ServerChoice, StatusChoice, OutputChoice {}
 
 const SERVER = "Server";
@@ -53,7 +53,7 @@ const OUTPUT = "Output";
 const MAX_PGN = 0x3ffff;
 const MAX_INSTANCE = 252;
 const MAX_MDNS_TIMEOUT_MS = 60_000;
-/** What the command line alone gives. */
+/** Settings that only the command line has. */
 const here = { key: [], environment: false } as const;
 
 /** Rows of ServerChoice and StatusChoice. */
@@ -77,8 +77,8 @@ export function serverOptions(): Options<ServerChoice & StatusChoice> {
       placeholder: "NAME",
       default: "",
       help:
-        "Boat of the configuration, or name of a boat server on the network: it is looked for there first, then in " +
-        "the cloud that the configuration names. Without -server and -boat: VBG_BOAT, else default-boat of the " +
+        "Boat of the configuration, or name of a boat server on the network. The network is searched first, then the " +
+        "cloud of the configuration is used. Without -server and -boat: VBG_BOAT, else default-boat of the " +
         "configuration, else its only boat, else the only server on the network, else a server of this machine on " +
         "port 8089 or 8080.",
       group,
@@ -87,7 +87,7 @@ export function serverOptions(): Options<ServerChoice & StatusChoice> {
       name: "cloud",
       ...here,
       default: false,
-      help: "Ask the cloud of the boat, and do not look for it on the network.",
+      help: "Use the boat's cloud; do not search the network for the boat.",
       group,
     }),
     token: optional(text({
@@ -95,7 +95,7 @@ export function serverOptions(): Options<ServerChoice & StatusChoice> {
       key: [],
       placeholder: "TOKEN",
       default: "",
-      help: "Access token, where the server wants one. VBG_TOKEN keeps it out of the list of processes.",
+      help: "Access token, if the server requires one. Prefer VBG_TOKEN: other users can see command lines.",
       group,
       secret: true,
       validate: (value) => isToken(value) ? undefined : "Cannot use the token: expected ASCII without spaces",
@@ -105,7 +105,7 @@ export function serverOptions(): Options<ServerChoice & StatusChoice> {
       key: [],
       placeholder: "PATH",
       default: "",
-      help: "Configuration file (HOCON). Without it: ~/.config/vbg/vbg.conf, when it is there.",
+      help: "Configuration file (HOCON). Without it: ~/.config/vbg/vbg.conf, if it exists.",
       group,
     })),
     mdnsTimeoutMs: optional(duration({
@@ -114,7 +114,7 @@ export function serverOptions(): Options<ServerChoice & StatusChoice> {
       default: 2000,
       minMs: 1,
       maxMs: MAX_MDNS_TIMEOUT_MS,
-      help: "How long boats are looked for on the network. Without it: mdns-timeout of the configuration, else 2 s.",
+      help: "Time of a search for boats on the network. Without it: mdns-timeout of the configuration, else 2s.",
       group,
     })),
     quiet: boolean({
@@ -122,13 +122,13 @@ export function serverOptions(): Options<ServerChoice & StatusChoice> {
       ...here,
       default: false,
       help:
-        "Report no connections, retries or progress on standard error; failures and missing frames are still reported.",
+        "Do not report connections, retries and progress on standard error. Failures and missing frames are reported.",
       group: OUTPUT,
     }),
   };
 }
 
-/** Whether a header can hold this. */
+/** Whether text can be sent as a bearer token. */
 export function isToken(text: string): boolean {
   return /^[\x21-\x7e]*$/.test(text);
 }
@@ -145,7 +145,7 @@ export const serverChecks: readonly Check<ServerChoice>[] = [
     settings: ["cloud", "server"],
     severity: "error",
     test: ({ cloud, server }) =>
-      cloud && server !== undefined ? "Cannot use -cloud with -server: the server is chosen" : undefined,
+      cloud && server !== undefined ? "Cannot use -cloud with -server, which names the server" : undefined,
   },
 ];
 
@@ -156,7 +156,7 @@ export function outputOptions(): Options<OutputChoice> {
       name: "json",
       ...here,
       default: false,
-      help: "Print JSON. Without it: when standard output is no terminal; -json=false prints for people in any case.",
+      help: "Print JSON. Default: unless standard output is a terminal. -json=false prints text.",
       group: OUTPUT,
     })),
   };
@@ -175,29 +175,33 @@ export function filterOptions(): Options<FilterChoice> {
     pgn: list({
       name: "pgn",
       ...pgn,
-      help: "These PGNs alone; as all of these lists with commas, or the flag repeated.",
+      help: "Only these PGNs. Several: with commas, or by repeating the flag, as for all these lists.",
     }),
-    excludePgn: list({ name: "exclude-pgn", ...pgn, help: "Not these PGNs." }),
-    manufacturer: list({ name: "manufacturer", ...words, help: "Devices of these manufacturers: names or codes." }),
+    excludePgn: list({ name: "exclude-pgn", ...pgn, help: "Exclude these PGNs." }),
+    manufacturer: list({
+      name: "manufacturer",
+      ...words,
+      help: "Only devices of these manufacturers: names or codes.",
+    }),
     instance: list({
       name: "instance",
       ...words,
       placeholder: "N",
-      help: "Devices with these device instances.",
+      help: "Only devices with these device instances.",
       validate: checkNumber("device instance", MAX_INSTANCE),
     }),
-    name: list({ name: "name", ...words, help: "Devices with these NAMEs: hex digits.", validate: checkName }),
+    name: list({ name: "name", ...words, help: "Only devices with these NAMEs: hex digits.", validate: checkName }),
     excludeName: list({
       name: "exclude-name",
       ...words,
-      help: "Not the devices with these NAMEs.",
+      help: "Exclude devices with these NAMEs.",
       validate: checkName,
     }),
-    bus: list({ name: "bus", ...words, help: "These buses alone, by their names." }),
+    bus: list({ name: "bus", ...words, help: "Only these buses." }),
   };
 }
 
-/** The filter that was asked for, with exclusions from elsewhere. */
+/** The filter as given, with the exclusions of the configuration. */
 export function filterOf(choice: FilterChoice, exclusions: Filter = {}): Filter {
   const filter: Required<Filter> = {
     pgn: choice.pgn.map(Number),
@@ -216,7 +220,7 @@ export const filterChecks: readonly Check<FilterChoice>[] = [
   { settings: ["manufacturer"], severity: "warning", test: ({ manufacturer }) => doubtManufacturers(manufacturer) },
 ];
 
-/** The same option where `http://` may be left out. */
+/** The same option, which accepts addresses without `http://`. */
 function withScheme(option: Option<string | undefined>): Option<string | undefined> {
   const complete = (value: string) => value.trim() === "" || value.includes("://") ? value : `http://${value.trim()}`;
   return { ...option, fromFlags: (values) => option.fromFlags(values.map(complete)) };

@@ -3,14 +3,14 @@ import { labelsOfPayload } from "@vessel/gateway/pgn";
 import { bytesText, timeOfDay } from "./frame_text.ts";
 import { type Column, formatTable } from "../program/table.ts";
 
-/** PGN that says what class a device is of. */
+/** PGN of the device class. */
 const ADDRESS_CLAIM = 60928;
 const NO_PAYLOAD = new Uint8Array(0);
 
 /** A column of devices. */
 interface DeviceColumn extends Column {
   text: (device: Device) => string;
-  /** Shown only where a line has so many characters. */
+  /** Least line width that has this column, characters. */
   fromWidth?: number;
 }
 
@@ -28,16 +28,16 @@ const COLUMNS: readonly DeviceColumn[] = [
 ];
 const BUS: DeviceColumn = { title: "BUS", max: 12, text: ({ bus = "" }) => bus };
 
-/** The devices for people, by bus and address. Narrow lines have fewer columns. */
+/** Table of devices, sorted by bus and address. Narrow terminals have fewer columns. */
 export function deviceTable(devices: readonly Device[], { width, color }: { width: number; color: boolean }): string {
-  if (devices.length === 0) return "No device was heard yet";
+  if (devices.length === 0) return "No devices seen yet";
   const hasBuses = devices.some(({ bus }) => bus !== undefined);
   const columns = [...(hasBuses ? [BUS] : []), ...COLUMNS].filter(({ fromWidth = 0 }) => width >= fromWidth);
   const rows = inOrder(devices).map((device) => columns.map(({ text }) => text(device)));
   return formatTable(rows, { columns, width, color });
 }
 
-/** By bus, then by address. */
+/** Sorts by bus, then by address. */
 export function inOrder<T extends { bus?: string; src: number }>(devices: readonly T[]): T[] {
   return devices.toSorted((a, b) => compare(a.bus ?? "", b.bus ?? "") || a.src - b.src);
 }

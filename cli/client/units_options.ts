@@ -3,13 +3,13 @@ import { boolean, oneOf, optional } from "../settings/option_types.ts";
 import type { Options } from "../settings/options.ts";
 import type { Output } from "../program/terminal.ts";
 
-/** Units of the values that people read. */
+/** Units of values in text output. */
 export interface UnitsChoice {
   /** Undefined: nautical on a terminal, else SI. */
   units: UnitSystem | undefined;
 }
 
-/** Labels in JSON. */
+/** Whether JSON has labels. */
 export interface LabelsChoice {
   labels: boolean;
 }
@@ -40,14 +40,13 @@ export function labelsOptions(): Options<LabelsChoice> {
       key: [],
       environment: false,
       default: false,
-      help:
-        "In JSON: add an object labels with the labels of numbers that are codes. For people they always stand there.",
+      help: "In JSON: add an object labels with the labels of numbers that are codes. Text output always has them.",
       group: OUTPUT,
     }),
   };
 }
 
-/** The units that an output is written in. */
+/** The units of an output. */
 export function unitsOf({ units }: UnitsChoice, { isTerminal }: Pick<Output, "isTerminal">): UnitSystem {
   return units ?? (isTerminal ? "nautical" : "si");
 }

@@ -39,7 +39,7 @@ export interface ProgramContext {
   errors?: Output;
   /** Default standard input. */
   input?: ReadableStream<Uint8Array>;
-  /** Stops the program; default Ctrl-C and SIGTERM. Get it by {@linkcode stoppedBy}. */
+  /** Stops the program; default Ctrl-C and SIGTERM. Get it by {@linkcode stopSignalOf}. */
   stopping?: AbortSignal;
 }
 
@@ -92,10 +92,10 @@ const STOP_SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIG
 /** Reads the settings of a program from arguments, environment and files. */
 export async function prepare<S extends AnySettings>(
   program: Program<S>,
-  around: ProgramContext = processContext(),
+  context: ProgramContext = processContext(),
 ): Promise<Prepared<S>> {
-  const { environment, print, complain } = around;
-  const { flags, positionals, error } = parseCommandLine(helpAsFlag(around.args, program), program.options);
+  const { environment, print, complain } = context;
+  const { flags, positionals, error } = parseCommandLine(helpAsFlag(context.args, program), program.options);
   const reject = (lines: readonly string[]): Prepared<S> => {
     complain([...lines.map((line) => `${program.name}: ${line}`), "", formatUsage(program)].join("\n"));
     return { kind: "exit", code: EXIT.settings };
@@ -139,18 +139,18 @@ export type InterruptedCode<S> = number | ((settings: S, positionals: readonly s
 /** Runs a program that ends by itself. */
 export async function runOnce<S extends ProgramSettings>(
   program: Program<S>,
-  { around, run, interrupted = EXIT.ok }: {
-    around: ProgramContext;
+  { context, run, interrupted = EXIT.ok }: {
+    context: ProgramContext;
     /**
-     * Answers the exit code. What it throws is one line on standard error and exit code 1, or 2 of a SettingsError; a
-     * closed reader of its output is exit code 0.
+     * Returns the exit code. An error becomes one line on standard error and exit code 1, or 2 for a SettingsError. If
+     * the reader of the output has closed it, the exit code is 0.
      */
     run: (settings: S, positionals: readonly string[]) => Promise<number>;
     /** Exit code at Ctrl-C; default 0. Unfinished work has another code, so that a script does not continue after it. */
     interrupted?: InterruptedCode<S>;
   },
 ): Promise<number> {
-  const prepared = await prepare(program, around);
+  const prepared = await prepare(program, context);
   if (prepared.kind === "exit") return prepared.code;
   const { settings, positionals } = prepared;
   try {
@@ -160,46 +160,46 @@ export async function runOnce<S extends ProgramSettings>(
     if (error instanceof Interrupted) {
       return typeof interrupted === "number" ? interrupted : interrupted(settings, positionals);
     }
-    around.complain(`${program.name}: ${errorText(error)}`);
+    context.complain(`${program.name}: ${errorText(error)}`);
     return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
   } finally {
-    // The process ends with what is answered here.
+    // The caller ends the process with the exit code.
     await flushProcessOutputs();
   }
 }
 
-/** Where a command writes its answer. */
+/** Where a command writes its result. */
 export function outputOf({ output, environment }: ProgramContext): Output {
   return output ?? processOutput(environment);
 }
 
-/** Where a command writes what is not the answer. */
+/** Where a command writes its messages. */
 export function errorsOf({ errors, environment }: ProgramContext): Output {
   return errors ?? processErrors(environment);
 }
 
-/** Ends a command: aborted with {@linkcode Interrupted}, for which `runOnce` has an exit code of its own. */
-export function stoppedBy({ stopping }: ProgramContext, options: InterruptionOptions = {}): AbortSignal {
+/** Stops a command: aborted with {@linkcode Interrupted}, which `runOnce` turns into an exit code. */
+export function stopSignalOf({ stopping }: ProgramContext, options: InterruptionOptions = {}): AbortSignal {
   return stopping ?? interruption(options);
 }
 
 /**
- * Runs a program until SIGTERM or SIGINT, or until it is done; SIGHUP reloads its settings. Answers the exit code.
+ * Runs a program until SIGTERM or SIGINT, or until it is done; SIGHUP reloads its settings. Returns the exit code.
  *
- * @param start starts everything; what it throws is one line on standard error and exit code 1
+ * @param start starts everything; its error becomes one line on standard error and exit code 1
  */
 export async function serve<S extends RunningSettings>(
   program: ServerProgram<S>,
   start: (settings: S, parts: Starting) => Promise<Running<S>>,
-  around: ProgramContext = processContext(),
+  context: ProgramContext = processContext(),
 ): Promise<number> {
-  const prepared = await prepare(program, around);
+  const prepared = await prepare(program, context);
   if (prepared.kind === "exit") return prepared.code;
   const { settings } = prepared;
   const { otelEndpoint: endpoint, otelSampleRatio: sampleRatio } = settings;
   if (endpoint !== undefined) {
     const { name: serviceName, permissions } = program;
-    const { environment } = around;
+    const { environment } = context;
     const again = tracedCommand({ endpoint, sampleRatio, serviceName, permissions, environment });
     if (again !== undefined) return await runInstead(again);
   }
@@ -211,7 +211,7 @@ export async function serve<S extends RunningSettings>(
   listenForReload(started.promise, log);
   try {
     const running = await start(settings, { log, stopping });
-    const manager = await managerOf(running, { environment: around.environment, log });
+    const manager = await managerOf(running, { environment: context.environment, log });
     started.resolve(reloaderOf({ running, prepared, manager, log }));
     await manager?.ready("running");
     const code = await Promise.race([stopAsked, ...(running.done ? [running.done] : [])]);
@@ -219,7 +219,7 @@ export async function serve<S extends RunningSettings>(
     return code ?? EXIT.ok;
   } catch (error) {
     if (stopping.aborted && error === stopping.reason) return EXIT.ok;
-    around.complain(`${program.name}: ${errorText(error)}`);
+    context.complain(`${program.name}: ${errorText(error)}`);
     log.debug("program failed", { stack: error instanceof Error ? error.stack : undefined });
     return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
   }
@@ -240,7 +240,7 @@ async function managerOf<S>(
 /** Aborted at the first stop signal. The process then ends at the deadline even if something hangs. */
 function whenStopped(log: Logger): AbortSignal {
   const stopping = new AbortController();
-  const ask = (signal: Deno.Signal) => {
+  const onSignal = (signal: Deno.Signal) => {
     if (stopping.signal.aborted) return;
     log.info("stopping", { signal });
     setTimeout(() => {
@@ -249,7 +249,7 @@ function whenStopped(log: Logger): AbortSignal {
     }, STOP_DEADLINE_MS);
     stopping.abort();
   };
-  for (const signal of STOP_SIGNALS) Deno.addSignalListener(signal, () => ask(signal));
+  for (const signal of STOP_SIGNALS) Deno.addSignalListener(signal, () => onSignal(signal));
   return stopping.signal;
 }
 

@@ -60,8 +60,8 @@ export function padded(
 }
 
 /** Narrows the widest columns until all fit or all have the least width. */
-function fit(widths: number[], room: number): void {
-  let excess = widths.reduce((sum, each) => sum + each, 0) - room;
+function fit(widths: number[], available: number): void {
+  let excess = widths.reduce((sum, each) => sum + each, 0) - available;
   while (excess > 0) {
     const widest = widths.indexOf(Math.max(...widths));
     const now = widths[widest] ?? 0;

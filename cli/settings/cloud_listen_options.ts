@@ -37,7 +37,7 @@ export const cloudListenOptions = {
   listen: address({
     name: "listen",
     help:
-      "One address for both: boats by gRPC with their certificates, everybody else by HTTPS. Instead of -grpc-listen and " +
+      "One address for both: boats by gRPC with their certificates, other clients by HTTPS. Instead of -grpc-listen and " +
       `-http-listen. With ACME the default is ${formatAddress(SINGLE_LISTEN)}.`,
     group: NETWORK,
   }),

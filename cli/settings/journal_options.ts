@@ -227,7 +227,7 @@ export const journalChecks: readonly Check<JournalSettings & { interfaces: reado
     severity: "error",
     test: ({ journalDir, interfaces }) =>
       journalDir !== "" && interfaces.length > MAX_JOURNAL_BUSES
-        ? `Cannot record ${interfaces.length} interfaces: a journal tells ${MAX_JOURNAL_BUSES} apart`
+        ? `Cannot record ${interfaces.length} interfaces: a journal distinguishes ${MAX_JOURNAL_BUSES}`
         : undefined,
   },
 ];

@@ -34,7 +34,7 @@ export const sendOptions = {
       '"!pgn:65280-65535; pgn:59904". A rule that denies a NAME also matches broadcasts of PGNs that could be addressed ' +
       "(126208, 59904), the commanded address (65240) and messages to an address without a known NAME: any of them may " +
       "reach that device. PGNs that are always broadcast (PDU2) are for no device: it matches them only if it has a " +
-      '"pgn", too. A query is judged by the PGN that it asks for. In the file: a list of such texts, or of ' +
+      '"pgn", too. A query is checked by the PGN that it requests. In the file: a list of such texts, or of ' +
       '{ deny = true, pgn = [59904, "129025-129029"], name = "001c6e4000200000" }, each key only if needed.',
     group: SENDING,
     parse: readRules,

@@ -43,12 +43,12 @@ function partOfExpression(expression: Expression): Part {
     }
     case "compare": {
       const { subject, operator, value } = expression;
-      return looking(subject, comparing(subject, { operator, value }));
+      return lookup(subject, comparing(subject, { operator, value }));
     }
     case "in": {
       const { subject, values } = expression;
       const makers = values.map((value) => comparing(subject, { operator: "==", value }));
-      return looking(subject, (pgn) => {
+      return lookup(subject, (pgn) => {
         const matchers = makers.map((make) => make(pgn));
         return (value) => matchers.some((match) => match(value));
       });
@@ -85,7 +85,7 @@ function comparing(subject: Subject, { operator, value }: { operator: Operator; 
   return typeof literal === "string" ? (pgn) => labelMatcher(match, { pgn, path }) : () => match;
 }
 
-function looking(subject: Subject, make: MakeMatcher): Part {
+function lookup(subject: Subject, make: MakeMatcher): Part {
   const match = make(NO_PGN);
   switch (subject.kind) {
     case "header": {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { clientConfigPlace, EMPTY_CONFIG, loadClientConfig, readClientConfig } from "../../cli/client/client_config.ts";
+import { defaultConfigPath, EMPTY_CONFIG, loadClientConfig, readClientConfig } from "../../cli/client/client_config.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { CommandRun } from "./dump_run.ts";
@@ -57,7 +57,7 @@ Deno.test("the configuration names boats with their places, tokens and exclusion
 Deno.test("a configuration that nobody named need not be there; one that was named must", FILES, async () => {
   await inFolder(async (folder) => {
     const environment = { HOME: folder };
-    assert.equal(clientConfigPlace(environment), `${folder}/.config/vbg/vbg.conf`);
+    assert.equal(defaultConfigPath(environment), `${folder}/.config/vbg/vbg.conf`);
     assert.deepEqual(await loadClientConfig({ path: undefined, environment }), EMPTY_CONFIG);
     const path = `${folder}/mine.conf`;
     await assert.rejects(loadClientConfig({ path, environment }), { message: `config file not found: ${path}` });

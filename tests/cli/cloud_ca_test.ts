@@ -112,7 +112,7 @@ Deno.test(
       "192.0.2.1",
     );
     assert.equal(code, 0);
-    assert.match(printed, /for the cloud at cloud\.example\.com \*\.example\.org 192\.0\.2\.1, good until/);
+    assert.match(printed, /for the cloud at cloud\.example\.com \*\.example\.org 192\.0\.2\.1, valid until/);
     assert.deepEqual(flagsOf(partFrom(printed, /^The cloud's flags/)), {
       "tls-cert": `${dir}/server/cert.pem`,
       "tls-key": `${dir}/server/key.pem`,
@@ -133,7 +133,7 @@ Deno.test(
     await ca("issue", "aurora");
     const refused = await ca("issue", "aurora");
     assert.equal(refused.code, 2);
-    assert.match(refused.complained, /cert\.pem": it is there already; -force writes over it$/);
+    assert.match(refused.complained, /cert\.pem": it is there already; -force overwrites it$/);
     const { printed } = await ca("issue", "aurora", "-force");
     const [, words = ""] = /^ {2}vbg-cloud ca revoke -ca-dir '.*' (.*)$/m.exec(printed) ?? [];
     const [boat = "", flag = "", serial = ""] = words.split(" ");
@@ -152,7 +152,7 @@ Deno.test(
   "vbg-cloud ca list shows every certificate with its state, for people and as JSON",
   IN_PROCESS,
   withAuthority(async ({ ca }) => {
-    assert.equal((await ca("list")).printed, "No certificate was made yet");
+    assert.equal((await ca("list")).printed, "No certificates yet");
     assert.equal((await ca("list", "-json")).printed, "");
     await ca("issue", "-host", "cloud.example.com");
     for (const boat of ["aurora", "borealis"]) await ca("issue", boat);
@@ -182,16 +182,16 @@ Deno.test(
     const cases: [words: string[], line: RegExp][] = [
       [
         ["issue"],
-        /^vbg-cloud ca issue: Cannot tell which boat: .* found 0; -host or -ip make the cloud's .*\n\nUsage: /,
+        /^vbg-cloud ca issue: Missing boat: .* found 0; -host or -ip create the cloud's .*\n\nUsage: /,
       ],
-      [["issue", "a", "b"], /^vbg-cloud ca issue: Cannot tell which boat: .* found 2;/],
+      [["issue", "a", "b"], /^vbg-cloud ca issue: Missing boat: .* found 2;/],
       [["issue", "a", "-host", "b"], /^vbg-cloud ca issue: Unexpected argument "a": -host and -ip make the cloud's/],
       [["issue", "../a"], /^vbg-cloud ca issue: Cannot be an instance id: "\.\.\/a": expected 1 to 64 letters/],
       [["issue", "-host", "192.0.2.1"], /^vbg-cloud ca issue: flag -host: Cannot be a host name: "192\.0\.2\.1"/],
       [["issue", "-ip", "boat"], /^vbg-cloud ca issue: flag -ip: Cannot be an IP address: "boat"/],
       [["issue", "a", "-days", "0"], /^vbg-cloud ca issue: flag -days: Cannot read the number "0"/],
       [["issue", "a", "-hots", "b"], /^vbg-cloud ca issue: Unknown flag -hots: did you mean -host\?/],
-      [["revoke"], /^vbg-cloud ca revoke: Cannot tell which boat: .* found 0\n/],
+      [["revoke"], /^vbg-cloud ca revoke: Missing boat: .* found 0\n/],
       [
         ["revoke", "nobody"],
         /^vbg-cloud ca revoke: Cannot revoke "nobody": no such certificate of a boat was made here/,

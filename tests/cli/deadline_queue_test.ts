@@ -16,7 +16,7 @@ Deno.test("deadline queue: gives what is due, earliest first, like a sorted list
     const nowMs = random.int(1000);
     const first = naive.reduce((least, each) => Math.min(least, each), Infinity);
     const expected = first <= nowMs ? first : undefined;
-    assert.equal(queue.takeDue(nowMs), expected);
+    assert.equal(queue.popDue(nowMs), expected);
     if (expected !== undefined) naive.splice(naive.indexOf(expected), 1);
     if (random.chance(0.001)) {
       queue.clear();

@@ -236,7 +236,7 @@ Deno.test("tail shows the last recorded frames, then what comes, none twice", LI
 Deno.test("tail -last of a server that records nothing says so, and follows", LIVE, async () => {
   await using boat = await TestBoat.start();
   await using run = new CommandRun(["tail", "-server", boat.url, "-last", "4"]);
-  await run.told(/nothing is recorded there/);
+  await run.told(/the server has no journal/);
   await say(boat, 1);
   await run.written(1);
 });

@@ -54,10 +54,10 @@ Deno.test("vbg pgns is code 1 for what nobody has described, and 2 for several P
   const unknown = await runCommand(["pgns", "1"]);
   assert.deepEqual([unknown.code, unknown.err], [
     1,
-    "vbg pgns: PGN 1 is not described: vbg pgns lists those that are\n",
+    "vbg pgns: PGN 1 has no definition: vbg pgns lists those that have one\n",
   ]);
   assert.deepEqual(await runCommand(["pgns", "no such words"]), { code: 1, out: "[]\n", err: "" });
   const none = await runCommand(["pgns", "no such words"], { isTerminal: true });
-  assert.deepEqual([none.code, none.err], [1, 'vbg pgns: No message is called "no such words"\n']);
+  assert.deepEqual([none.code, none.err], [1, 'vbg pgns: No message description contains "no such words"\n']);
   assert.equal((await runCommand(["pgns", "127250", "127251"])).code, 2);
 });

@@ -14,7 +14,7 @@ Deno.test("vbg send puts a message on the bus that was named, as bytes or as fie
   const bytes = await runCommand([...args, "-data", "0xff 10:27 FF7F FF7F FD"], { isTerminal: true });
   assert.deepEqual([bytes.code, bytes.out, bytes.err], [
     0,
-    `Queued at ${boat.url}: PGN 127250 Vessel heading to everybody\n`,
+    `Queued at ${boat.url}: PGN 127250 Vessel heading to all devices\n`,
     "",
   ]);
   const fields = '{"heading": 1, "heading_reference": "magnetic"}';
@@ -36,9 +36,9 @@ Deno.test("vbg send puts a message on the bus that was named, as bytes or as fie
 Deno.test("vbg send says which word of the message is wrong: ours with code 2, the server's with 1", NET, async () => {
   await using boat = await TestBoat.start({ sendEnabled: true });
   const cases: [args: string[], code: number, line: RegExp][] = [
-    [["-data", "00"], 2, /^vbg send: flag -pgn: Cannot go on without a PGN: expected -pgn N\n/],
-    [["-pgn", "127250"], 2, /^vbg send: flag -data: Cannot go on without one payload: expected either -data HEX or/],
-    [["-pgn", "127250", "-data", "00", "-fields", "{}"], 2, /^vbg send: flag -data: Cannot go on without one payload/],
+    [["-data", "00"], 2, /^vbg send: flag -pgn: Missing PGN: expected -pgn N\n/],
+    [["-pgn", "127250"], 2, /^vbg send: flag -data: Missing or ambiguous payload: expected either -data HEX or/],
+    [["-pgn", "127250", "-data", "00", "-fields", "{}"], 2, /^vbg send: flag -data: Missing or ambiguous payload/],
     [["-pgn", "127250", "-data", "0"], 2, /^vbg send: flag -data: Cannot read the payload "0": expected hex digits/],
     [
       ["-pgn", "127250", "-fields", "[1]"],

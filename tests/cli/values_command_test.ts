@@ -56,7 +56,7 @@ Deno.test("vbg values prints the server's own answer as JSON, with fields or as 
   const filtered = await runCommand([...args, "-manufacturer", "garmin", "-pgn", "127250", "-pgn", "1"]);
   assert.deepEqual(JSON.parse(filtered.out), await boat.get("/values/decoded?manufacturer=garmin&pgn=127250"));
   const none = await runCommand([...args, "-pgn", "1"], { isTerminal: true });
-  assert.deepEqual([none.code, none.out], [0, "There is no value yet, or none that was asked for\n"]);
+  assert.deepEqual([none.code, none.out], [0, "No values, or none that match\n"]);
 });
 
 Deno.test("vbg values refuses what contradicts itself or cannot be a filter, with code 2", NET, async () => {

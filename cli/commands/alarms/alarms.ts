@@ -20,7 +20,7 @@ import {
   type Program,
   type ProgramContext,
   runOnce,
-  stoppedBy,
+  stopSignalOf,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 import { type Column, formatTable } from "../../program/table.ts";
@@ -70,22 +70,22 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** Runs `vbg alarms`. Returns the exit code: 1 if something cannot be read. */
-export async function run(around: ProgramContext): Promise<number> {
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnce(program, {
-    around,
+    context,
     interrupted: EXIT.interrupted,
-    run: async (settings, names) => await alarms(settings, { names, around }),
+    run: async (settings, names) => await alarms(settings, { names, context }),
   });
 }
 
 async function alarms(
   settings: AlarmsSettings,
-  { names, around }: { names: readonly string[]; around: ProgramContext },
+  { names, context }: { names: readonly string[]; context: ProgramContext },
 ): Promise<number> {
-  const [output, stopping] = [outputOf(around), stoppedBy(around)];
+  const [output, stopping] = [outputOf(context), stopSignalOf(context)];
   const found = await findFiles(names);
   const total = bytesOf(found);
-  const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
+  const progress = new Progress({ output: errorsOf(context), total, unit: "bytes", clock: systemClock });
   const intervals = new AlarmIntervals(settings);
   const reader = new AlarmReader(intervals);
   let failures = 0;
@@ -95,13 +95,13 @@ async function alarms(
   };
   const fail = (what: string) => {
     failures++;
-    around.complain(`${program.name}: ${what}`);
+    context.complain(`${program.name}: ${what}`);
   };
   try {
-    for (const file of await inOrder(found, fail)) {
+    for (const file of await openInOrder(found, fail)) {
       const { path, bytes, index } = file;
       if (index.state === "torn") {
-        around.complain(`${program.name}: ${path}: torn, ${bytes - index.end} bytes cannot be read`);
+        context.complain(`${program.name}: ${path}: torn, ${bytes - index.end} bytes cannot be read`);
       }
       for await (const found of blocksOf(file, onBytes)) {
         const problem = reader.read(found, file);
@@ -117,7 +117,7 @@ async function alarms(
 }
 
 /** The readable files, sorted by the time of their first block. */
-async function inOrder(found: readonly FoundFile[], fail: (what: string) => void): Promise<BlockFile[]> {
+async function openInOrder(found: readonly FoundFile[], fail: (what: string) => void): Promise<BlockFile[]> {
   const files: BlockFile[] = [];
   for (const { path, open } of found) {
     const file = await open().catch((error) => fail(`${path}: ${errorText(error)}`));
@@ -164,7 +164,7 @@ class AlarmReader {
 function formatText(intervals: readonly AlarmInterval[], { columns, hasColor }: Output): string {
   const rows = intervals.map(({ firstUs, lastUs, clearedUs, bus, src, severity, source, code, count, detail }) => [
     formatTimeUs(firstUs),
-    lastingText(lastUs - firstUs),
+    durationText(lastUs - firstUs),
     ...[bus, `${src}`, severity, source, code, `${count}`],
     clearedUs === undefined ? "silent" : "cleared",
     detail,
@@ -184,7 +184,7 @@ function formatJson(intervals: readonly AlarmInterval[]): string {
 }
 
 /** Hours, minutes and seconds, each with its unit: `1 h 2 min 5 s`. */
-function lastingText(us: number): string {
+function durationText(us: number): string {
   const seconds = Math.round(us / 1e6);
   const parts = [[Math.floor(seconds / 3600), "h"], [Math.floor(seconds / 60) % 60, "min"], [
     seconds % 60,

@@ -45,24 +45,24 @@ type Answer = (path: string, error?: string) => void;
  * @param input lines of JSON: `{"path", "instance_id"}`
  */
 export async function run(
-  around: ProgramContext,
+  context: ProgramContext,
   input: ReadableStream<Uint8Array> = standardInput(),
 ): Promise<number> {
   const answered = new Set<string>();
   const answer: Answer = (path, error) => {
     if (answered.has(path)) return;
     answered.add(path);
-    around.print(JSON.stringify(error === undefined ? { path, status: "ok" } : { path, status: "error", error }));
+    context.print(JSON.stringify(error === undefined ? { path, status: "ok" } : { path, status: "error", error }));
   };
   const complaints: string[] = [];
   const complain = (text: string) => {
     complaints.push(text);
-    around.complain(text);
+    context.complain(text);
   };
   const code = await runOnce(program, {
-    around: { ...around, complain },
+    context: { ...context, complain },
     run: async (settings, paths) => {
-      const store = await openStore(settings, around.environment);
+      const store = await openStore(settings, context.environment);
       await archiveAll(readRequests(input, complain), { store, settings, answer });
       refuse(paths, { answer, why: "no line on standard input says whose file it is" });
       return EXIT.ok;
@@ -70,8 +70,8 @@ export async function run(
   });
   if (code === EXIT.ok) return EXIT.ok;
   const [why = "it failed"] = complaints.join("\n").split("\n");
-  for await (const { path } of readRequests(input, around.complain)) answer(path, why);
-  refuse(parseCommandLine(around.args, archiveS3Options).positionals, { answer, why });
+  for await (const { path } of readRequests(input, context.complain)) answer(path, why);
+  refuse(parseCommandLine(context.args, archiveS3Options).positionals, { answer, why });
   return EXIT.settings;
 }
 

@@ -78,11 +78,11 @@ export const program: Program<AuditSettings> = {
 };
 
 /** Runs `vbg audit`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnce(program, {
-    around,
+    context,
     run: async (settings) => {
-      const output = outputOf(around);
+      const output = outputOf(context);
       const [boat, cloud] = [await boatDirectory(settings.boat), await cloudDirectory(settings.cloud)];
       const report = await audit({ ...settings, boat, cloud });
       const lines = wantsJson(settings, output)

@@ -41,7 +41,7 @@ const serverProgram: ServerProgram<CloudSettings> = {
   name: "vbg-cloud",
   version: VERSION,
   permissions: PERMISSIONS.cloud,
-  summary: "serves boats that replicate to it, and everybody who asks for what they have sent",
+  summary: "receives the frames of boats and serves them over HTTP",
   options: cloudOptions,
   checks: cloudChecks,
   asyncChecks: cloudAsyncChecks,
@@ -51,7 +51,7 @@ const serverProgram: ServerProgram<CloudSettings> = {
 /** `vbg-cloud`. */
 export const serverCommand: CommandFile = {
   program: serverProgram,
-  run: (around) => serve(serverProgram, run, around),
+  run: (context) => serve(serverProgram, run, context),
 };
 
 /** Starts the cloud server with valid settings. */

@@ -17,8 +17,8 @@ const SCRIPTS = new Map([["bash", bashCompletion], ["zsh", zshCompletion], ["fis
 const program: Program<ProgramSettings> = {
   name: "vbg completion",
   version: VERSION,
-  summary: "prints the completion of vbg, vbg-boat and vbg-cloud for a shell, for its start-up file: " +
-    'eval "$(vbg completion bash)", eval "$(vbg completion zsh)" behind compinit, or vbg completion fish | source',
+  summary: "prints the completion script of vbg, vbg-boat and vbg-cloud for a shell. In its start-up file: " +
+    'eval "$(vbg completion bash)", eval "$(vbg completion zsh)" after compinit, or vbg completion fish | source',
   options: programOptions(),
   checks: [],
   positionals: [...SCRIPTS.keys()].join("|"),
@@ -28,14 +28,14 @@ const program: Program<ProgramSettings> = {
 export function completionCommand(client: CommandSet): CommandFile {
   return {
     program,
-    run: (around) =>
+    run: (context) =>
       runOnce(program, {
-        around,
+        context,
         run: async (_settings, [shell = "", ...others]) => {
           const script = SCRIPTS.get(shell);
           if (script === undefined || others.length > 0) {
             const known = [...SCRIPTS.keys()].join(", ");
-            around.complain(
+            context.complain(
               `${program.name}: Cannot complete for "${[shell, ...others].join(" ")}": expected one of ${known}`,
             );
             return EXIT.settings;
@@ -45,7 +45,7 @@ export function completionCommand(client: CommandSet): CommandFile {
             completionOfProgram(boatProgram),
             completionOfSet(cloud),
           ]);
-          around.print(script(places.flat()).trimEnd());
+          context.print(script(places.flat()).trimEnd());
           return EXIT.ok;
         },
       }),

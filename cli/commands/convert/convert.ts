@@ -15,7 +15,7 @@ import {
 import { convertChecks, convertOptions, type ConvertSettings } from "./options.ts";
 import { formatJson, formatReport } from "./report.ts";
 import { formatUsage } from "../../program/help.ts";
-import { errorsOf, EXIT, type Program, type ProgramContext, runOnce, stoppedBy } from "../../program/program.ts";
+import { errorsOf, EXIT, type Program, type ProgramContext, runOnce, stopSignalOf } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 import { untilStopped } from "../../program/until_stopped.ts";
 
@@ -24,11 +24,11 @@ export const program: Program<ConvertSettings> = {
   name: "vbg convert",
   version: VERSION,
   summary:
-    "makes a journal (.lpj) of recordings of candump, Yacht Devices, Actisense, canboat or iKonvert, one after " +
+    "converts recordings of candump, Yacht Devices, Actisense, canboat or iKonvert to a journal (.lpj), one after " +
     "the other; - is standard input",
   options: convertOptions,
   checks: convertChecks,
-  positionals: "INPUT ...",
+  positionals: "FILE ...",
 };
 
 /** The input name that means standard input. */
@@ -38,50 +38,50 @@ const JOURNAL_EXTENSION = ".lpj";
 const WRONG_USE: readonly ConvertError["reason"][] = ["format", "journal"];
 
 /** Runs `vbg convert`. Returns the exit code: 2 also if an input is no recording or the output exists. */
-export async function run(around: ProgramContext): Promise<number> {
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnce(program, {
-    around,
+    context,
     interrupted: EXIT.interrupted,
-    run: (settings, names) => convert(settings, { names, around }),
+    run: (settings, names) => convert(settings, { names, context }),
   });
 }
 
 async function convert(
   settings: ConvertSettings,
-  { names, around }: { names: readonly string[]; around: ProgramContext },
+  { names, context }: { names: readonly string[]; context: ProgramContext },
 ): Promise<number> {
   const problem = await findProblem(names);
   if (problem !== undefined) {
-    around.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
+    context.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
     return EXIT.settings;
   }
   const progress = new Progress({
-    ...{ output: errorsOf(around), unit: "bytes", clock: systemClock },
+    ...{ output: errorsOf(context), unit: "bytes", clock: systemClock },
     total: await bytesOfAll(names),
   });
-  const stopping = stoppedBy(around, { hangUp: true });
+  const stopping = stopSignalOf(context, { hangUp: true });
   const read = (bytes: number) => progress.add(bytes);
   try {
     const inputs = names.map((name) => inputOf(name, { read, stopping }));
     const summary = await convertRecordings(inputs, await optionsOf(settings)).finally(() => progress.done());
-    if (settings.json) around.print(formatJson(summary));
-    else around.complain(formatReport(summary));
+    if (settings.json) context.print(formatJson(summary));
+    else context.complain(formatReport(summary));
     return summary.files.length > 0 ? EXIT.ok : EXIT.failure;
   } catch (error) {
     stopping.throwIfAborted();
     if (error instanceof OutputExistsError) {
-      around.complain(`${program.name}: ${error.message}; -force writes over it`);
+      context.complain(`${program.name}: ${error.message}; -force overwrites it`);
       return EXIT.settings;
     }
     if (!(error instanceof ConvertError && WRONG_USE.includes(error.reason))) throw error;
-    around.complain(`${program.name}: ${error.message}`);
+    context.complain(`${program.name}: ${error.message}`);
     return EXIT.settings;
   }
 }
 
 /** Checks the inputs without opening them, since opening would disturb a pipe. */
 async function findProblem(names: readonly string[]): Promise<string | undefined> {
-  if (names.length === 0) return "Cannot convert nothing: expected at least one INPUT";
+  if (names.length === 0) return "Missing input: expected at least one FILE";
   if (names.filter((name) => name === STDIN).length > 1) return "Cannot read standard input twice";
   for (const name of names.filter((each) => each !== STDIN)) {
     try {
@@ -142,7 +142,7 @@ async function isDirectory(path: string): Promise<boolean> {
   try {
     return (await Deno.stat(path)).isDirectory;
   } catch {
-    // Not there yet, or to be told when it is written.
+    // Missing, or an error that the write reports.
     return false;
   }
 }

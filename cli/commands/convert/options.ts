@@ -31,10 +31,9 @@ export const convertOptions: Options<ConvertSettings> = {
     ...here,
     default: "auto",
     choices: ["auto", ...RECORDING_FORMATS],
-    help:
-      "Format of all inputs; auto: each one's beginning shows it. candump: log, screen and old form. ydwg: RAW of " +
-      "Yacht Devices' gateways. csv: Actisense's and canboat's. ebl: Actisense's binary log. ikonvert: Digital Yacht's. " +
-      "n2k-ascii: Actisense's lines. actisense: what its serial line carries.",
+    help: "Format of all inputs; auto: detected for each one. candump: log, screen and old form. ydwg: RAW of Yacht " +
+      "Devices gateways. csv: of Actisense and canboat. ebl: binary log of Actisense. ikonvert: of Digital Yacht. " +
+      "n2k-ascii: lines of Actisense. actisense: binary serial protocol of Actisense.",
     group: INPUT,
   }),
   startTime: structured<Date | undefined>({
@@ -42,9 +41,10 @@ export const convertOptions: Options<ConvertSettings> = {
     ...here,
     placeholder: "TIME",
     default: undefined,
-    help: "When the first input began, where it has no dates: its day for times of day, else the time of its first " +
-      "message. RFC 3339, such as 2024-06-01T12:00:00Z. Without it: 1970-01-01, with a note. Further inputs without " +
-      "dates go on where the one before ends.",
+    help:
+      "Start of the first input if it has no dates: the day for times of day, else the time of the first message. " +
+      "RFC 3339, such as 2024-06-01T12:00:00Z. Without it: 1970-01-01, with a note. Further inputs without dates " +
+      "continue at the end of the previous one.",
     group: INPUT,
     parse: (value) => readTime(String(value)),
     parseText: readTime,
@@ -55,15 +55,16 @@ export const convertOptions: Options<ConvertSettings> = {
     ...here,
     placeholder: "FILE.lpj|DIR",
     default: "",
-    help: "Where the journal is written: all in one file, or in a directory (made when missing), in files that are " +
-      "rotated and named as a boat server's. Nothing is there before everything is whole.",
+    help:
+      "Output: one file, or a directory (created if missing) for files that are rotated and named like those of a " +
+      "boat server. Files appear only when they are complete.",
     group: OUTPUT,
   }),
   force: boolean({
     name: "force",
     ...here,
     default: false,
-    help: "Write over files that are there.",
+    help: "Overwrite existing files.",
     group: OUTPUT,
   }),
   compression: oneOf({
@@ -71,7 +72,7 @@ export const convertOptions: Options<ConvertSettings> = {
     ...here,
     default: "zstd",
     choices: ["zstd", "none"],
-    help: "How blocks are compressed.",
+    help: "Compression of blocks.",
     group: OUTPUT,
   }),
   blockBytes: asHere(journalOptions.journalBlockBytes, { name: "block-size", group: OUTPUT }),
@@ -79,7 +80,7 @@ export const convertOptions: Options<ConvertSettings> = {
     name: "json",
     ...here,
     default: false,
-    help: "Print the summary as JSON on standard output, not as text on standard error.",
+    help: "Print the summary as JSON on standard output instead of as text on standard error.",
     group: OUTPUT,
   }),
   prefix: asHere(journalOptions.journalPrefix, { name: "prefix", group: DIRECTORY }),
@@ -93,8 +94,7 @@ export const convertChecks: readonly Check<ConvertSettings>[] = [
   {
     settings: ["out"],
     severity: "error",
-    test: ({ out }) =>
-      out === "" ? "Cannot convert without a place for the journal: expected FILE.lpj or DIR" : undefined,
+    test: ({ out }) => out === "" ? "Missing output: expected -out FILE.lpj or DIR" : undefined,
   },
 ];
 

@@ -20,7 +20,7 @@ import type { Finding } from "./finding.ts";
 import { checkCertificate, checkClock, checkDirectory, checkServerCertificate, type MachineLimits } from "./machine.ts";
 import { checkServer } from "./server.ts";
 import { duration, list, optional, size, text } from "../../settings/option_types.ts";
-import { EXIT, outputOf, type Program, type ProgramContext, runOnce, stoppedBy } from "../../program/program.ts";
+import { EXIT, outputOf, type Program, type ProgramContext, runOnce, stopSignalOf } from "../../program/program.ts";
 import { paint, printable, type Style } from "../../program/terminal.ts";
 
 interface DoctorSettings extends ClientSettings, MachineLimits {
@@ -39,8 +39,8 @@ const here = { key: [], environment: false } as const;
 export const program: Program<DoctorSettings> = {
   name: "vbg doctor",
   version: VERSION,
-  summary: "looks at a server and its parts, and at this machine: directories and their room, CAN interfaces, clock, " +
-    "certificates. Exit code 1: something has failed",
+  summary: "checks a server and its components, and this machine: disk space, CAN interfaces, clock, certificates. " +
+    "Exit code 1: a check has failed",
   options: {
     ...serverOptions(),
     journalDir: optional(text({
@@ -64,7 +64,7 @@ export const program: Program<DoctorSettings> = {
       ...here,
       default: [],
       commas: true,
-      help: "CAN interfaces that have to be there. Without it: all that are there.",
+      help: "CAN interfaces that must exist. Without it: all that exist.",
       group: MACHINE,
     }),
     certificates: list({
@@ -72,28 +72,28 @@ export const program: Program<DoctorSettings> = {
       ...here,
       placeholder: "FILE",
       default: [],
-      help: "Certificates whose end is looked at (PEM).",
+      help: "Certificates (PEM) whose expiry is checked.",
       group: MACHINE,
     }),
     warnFreeBytes: size({
       name: "warn-free",
       ...here,
       default: 2 * 1024 ** 3,
-      help: "Free room of a directory's disk below which there is a warning.",
+      help: "Free disk space below which a directory gets a warning.",
       group: LIMITS,
     }),
     failFreeBytes: size({
       name: "fail-free",
       ...here,
       default: 512 * 1024 ** 2,
-      help: "Free room of a directory's disk below which it has failed.",
+      help: "Free disk space below which a directory fails.",
       group: LIMITS,
     }),
     certificateMs: duration({
       name: "warn-certificate",
       ...here,
       default: CERTIFICATE_WARN_MS,
-      help: "A certificate that ends within so long is a warning.",
+      help: "Remaining validity below which a certificate gets a warning.",
       group: LIMITS,
     }),
     timeoutMs: duration({
@@ -101,7 +101,7 @@ export const program: Program<DoctorSettings> = {
       ...here,
       default: 5000,
       minMs: 1,
-      help: "Longest wait for an answer of the server.",
+      help: "Longest wait for a reply of the server.",
       group: LIMITS,
     }),
     ...outputOptions(),
@@ -113,15 +113,15 @@ export const program: Program<DoctorSettings> = {
 const STYLES: Readonly<Record<Finding["state"], Style>> = { ok: "green", warn: "yellow", fail: "red", skip: "dim" };
 
 /** Runs `vbg doctor`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
-  return await runOnce(program, { around, run: async (settings) => await doctor(settings, around) });
+export async function run(context: ProgramContext): Promise<number> {
+  return await runOnce(program, { context, run: async (settings) => await doctor(settings, context) });
 }
 
-async function doctor(settings: DoctorSettings, around: ProgramContext): Promise<number> {
-  const output = outputOf(around);
+async function doctor(settings: DoctorSettings, context: ProgramContext): Promise<number> {
+  const output = outputOf(context);
   const isJson = wantsJson(settings, output);
   const found: Finding[] = [];
-  for await (const findings of examinations(settings, around)) {
+  for await (const findings of examinations(settings, context)) {
     found.push(...findings);
     if (isJson) continue;
     for (const { name, state, text } of findings) {
@@ -137,16 +137,16 @@ async function doctor(settings: DoctorSettings, around: ProgramContext): Promise
 }
 
 /** Runs the checks one by one, so that users see which one is slow. */
-async function* examinations(settings: DoctorSettings, around: ProgramContext): AsyncGenerator<Finding[]> {
-  const { environment } = around;
+async function* examinations(settings: DoctorSettings, context: ProgramContext): AsyncGenerator<Finding[]> {
+  const { environment } = context;
   const { journalDir, stateDir, interfaces, certificates, timeoutMs } = settings;
   const [limits, nowMs] = [settings, systemClock.wallUs() / 1000];
   let server: ChosenServer | undefined;
   const choose = async () => {
     const config = await loadClientConfig({ path: settings.config, environment });
     const { findBoats } = await import("@vessel/gateway");
-    const signal = stoppedBy(around);
-    const note = (text: string) => around.complain(`${program.name}: ${text}`);
+    const signal = stopSignalOf(context);
+    const note = (text: string) => context.complain(`${program.name}: ${text}`);
     return server = await chooseServer(settings, { config, discover: findBoats, environment, signal, note });
   };
   yield await checkServer({ choose, timeoutMs });

@@ -23,7 +23,7 @@ export async function checkServer({ choose, timeoutMs }: ServerQuestion): Promis
     const findings = url === root
       ? evaluateHealth(await server.client.health({ signal }))
       : await checkBoatInCloud(server, signal);
-    return [{ name, state: "ok", text: `${server.place()} answers` }, ...findings];
+    return [{ name, state: "ok", text: `${server.serverText()} answers` }, ...findings];
   } catch (error) {
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
     const text = isLate ? `no answer within ${timeoutMs / 1000} s` : errorText(advised(error));

@@ -21,7 +21,7 @@ import {
   type Program,
   type ProgramContext,
   runOnce,
-  stoppedBy,
+  stopSignalOf,
 } from "../../program/program.ts";
 import { advised } from "../../client/server_advice.ts";
 import { type Output, printLine } from "../../program/terminal.ts";
@@ -39,18 +39,18 @@ export const program: Program<DumpSettings> = {
 };
 
 /** Runs `vbg dump`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnce(program, {
-    around,
+    context,
     // Recordings end, live streams do not.
     interrupted: (settings, words) => pathsOf(settings, words).length > 0 ? EXIT.interrupted : EXIT.ok,
-    run: (settings, words) => dump(settings, { words, around }),
+    run: (settings, words) => dump(settings, { words, context }),
   });
 }
 
 /** Context of a run. */
 interface Parts {
-  around: ProgramContext;
+  context: ProgramContext;
   output: Output;
   errors: Output;
   view: DumpView;
@@ -65,26 +65,26 @@ function pathsOf({ file }: DumpSettings, words: readonly string[]): readonly str
 
 async function dump(
   settings: DumpSettings,
-  { words, around }: { words: readonly string[]; around: ProgramContext },
+  { words, context }: { words: readonly string[]; context: ProgramContext },
 ): Promise<number> {
   const problem = findProblem(settings, words);
   if (problem !== undefined) {
-    around.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
+    context.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
     return EXIT.settings;
   }
   const paths = pathsOf(settings, words);
   if (settings.inspect) {
     const { json } = settings;
     const args = [...paths, ...json === undefined ? [] : [`-json=${json}`]];
-    return await (await import("../inspect/inspect.ts")).run({ ...around, args });
+    return await (await import("../inspect/inspect.ts")).run({ ...context, args });
   }
-  const [output, errors] = [outputOf(around), errorsOf(around)];
+  const [output, errors] = [outputOf(context), errorsOf(context)];
   const json = wantsJson(settings, output);
   const units = unitsOf(settings, output);
   const view = new DumpView({ ...settings, where: settings.where?.where, output, json, units });
-  const signal = stoppedBy(around, { hangUp: settings.journal !== undefined });
-  const note = (text: string) => around.complain(`${program.name}: ${text}`);
-  const parts = { around, output, errors, view, signal, note };
+  const signal = stopSignalOf(context, { hangUp: settings.journal !== undefined });
+  const note = (text: string) => context.complain(`${program.name}: ${text}`);
+  const parts = { context, output, errors, view, signal, note };
   try {
     if (paths.length > 0) await showRecordings(settings, { ...parts, paths });
     else await showLive(settings, parts);
@@ -118,9 +118,9 @@ function findProblem(settings: DumpSettings, words: readonly string[]): string |
 
 async function showRecordings(
   settings: DumpSettings,
-  { paths, around, output, errors, view, signal, note }: Parts & { paths: readonly string[] },
+  { paths, context, output, errors, view, signal, note }: Parts & { paths: readonly string[] },
 ): Promise<void> {
-  const config = await loadClientConfig({ path: settings.config, environment: around.environment });
+  const config = await loadClientConfig({ path: settings.config, environment: context.environment });
   const exclusions = { exclude_pgn: [...config.exclude.pgns], exclude_name: [...config.exclude.names] };
   const { quiet, speed, start } = settings;
   const progressOutput = errors.isTerminal && !output.isTerminal && !quiet ? errors : undefined;
@@ -130,8 +130,8 @@ async function showRecordings(
   await dumpOffline({ paths, filter, view, note, signal, clock: systemClock, progressOutput, ...pace });
 }
 
-async function showLive(settings: DumpSettings, { around, output, view, signal, note }: Parts): Promise<void> {
-  const { environment } = around;
+async function showLive(settings: DumpSettings, { context, output, view, signal, note }: Parts): Promise<void> {
+  const { environment } = context;
   const config = await loadClientConfig({ path: settings.config, environment });
   // The signal that ends the reading must not abort the last acknowledgement.
   const options = {
@@ -140,11 +140,11 @@ async function showLive(settings: DumpSettings, { around, output, view, signal, 
   };
   const parts = { config, discover: discoverOnNetwork, environment, signal, options, note };
   const chosen = await chooseServer(settings, parts);
-  const { client, place } = chosen;
+  const { client, serverText } = chosen;
   const filter = filterOf(settings, chosen.exclusions);
   const recorder = await openRecorder(settings);
   try {
-    const live = new LiveView({ client, view, note, isQuiet: settings.quiet, place, filter, recorder });
+    const live = new LiveView({ client, view, note, isQuiet: settings.quiet, serverText, filter, recorder });
     const { bufferTimeout, ackIntervalMs } = settings;
     if (bufferTimeout === undefined) await live.run(client.subscribe(filter, { devices: true }).events(), signal);
     else {

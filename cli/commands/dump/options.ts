@@ -51,7 +51,7 @@ export interface DumpSettings extends ClientSettings, FilterChoice, ViewSettings
 }
 
 const VIEW = "Output";
-const SESSION = "Place on the server";
+const SESSION = "Session on the server";
 const RECORDING = "Recording";
 const RECORDED = "Recordings";
 const MAX_RECONNECT_DELAY_MS = 3_600_000;
@@ -69,14 +69,14 @@ export function viewOptions(): Options<ViewSettings> {
       name: "decode",
       ...here,
       default: false,
-      help: "Show the fields of payloads that are known; for people in place of the payload.",
+      help: "Show the fields of known payloads. Text output shows them instead of the payload.",
       group,
     }),
     changes: boolean({
       name: "changes",
       ...here,
       default: false,
-      help: "Show only what changes more than the tolerance of its field, and who falls silent.",
+      help: "Show only changes beyond the tolerance of a field, and devices that stop sending a PGN.",
       group,
     }),
     where: structured<WhereChoice | undefined>({
@@ -86,8 +86,8 @@ export function viewOptions(): Options<ViewSettings> {
       default: undefined,
       help:
         "Show only frames that match, such as 'wind_speed > 15 kn and src.manufacturer == \"Garmin\"'. A number without " +
-        "a unit is in the unit of the JSON. " +
-        "Evaluated after all other filters; what it hides is recorded and acknowledged nevertheless.",
+        "a unit is in the unit of the JSON. Evaluated after all other filters; hidden frames are still recorded and " +
+        "acknowledged.",
       group,
       parse: (value) => readWhere(String(value)),
       parseText: readWhere,
@@ -98,7 +98,7 @@ export function viewOptions(): Options<ViewSettings> {
   };
 }
 
-/** Option for the time between connection attempts. */
+/** Row of the time between connection attempts. */
 export function reconnectOptions(): Options<Pick<DumpSettings, "reconnectDelayMs">> {
   return {
     reconnectDelayMs: optional(duration({
@@ -107,8 +107,7 @@ export function reconnectOptions(): Options<Pick<DumpSettings, "reconnectDelayMs
       default: 2000,
       minMs: 1,
       maxMs: MAX_RECONNECT_DELAY_MS,
-      help:
-        "Time between two tries to reach the server again. Without it: 1 s at first, twice as long each time up to 30 s.",
+      help: "Time between two attempts to reconnect. Without it: 1s at first, doubling up to 30s.",
       group: "Server",
     })),
   };
@@ -119,7 +118,7 @@ export function retryOf({ reconnectDelayMs: ms }: Pick<DumpSettings, "reconnectD
   return ms === undefined ? {} : { firstMs: ms, capMs: ms, jitter: 0 };
 }
 
-/** Rows of what is done with recordings. */
+/** Rows of options for recordings. */
 function recordedOptions(): Options<Pick<DumpSettings, "file" | "inspect" | "speed" | "start">> {
   const group = RECORDED;
   return {
@@ -128,14 +127,14 @@ function recordedOptions(): Options<Pick<DumpSettings, "file" | "inspect" | "spe
       ...here,
       placeholder: "FILE",
       default: "",
-      help: "Recording to show: the same as FILE as a word.",
+      help: "Recording to show; the same as the argument FILE.",
       group,
     })),
     inspect: boolean({
       name: "inspect",
       ...here,
       default: false,
-      help: "Show what is in journal files, block by block, and no frames: the same as vbg inspect FILE.",
+      help: "Show the blocks of journal files instead of frames; the same as vbg inspect FILE.",
       group,
     }),
     speed: number({
@@ -143,8 +142,7 @@ function recordedOptions(): Options<Pick<DumpSettings, "file" | "inspect" | "spe
       ...here,
       default: 0,
       max: 1e6,
-      help:
-        "1: show frames as fast as they were recorded, pauses included. 10: ten times faster. 0: as fast as can be.",
+      help: "1: the recorded speed, with its pauses. 10: ten times faster. 0: as fast as possible.",
       group,
     }),
     start: structured<number | undefined>({
@@ -152,7 +150,7 @@ function recordedOptions(): Options<Pick<DumpSettings, "file" | "inspect" | "spe
       ...here,
       placeholder: "TIME",
       default: undefined,
-      help: "Leave out the frames before this time, of every recording. RFC 3339, such as 2024-06-01T12:00:00Z.",
+      help: "Skip frames before this time in every recording. RFC 3339, such as 2024-06-01T12:00:00Z.",
       group,
       parse: (value) => readTimestamp(String(value)),
       parseText: readTimestamp,
@@ -168,7 +166,7 @@ export const dumpOptions: Options<DumpSettings> = {
     name: "reconnect",
     ...here,
     default: true,
-    help: "Go on after a lost connection; the boat is looked for again. Off: it ends the command with exit code 1.",
+    help: "Reconnect after a lost connection, and search for the boat again. Off: end with exit code 1.",
     group: "Server",
   }),
   ...reconnectOptions(),
@@ -180,8 +178,8 @@ export const dumpOptions: Options<DumpSettings> = {
     default: MIN_BUFFER_MS,
     minMs: MIN_BUFFER_MS,
     help:
-      "Keep a place on the server for so long while this command is away: no frame is left out, and none comes twice " +
-      "when it comes back. Ctrl-C leaves the place there.",
+      "Read a session that the server keeps for this time while this command does not run: the next run continues " +
+      "without missing or repeated frames. Ctrl-C does not delete the session.",
     group: SESSION,
   }),
   clientId: optional(text({
@@ -189,7 +187,7 @@ export const dumpOptions: Options<DumpSettings> = {
     ...here,
     placeholder: "ID",
     default: "",
-    help: "Name of the place: 1 to 64 letters, digits, hyphens or underscores. Without it: the name of this machine.",
+    help: "Id of the session: 1 to 64 letters, digits, hyphens or underscores. Without it: the name of this machine.",
     group: SESSION,
     validate: (id) =>
       CLIENT_ID.test(id)
@@ -201,7 +199,7 @@ export const dumpOptions: Options<DumpSettings> = {
     ...here,
     default: 5000,
     minMs: MIN_ACK_MS,
-    help: "Time between two acknowledgements of what was written out.",
+    help: "Time between two acknowledgements of the frames that were written.",
     group: SESSION,
   }),
   journal: optional(text({
@@ -209,7 +207,7 @@ export const dumpOptions: Options<DumpSettings> = {
     ...here,
     placeholder: "DIR",
     default: "",
-    help: "Record every frame that comes to this directory, whatever -where and -changes show. Numbers are its own.",
+    help: "Record every received frame to this directory, regardless of -where and -changes, with numbers of its own.",
     group: RECORDING,
   })),
   ...viewOptions(),
@@ -232,7 +230,7 @@ export const dumpChecks: readonly Check<DumpSettings>[] = [
     severity: "error",
     test: ({ clientId, bufferTimeout }) =>
       clientId !== undefined && bufferTimeout === undefined
-        ? "Cannot use a client id without -buffer-timeout: it names the place that this keeps"
+        ? "Cannot use a client id without -buffer-timeout: it is the id of a session"
         : undefined,
   },
 ];

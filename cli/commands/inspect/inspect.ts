@@ -16,7 +16,7 @@ import {
   type Program,
   type ProgramContext,
   runOnce,
-  stoppedBy,
+  stopSignalOf,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 
@@ -26,36 +26,36 @@ interface InspectSettings extends ProgramSettings, OutputChoice {}
 export const program: Program<InspectSettings> = {
   name: "vbg inspect",
   version: VERSION,
-  summary: "shows what is in journal files (.lpj), and in those of directories with their write-ahead logs: header, " +
-    "blocks, totals, index; as JSON an object a file, each on a line. Exit code 1: a file cannot be read",
+  summary: "shows the header, blocks, totals and index of journal files (.lpj), or of all files and write-ahead logs " +
+    "of directories. JSON: one line for each file. Exit code 1: a file cannot be read",
   options: { ...outputOptions(), ...programOptions() },
   checks: [],
   positionals: "FILE|DIR ...",
 };
 
 /** Runs `vbg inspect`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnce(program, {
-    around,
+    context,
     interrupted: EXIT.interrupted,
-    run: async (settings, names) => await inspect(settings, { names, around }),
+    run: async (settings, names) => await inspect(settings, { names, context }),
   });
 }
 
 async function inspect(
   settings: InspectSettings,
-  { names, around }: { names: readonly string[]; around: ProgramContext },
+  { names, context }: { names: readonly string[]; context: ProgramContext },
 ): Promise<number> {
-  const [output, stopping] = [outputOf(around), stoppedBy(around)];
+  const [output, stopping] = [outputOf(context), stopSignalOf(context)];
   const files = await findFiles(names);
   const total = bytesOf(files);
-  const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
+  const progress = new Progress({ output: errorsOf(context), total, unit: "bytes", clock: systemClock });
   const isJson = wantsJson(settings, output);
   let failures = 0;
   let written = 0;
   for (const found of files) {
     const file = await found.open().catch((error) =>
-      void around.complain(`${program.name}: ${found.path}: ${errorText(error)}`)
+      void context.complain(`${program.name}: ${found.path}: ${errorText(error)}`)
     );
     if (file === undefined) {
       failures++;

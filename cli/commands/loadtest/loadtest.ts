@@ -1,5 +1,5 @@
 /**
- * `vbg loadtest`: how much a boat server takes on this machine.
+ * `vbg loadtest`: measures a boat server under load on this machine.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import {
   type ProgramContext,
   runOnce,
   SettingsError,
-  stoppedBy,
+  stopSignalOf,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 
@@ -43,8 +43,8 @@ export const program: Program<LoadtestSettings> = {
   name: "vbg loadtest",
   version: VERSION,
   summary:
-    "starts a boat server on a bus in memory, lets devices speak and clients read, all in one process, and tells " +
-    "rates, drops, latency and memory",
+    "starts a boat server on a bus in memory, with sending devices and reading clients in the same process, and " +
+    "reports rates, drops, latency and memory",
   options: {
     rate: integer({
       name: "rate",
@@ -52,7 +52,7 @@ export const program: Program<LoadtestSettings> = {
       default: 1000,
       min: 1,
       max: MAX_RATE,
-      help: "Frames a second, all devices together.",
+      help: "Frames per second, of all devices together.",
       group: GROUP,
     }),
     durationMs: duration({
@@ -60,7 +60,7 @@ export const program: Program<LoadtestSettings> = {
       ...here,
       default: 30_000,
       minMs: 1,
-      help: "How long they are sent. Ctrl-C ends it sooner.",
+      help: "Time of sending. Ctrl-C ends it sooner.",
       group: GROUP,
     }),
     sources: integer({
@@ -69,7 +69,7 @@ export const program: Program<LoadtestSettings> = {
       default: 10,
       min: 1,
       max: MAX_SOURCES,
-      help: "Devices that speak.",
+      help: "Number of sending devices.",
       group: GROUP,
     }),
     consumers: integer({
@@ -77,7 +77,7 @@ export const program: Program<LoadtestSettings> = {
       ...here,
       default: 1,
       max: MAX_CONSUMERS,
-      help: "Clients that read all frames as they come.",
+      help: "Number of clients that read all frames as a live stream.",
       group: GROUP,
     }),
     ringFrames: powerOfTwo({
@@ -86,7 +86,7 @@ export const program: Program<LoadtestSettings> = {
       default: 65_536,
       min: 16,
       max: 2 ** 24,
-      help: "Frames that are kept in memory.",
+      help: "Frames kept in memory. A power of two.",
       group: GROUP,
     }),
     journalDir: optional(text({
@@ -94,7 +94,7 @@ export const program: Program<LoadtestSettings> = {
       ...here,
       placeholder: "DIR",
       default: "",
-      help: "Record the frames in this directory, which must be empty or missing. Without it nothing is recorded.",
+      help: "Record the frames to this directory, which must be empty or missing. Without it nothing is recorded.",
       group: GROUP,
     })),
     ...outputOptions(),
@@ -104,18 +104,18 @@ export const program: Program<LoadtestSettings> = {
 };
 
 /** Runs `vbg loadtest`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
-  return await runOnce(program, { around, run: async (settings) => await loadtest(settings, around) });
+export async function run(context: ProgramContext): Promise<number> {
+  return await runOnce(program, { context, run: async (settings) => await loadtest(settings, context) });
 }
 
-async function loadtest(settings: LoadtestSettings, around: ProgramContext): Promise<number> {
-  const output = outputOf(around);
+async function loadtest(settings: LoadtestSettings, context: ProgramContext): Promise<number> {
+  const output = outputOf(context);
   const journal = await recordingOf(settings.journalDir);
   const total = Math.floor(settings.rate * settings.durationMs / 1000);
-  const progress = new Progress({ output: errorsOf(around), total, unit: "frames", clock: systemClock });
+  const progress = new Progress({ output: errorsOf(context), total, unit: "frames", clock: systemClock });
   try {
     const onSent = (frames: number) => progress.add(frames);
-    const signal = stoppedBy(around, { hangUp: journal !== undefined });
+    const signal = stopSignalOf(context, { hangUp: journal !== undefined });
     const report = await runLoad({ ...settings, journal, signal, clock: systemClock, onSent });
     progress.done();
     const text = wantsJson(settings, output) ? formatJson(report) : formatText(report);
@@ -132,7 +132,9 @@ async function recordingOf(directory: string | undefined): Promise<RecordingOpti
   if (directory === undefined) return undefined;
   await Deno.mkdir(directory, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
   for await (const { name } of Deno.readDir(directory)) {
-    throw new SettingsError(`Cannot record in "${directory}": it has "${name}" in it, and the frames are no boat's`);
+    throw new SettingsError(
+      `Cannot record in "${directory}": it contains "${name}", and test frames must not mix with others`,
+    );
   }
   return { directory, stateDirectory: await Deno.makeTempDir({ prefix: "vbg_loadtest_" }) };
 }

@@ -13,7 +13,7 @@ import { boolean, duration, integer, list, optional, readTimestamp, structured }
 import type { Check, Option, Options } from "../../settings/options.ts";
 import { type LabelsChoice, labelsOptions, type UnitsChoice, unitsOptions } from "../../client/units_options.ts";
 
-/** A time: of the clock, or so long before now. */
+/** An absolute time, or a time before now. */
 export type When = { kind: "at"; text: string } | { kind: "ago"; ms: number };
 
 /** Settings of `vbg history`. */
@@ -49,7 +49,7 @@ export const historyOptions: Options<HistorySettings> = {
     ...here,
     default: 0,
     minMs: 1,
-    help: "Keep the first message of each bus, source and PGN in each span of so long alone.",
+    help: "Keep only the first message of each bus, source and PGN in each interval of this length.",
     group: TIME,
   })),
   limit: integer({
@@ -57,7 +57,7 @@ export const historyOptions: Options<HistorySettings> = {
     ...here,
     default: DEFAULT_LIMIT,
     min: 1,
-    help: "Most messages; the server has a limit of its own (-history-max-limit).",
+    help: "Most messages; the server limits it with -history-max-limit.",
     group: TIME,
   }),
   ...filterOptions(),
@@ -67,7 +67,7 @@ export const historyOptions: Options<HistorySettings> = {
     placeholder: "N",
     default: [],
     commas: true,
-    help: "These source addresses alone.",
+    help: "Only these source addresses.",
     group: "Frames",
     validate: (text) =>
       /^\d+$/.test(text) && Number(text) <= MAX_ADDRESS
@@ -79,7 +79,7 @@ export const historyOptions: Options<HistorySettings> = {
     name: "decode",
     ...here,
     default: false,
-    help: "Show the fields of the payloads, in JSON beside them.",
+    help: "Show the fields of the payloads; JSON also has the payloads.",
     group: "Output",
   }),
   ...unitsOptions(),
@@ -90,7 +90,7 @@ export const historyOptions: Options<HistorySettings> = {
 /** Rules over several settings. */
 export const historyChecks: readonly Check<HistorySettings>[] = [...serverChecks, ...filterChecks];
 
-/** The time as the server takes it. */
+/** The time as a parameter of a request. */
 export function timeOf(when: When, nowMs: number): string {
   return when.kind === "at" ? when.text : new Date(nowMs - when.ms).toISOString();
 }

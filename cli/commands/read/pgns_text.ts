@@ -3,7 +3,7 @@ import { NOTHING } from "../../client/frame_text.ts";
 import { formatTable } from "../../program/table.ts";
 import { paint, printable } from "../../program/terminal.ts";
 
-/** How a text is printed. */
+/** Format of a text. */
 interface Form {
   width: number;
   color: boolean;
@@ -15,7 +15,7 @@ const FRAMINGS: Readonly<Record<KnownPgn["framing"], string>> = {
   either: "single or fast",
 };
 
-/** The list for people. */
+/** Text of the list. */
 export function pgnListText(pgns: readonly KnownPgn[], { width, color }: Form): string {
   const rows = pgns.map(({ pgn, description, framing, interval_ms, layouts }) => [
     String(pgn),
@@ -34,7 +34,7 @@ export function pgnListText(pgns: readonly KnownPgn[], { width, color }: Form): 
   return formatTable(rows, { columns, width, color });
 }
 
-/** All that is known about a PGN, for people. */
+/** Text of the definition of a PGN. */
 export function pgnDetailsText(details: PgnDetails, form: Form): string {
   const { pgn, description, framing, interval_ms, layouts } = details;
   const facts = [FRAMINGS[framing], ...(interval_ms === undefined ? [] : [`every ${interval_ms} ms`])].join(", ");
@@ -55,7 +55,7 @@ function layoutText(layout: PgnLayout, { many, width, color }: Form & { many: bo
     { title: "VALUES" },
   ] as const;
   const table = formatTable(fields.flatMap((field) => fieldRows(field)), { columns, width, color });
-  const rest = complete ? [] : ["The rest of this message is not known."];
+  const rest = complete ? [] : ["The rest of this message is unknown."];
   return [...(many ? [paint({ hasColor: color }, "bold", title)] : []), table, ...rest].join("\n");
 }
 

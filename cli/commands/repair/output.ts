@@ -32,13 +32,13 @@ export class OutputFile {
   #bytes = FILE_HEADER_BYTES;
 
   private constructor(
-    place: { path: string; directory: string; part: string },
+    paths: { path: string; directory: string; part: string },
     header: OutputHeader,
     file: Deno.FsFile,
   ) {
-    this.path = place.path;
-    this.#directory = place.directory;
-    this.#part = place.part;
+    this.path = paths.path;
+    this.#directory = paths.directory;
+    this.#part = paths.part;
     this.#header = header;
     this.#file = file;
   }
@@ -47,9 +47,9 @@ export class OutputFile {
     directory: string,
     { name, header }: { name: string; header: OutputHeader },
   ): Promise<OutputFile> {
-    const place = { path: `${directory}/${name}`, directory, part: `${directory}/.${name}.part` };
-    const file = await Deno.open(place.part, { write: true, create: true, truncate: true, mode: JOURNAL_FILE_MODE });
-    const output = new OutputFile(place, header, file);
+    const paths = { path: `${directory}/${name}`, directory, part: `${directory}/.${name}.part` };
+    const file = await Deno.open(paths.part, { write: true, create: true, truncate: true, mode: JOURNAL_FILE_MODE });
+    const output = new OutputFile(paths, header, file);
     await output.#write(encodeFileHeader(header));
     return output;
   }
@@ -72,7 +72,7 @@ export class OutputFile {
     await this.#file.sync();
     this.#file.close();
     // A hard link would fail by itself if the name exists, but file systems of memory cards have none.
-    if (await pathExists(this.path)) throw new Deno.errors.AlreadyExists(`"${this.path}" is there by now`);
+    if (await pathExists(this.path)) throw new Deno.errors.AlreadyExists(`"${this.path}" exists`);
     await Deno.rename(this.#part, this.path);
     await syncDirectory(this.#directory);
   }

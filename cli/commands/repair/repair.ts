@@ -18,7 +18,7 @@ import {
   type ProgramContext,
   runOnce,
   SettingsError,
-  stoppedBy,
+  stopSignalOf,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 import { type RepairedFile, repairFile, type RepairOptions, RepairState } from "./file.ts";
@@ -34,9 +34,9 @@ export const program: Program<RepairSettings> = {
   name: "vbg repair",
   version: VERSION,
   summary:
-    "writes what can be read of journal files (.lpj), and of those in directories, into whole files of the same " +
-    "names elsewhere, write-ahead logs into files of their own, and tells what was lost; the journal tells it, too, as a gap. What is there is never changed. " +
-    "Exit code 1: nothing of a file can be read",
+    "copies the readable part of journal files (.lpj), or of all files of directories, to complete files of the same " +
+    "names in another directory. Write-ahead logs become files of their own. Lost frames are reported, and declared " +
+    "as gaps in the new journal. The input is never changed. Exit code 1: nothing of a file can be read",
   options: {
     out: text({
       name: "out",
@@ -44,7 +44,7 @@ export const program: Program<RepairSettings> = {
       environment: false,
       placeholder: "DIR",
       default: "",
-      help: "Where the files are written; made when missing. No file that is there is written over.",
+      help: "Directory of the new files, created if missing. Existing files are never overwritten.",
       group: "Output files",
     }),
     ...outputOptions(),
@@ -53,30 +53,30 @@ export const program: Program<RepairSettings> = {
   checks: [{
     settings: ["out"],
     severity: "error",
-    test: ({ out }) => out === "" ? "Cannot repair without a place for what is whole: expected -out DIR" : undefined,
+    test: ({ out }) => out === "" ? "Missing output directory: expected -out DIR" : undefined,
   }],
   positionals: "FILE|DIR ...",
 };
 
 /** Runs `vbg repair`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnce(program, {
-    around,
+    context,
     interrupted: EXIT.interrupted,
-    run: async (settings, names) => await repair(settings, { names, around }),
+    run: async (settings, names) => await repair(settings, { names, context }),
   });
 }
 
 async function repair(
   settings: RepairSettings,
-  { names, around }: { names: readonly string[]; around: ProgramContext },
+  { names, context }: { names: readonly string[]; context: ProgramContext },
 ): Promise<number> {
-  const [output, stopping] = [outputOf(around), stoppedBy(around, { hangUp: true })];
+  const [output, stopping] = [outputOf(context), stopSignalOf(context, { hangUp: true })];
   const found = await findFiles(names);
   const directory = settings.out;
-  await requireRoom(found, directory);
+  await requireFreeNames(found, directory);
   const total = bytesOf(found);
-  const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
+  const progress = new Progress({ output: errorsOf(context), total, unit: "bytes", clock: systemClock });
   const onBytes = (bytes: number) => {
     stopping.throwIfAborted();
     progress.add(bytes);
@@ -95,12 +95,14 @@ async function repair(
 }
 
 /** Checks before writing that no output file exists. */
-async function requireRoom(found: readonly FoundFile[], directory: string): Promise<void> {
+async function requireFreeNames(found: readonly FoundFile[], directory: string): Promise<void> {
   await Deno.mkdir(directory, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
   const taken = new Set<string>();
   for await (const { name } of Deno.readDir(directory)) taken.add(name);
   for (const { name } of found) {
-    if (taken.has(name)) throw new SettingsError(`Cannot write "${directory}/${name}": it is there, or comes twice`);
+    if (taken.has(name)) {
+      throw new SettingsError(`Cannot write "${directory}/${name}": it exists, or two inputs have this name`);
+    }
     taken.add(name);
   }
 }
@@ -114,7 +116,7 @@ async function repairOne({ path, open }: FoundFile, options: RepairOptions): Pro
   }
 }
 
-/** Recovers from the blocks what the header has lost. */
+/** Repairs a file with a damaged header: the header is derived from the blocks. */
 async function repairWithoutHeader(
   path: string,
   { why, ...options }: RepairOptions & { why: string },
@@ -125,7 +127,7 @@ async function repairWithoutHeader(
     const file = await repairHeader(copy);
     if (file) {
       const result = await repairFile(file, options);
-      const lost = [{ what: `${why}: its header is made anew of what its blocks tell` }, ...result.lost];
+      const lost = [{ what: `${why}: its header is derived from its blocks` }, ...result.lost];
       return { ...result, path, lost };
     }
     options.state.lose();

@@ -46,14 +46,14 @@ export function addressOptions(): Options<AddressSettings> {
       ...here,
       default: BROADCAST,
       max: BROADCAST,
-      help: "Address of the device that it is for; 255: everybody.",
+      help: "Destination address; 255: all devices.",
     }),
     bus: optional(text({
       name: "bus",
       ...here,
       placeholder: "NAME",
       default: "",
-      help: "Bus that it goes to. Without it: the server's first.",
+      help: "Bus to send on. Without it: the server's first.",
     })),
   };
 }
@@ -63,7 +63,7 @@ export const addressChecks: readonly Check<AddressSettings>[] = [
   {
     settings: ["pgn"],
     severity: "error",
-    test: ({ pgn }) => pgn === undefined ? "Cannot go on without a PGN: expected -pgn N" : undefined,
+    test: ({ pgn }) => pgn === undefined ? "Missing PGN: expected -pgn N" : undefined,
   },
 ];
 
@@ -76,7 +76,7 @@ export const sendCommandOptions: Options<SendSettings> = {
     ...here,
     placeholder: "HEX",
     default: "",
-    help: "The payload as hex digits; spaces, colons and a leading 0x do not count.",
+    help: "Payload in hex digits. Spaces, colons and a leading 0x are ignored.",
     validate: (value) =>
       readHex(digitsOf(value)) === undefined
         ? `Cannot read the payload "${value}": expected hex digits, two for each byte`
@@ -88,14 +88,14 @@ export const sendCommandOptions: Options<SendSettings> = {
     ...here,
     default: NULL_ADDRESS,
     max: NULL_ADDRESS,
-    help: "Source address, where the server has none of its own. Without it: 254.",
+    help: "Source address, if the server has none of its own. Without it: 254.",
   })),
   prio: optional(integer({
     name: "prio",
     ...here,
     default: 6,
     max: 7,
-    help: "Priority, 0 is the most urgent. Without it: 6.",
+    help: "Priority; 0 is the highest. Without it: 6.",
   })),
   ...outputOptions(),
   ...programOptions(),
@@ -110,12 +110,12 @@ export const sendCommandChecks: readonly Check<SendSettings>[] = [
     severity: "error",
     test: ({ data, fields }) =>
       (data === undefined) === (fields === undefined)
-        ? "Cannot go on without one payload: expected either -data HEX or -fields JSON"
+        ? "Missing or ambiguous payload: expected either -data HEX or -fields JSON"
         : undefined,
   },
 ];
 
-/** The hex digits alone. */
+/** Removes everything but the hex digits. */
 export function digitsOf(value: string): string {
   return value.replace(/^0x/i, "").replace(/[\s:]/g, "");
 }
@@ -126,8 +126,9 @@ function fieldsOption(): Option<DecodedFields> {
     ...here,
     placeholder: "JSON",
     default: {},
-    help: 'The payload as fields, as "decoded" has them: {"heading": 1.57, "heading_reference": "true"}; those left ' +
-      "out are not available. vbg pgns PGN lists them.",
+    help:
+      'Payload as fields, in the form of "decoded": {"heading": 1.57, "heading_reference": "true"}. Omitted fields ' +
+      "are sent as not available. vbg pgns PGN lists the fields.",
     parse: (value) => readFields(String(value)),
     parseText: readFields,
     format: (value) => JSON.stringify(value),

@@ -1,5 +1,5 @@
 /**
- * `vbg request`: asks a device for a message.
+ * `vbg request`: requests a message from a device.
  *
  * @module
  */
@@ -26,7 +26,7 @@ const here = { key: [], environment: false } as const;
 export const program: Program<RequestSettings> = {
   name: "vbg request",
   version: VERSION,
-  summary: "asks the devices of a boat for a message (ISO request) and prints the first answer",
+  summary: "requests a message from the devices of a boat (ISO request) and prints the first reply",
   options: {
     ...serverOptions(),
     ...addressOptions(),
@@ -35,7 +35,7 @@ export const program: Program<RequestSettings> = {
       ...here,
       default: 2000,
       minMs: 1,
-      help: "Longest wait for the answer; the server has a limit of its own (-query-max-timeout).",
+      help: "Longest wait for the reply; the server limits it with -query-max-timeout.",
       group: "Message",
     }),
     ...outputOptions(),
@@ -43,7 +43,7 @@ export const program: Program<RequestSettings> = {
       name: "decode",
       ...here,
       default: true,
-      help: "Show the fields of the answer, in JSON beside the payload.",
+      help: "Show the fields of the reply; JSON also has the payload.",
       group: "Output",
     }),
     ...unitsOptions(),
@@ -52,10 +52,10 @@ export const program: Program<RequestSettings> = {
   checks: [...serverChecks, ...addressChecks],
 };
 
-/** Runs `vbg request`. Returns the exit code: 1 when nobody has answered. */
-export async function run(around: ProgramContext): Promise<number> {
+/** Runs `vbg request`. Returns the exit code: 1 without a reply. */
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnServer(program, {
-    around,
+    context,
     run: async ({ pgn = 0, dst, bus, timeoutMs, decode, units }, { client, output, json, signal }) => {
       const query = { pgn, dst, timeoutMs, decode, ...(bus !== undefined && { bus }) };
       const answer = await client.query(query, { signal });

@@ -32,7 +32,7 @@ export const simulateOptions = {
     ...flagOnly,
     placeholder: "DIR",
     default: "",
-    help: "Directory whose .lpj files are played in the order of their names.",
+    help: "Directory of journal files (.lpj) to play, in the order of their names.",
     group: REPLAY,
   })),
   speed: number({
@@ -40,7 +40,7 @@ export const simulateOptions = {
     ...flagOnly,
     default: 1,
     max: 1e6,
-    help: "1: as fast as it was recorded, pauses included. 10: ten times faster. 0: as fast as clients read.",
+    help: "1: the recorded speed, with its pauses. 10: ten times faster. 0: as fast as clients read.",
     group: REPLAY,
   }),
   start: structured<number | undefined>({
@@ -48,7 +48,7 @@ export const simulateOptions = {
     ...flagOnly,
     placeholder: "TIME",
     default: undefined,
-    help: "Begin with the first frame of this time or later. RFC 3339, such as 2024-06-01T12:00:00Z.",
+    help: "Skip frames before this time. RFC 3339, such as 2024-06-01T12:00:00Z.",
     group: REPLAY,
     parse: (value) => readTimestamp(String(value)),
     parseText: readTimestamp,
@@ -58,7 +58,7 @@ export const simulateOptions = {
     name: "loop",
     ...flagOnly,
     default: false,
-    help: "Begin again at the end. Sequence numbers go on.",
+    help: "Start again at the end. Sequence numbers continue.",
     group: REPLAY,
   }),
   exitWhenDone: boolean({
@@ -66,8 +66,8 @@ export const simulateOptions = {
     ...flagOnly,
     default: false,
     help:
-      "Exit after the replay, as soon as clients have read all of it: 0 when all was played, 1 when not. A session " +
-      "whose client is away is waited for as long as it is kept.",
+      "Exit after the replay, as soon as clients have read all of it: 0 if all was played, else 1. Waits for sessions " +
+      "without a connected client until they expire.",
     group: REPLAY,
   }),
   slots: structured<readonly Slot[]>({
@@ -84,7 +84,7 @@ export const simulateOptions = {
   }),
   deviceIdleTimeoutMs: {
     ...boatOptions.deviceIdleTimeoutMs,
-    help: "A device silent for longer, in the time of the recording, is forgotten. 0: never.",
+    help: "A device silent for longer, in the time of the recording, is removed. 0: never.",
     group: REPLAY,
   },
   listen: {
@@ -132,13 +132,13 @@ export const simulateChecks: readonly Check<SimulateSettings>[] = [
     severity: "error",
     test: ({ file, dir }) => {
       if (file !== undefined && dir !== undefined) return "Cannot play -file and -dir: expected one of them";
-      return file === undefined && dir === undefined ? "Cannot play nothing: expected -file or -dir" : undefined;
+      return file === undefined && dir === undefined ? "Missing recording: expected -file or -dir" : undefined;
     },
   },
   {
     settings: ["exitWhenDone", "loop"],
     severity: "warning",
-    test: ({ exitWhenDone, loop }) => exitWhenDone && loop ? "Not used: with -loop it is never done" : undefined,
+    test: ({ exitWhenDone, loop }) => exitWhenDone && loop ? "Not used: with -loop the replay never ends" : undefined,
   },
   {
     settings: ["port", "listen"],

@@ -1,5 +1,5 @@
 /**
- * `vbg simulate`: plays a recording through the server of a boat.
+ * `vbg simulate`: plays a recording as a boat server.
  *
  * @module
  */
@@ -38,7 +38,7 @@ export const program: ServerProgram<SimulateSettings> = {
   name: "vbg simulate",
   version: VERSION,
   permissions: PERMISSIONS.vbg,
-  summary: "plays a recording through the server of a boat; nothing can be sent",
+  summary: "plays a recording as a boat server; sending is disabled",
   options: simulateOptions,
   checks: simulateChecks,
 };
@@ -47,8 +47,8 @@ export const program: ServerProgram<SimulateSettings> = {
 const JOURNAL_MAGIC = "LPJ";
 
 /** Runs the command until it is stopped, or until the replay is done, and returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
-  return await serve(program, (settings, parts) => start(settings, { ...parts, around }), around);
+export async function run(context: ProgramContext): Promise<number> {
+  return await serve(program, (settings, parts) => start(settings, { ...parts, context }), context);
 }
 
 /** The files to play, and the temporary directory to remove afterwards. */
@@ -59,9 +59,9 @@ interface Recording {
 
 async function start(
   settings: SimulateSettings,
-  { log, stopping, around }: Starting & { around: ProgramContext },
+  { log, stopping, context }: Starting & { context: ProgramContext },
 ): Promise<Running<SimulateSettings>> {
-  const recording = await open(settings, { stopping, around }).catch(asSettingsError);
+  const recording = await open(settings, { stopping, context }).catch(asSettingsError);
   const removeTemporary = async () => {
     if (recording.temporary !== undefined) await Deno.remove(recording.temporary, { recursive: true });
   };
@@ -105,10 +105,10 @@ export function simulationOptions(settings: SimulateSettings, files: readonly st
 
 async function open(
   { file, dir }: SimulateSettings,
-  { stopping, around }: { stopping: AbortSignal; around: ProgramContext },
+  { stopping, context }: { stopping: AbortSignal; context: ProgramContext },
 ): Promise<Recording> {
   if (dir !== undefined) return { files: [dir] };
-  if (file === undefined) throw new ReplayError("There is nothing to play");
+  if (file === undefined) throw new ReplayError("Missing recording");
   if (await isJournal(file)) return { files: [file] };
   const temporary = await Deno.makeTempDir({ prefix: "vbg-simulate-" });
   try {
@@ -116,8 +116,8 @@ async function open(
     const input = await Deno.open(file);
     const chunks = input.readable.pipeThrough(new TransformStream<Uint8Array>(), { signal: stopping });
     const summary = await convertRecordings([{ name: file, chunks }], { to: { kind: "file", path } });
-    around.complain(formatReport(summary));
-    if (summary.files.length === 0) throw new ReplayError(`Cannot play "${file}": it has no message`);
+    context.complain(formatReport(summary));
+    if (summary.files.length === 0) throw new ReplayError(`Cannot play "${file}": it has no messages`);
     return { files: [path], temporary };
   } catch (error) {
     await Deno.remove(temporary, { recursive: true });

@@ -11,7 +11,7 @@ import { programOptions } from "../../settings/common_options.ts";
 import { timeOfDay } from "../../client/frame_text.ts";
 import { boolean, duration, integer, optional } from "../../settings/option_types.ts";
 import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
-import { type Asking, runOnServer, writeJson, writeJsonLine } from "../../client/server_command.ts";
+import { runOnServer, type ServerContext, writeJson, writeJsonLine } from "../../client/server_command.ts";
 import { watch } from "../../client/server_watch.ts";
 import { BANK_STATUS, deviceText, MAX_BANK, type SwitchBank, SwitchBanks, switchesText } from "./banks.ts";
 import { type Column, formatTable } from "../../program/table.ts";
@@ -30,7 +30,7 @@ const MAX_WAIT_MS = 600_000;
 export const program: Program<SwitchesSettings> = {
   name: "vbg switches",
   version: VERSION,
-  summary: "shows the banks of switches (PGN 127501) and their states; those not available are left out; times are UTC",
+  summary: "shows the banks of switches (PGN 127501) and their states, without unavailable switches; times are UTC",
   options: {
     ...serverOptions(),
     instance: optional(integer({
@@ -38,7 +38,7 @@ export const program: Program<SwitchesSettings> = {
       ...here,
       default: 0,
       max: MAX_BANK,
-      help: "Banks with this instance alone.",
+      help: "Only banks with this instance.",
       group: "Switches",
     })),
     waitMs: duration({
@@ -47,7 +47,7 @@ export const program: Program<SwitchesSettings> = {
       default: 2000,
       minMs: 1,
       maxMs: MAX_WAIT_MS,
-      help: "Where nothing is recorded: listen for so long, as a server keeps one bank of each device. Banks report " +
+      help: "Time to listen if the server has no journal: it keeps only one bank of each device. Banks report " +
         "every 15 s, or when a switch changes.",
       group: "Switches",
     }),
@@ -56,7 +56,7 @@ export const program: Program<SwitchesSettings> = {
       name: "watch",
       ...here,
       default: false,
-      help: "Go on: on a terminal the table is shown again each second. As JSON: a line for each bank that changes.",
+      help: "Continue until Ctrl-C. On a terminal: update the table each second. JSON: a line for each changed bank.",
       group: "Output",
     }),
     ...programOptions(),
@@ -65,40 +65,42 @@ export const program: Program<SwitchesSettings> = {
 };
 
 /** Runs `vbg switches`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnServer(program, {
-    around,
+    context,
     interrupted: ({ watch }) => watch ? EXIT.ok : EXIT.interrupted,
-    run: async (settings, asking) => {
+    run: async (settings, server) => {
       const banks = new SwitchBanks(settings.instance);
-      const { client, signal, output, json } = asking;
-      if (settings.watch) return await watchBanks(banks, asking);
+      const { client, signal, output, json } = server;
+      if (settings.watch) return await watchBanks(banks, server);
       const isRecorded = await banks.load(client, { signal });
-      if (!isRecorded) await listen(banks, { asking, waitMs: settings.waitMs });
+      if (!isRecorded) await listen(banks, { server, waitMs: settings.waitMs });
       const devices = await client.devices({ signal });
-      if (!json) return await output.write(bankTable(banks.list(), { devices, asking }) + "\n");
+      if (!json) return await output.write(bankTable(banks.list(), { devices, server }) + "\n");
       await writeJson(output, banks.list().map((bank) => bankJson(bank, devices)));
     },
   });
 }
 
-/** Takes what comes for a while. */
-async function listen(banks: SwitchBanks, { asking, waitMs }: { asking: Asking; waitMs: number }): Promise<void> {
-  const { client, signal } = asking;
+/** Adds the reports of the next `waitMs` milliseconds. */
+async function listen(
+  banks: SwitchBanks,
+  { server, waitMs }: { server: ServerContext; waitMs: number },
+): Promise<void> {
+  const { client, signal } = server;
   const events = client.subscribe({ pgn: [BANK_STATUS] }).events();
-  const take = async () => {
-    for await (const event of events) if (event.type === "frame") banks.take(event.frame);
+  const read = async () => {
+    for await (const event of events) if (event.type === "frame") banks.add(event.frame);
   };
-  const taking = take();
   try {
-    await Promise.race([taking, pause(waitMs, signal)]);
+    await Promise.race([read(), pause(waitMs, signal)]);
   } finally {
     await events.return();
   }
 }
 
-async function watchBanks(banks: SwitchBanks, asking: Asking): Promise<void> {
-  const { client, output, status, json, signal } = asking;
+async function watchBanks(banks: SwitchBanks, server: ServerContext): Promise<void> {
+  const { client, output, status, json, signal } = server;
   await banks.load(client, { signal });
   let devices = await client.devices({ signal });
   if (json) { for (const bank of banks.list()) await writeJsonLine(output, bankJson(bank, devices)); }
@@ -106,16 +108,16 @@ async function watchBanks(banks: SwitchBanks, asking: Asking): Promise<void> {
     for await (const event of client.subscribe({ pgn: [BANK_STATUS] }, { signal }).events()) {
       if (event.type === "disconnected") await status.write(`${event.error.message}\n`);
       if (event.type !== "frame") continue;
-      const changed = banks.take(event.frame);
+      const changed = banks.add(event.frame);
       if (changed && json) await writeJsonLine(output, bankJson(changed, devices));
     }
   };
   if (json) return await follow();
-  const tell = async () => {
+  const makeText = async () => {
     devices = await client.devices({ signal });
-    return bankTable(banks.list(), { devices, asking });
+    return bankTable(banks.list(), { devices, server });
   };
-  await Promise.race([follow(), watch(asking, tell)]);
+  await Promise.race([follow(), watch(server, makeText)]);
 }
 
 const COLUMNS: readonly Column[] = [
@@ -129,9 +131,9 @@ const BUS: Column = { title: "BUS", max: 12 };
 
 function bankTable(
   banks: readonly SwitchBank[],
-  { devices, asking: { output } }: { devices: readonly Device[]; asking: Asking },
+  { devices, server: { output } }: { devices: readonly Device[]; server: ServerContext },
 ): string {
-  if (banks.length === 0) return "No switch bank was heard";
+  if (banks.length === 0) return "No switch bank has reported";
   const hasBuses = banks.some(({ bus }) => bus !== undefined);
   const rows = banks.map(({ bus = "", src, instance, ts, switches }) => [
     ...(hasBuses ? [bus] : []),

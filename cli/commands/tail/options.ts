@@ -14,9 +14,9 @@ import type { Check, Options } from "../../settings/options.ts";
 
 /** Settings of `vbg tail`. */
 export interface TailSettings extends ClientSettings, FilterChoice, ViewSettings {
-  /** So many frames from before are shown first. */
+  /** Number of recorded frames that are shown first. */
   last: number;
-  /** Time between two tries; undefined: the client's own. */
+  /** Time between two connection attempts; undefined: the client's default. */
   reconnectDelayMs: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export const tailOptions: Options<TailSettings> = {
     environment: false,
     default: 0,
     max: MAX_LAST,
-    help: "Show so many recorded frames first, the newest ones that the filter lets through, of the last day at most.",
+    help: "Number of recorded frames to show first: the newest that match the filter, at most one day old.",
     group: "Frames",
   }),
   ...viewOptions(),

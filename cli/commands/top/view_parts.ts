@@ -5,24 +5,24 @@ import { inOrder } from "../../client/devices_table.ts";
 import { NOTHING, payloadText, timeOfDay } from "../../client/frame_text.ts";
 import { type Column, cut, formatTable, lengthOf, padded } from "../../program/table.ts";
 import { paint, printable } from "../../program/terminal.ts";
-import type { Frame, Picture } from "./picture.ts";
+import type { Picture, ScreenSize } from "./picture.ts";
 import { rateTexts, sumOf } from "./rates.ts";
 
 const RIGHT = { align: "right" } as const;
 const BUS: Column = { title: "BUS", max: 12 };
 /** Devices in the overview. */
 const BUSIEST = 5;
-/** Titles of what the boat measures. */
+/** Widths of the titles, characters. */
 const NAVIGATION_TITLE = 9;
 const EQUIPMENT_TITLE = 13;
-/** So wide is navigation: what stands beside it keeps its place. */
+/** Fixed width of the left column, characters. */
 const LEFT_WIDTH = 36;
 const GAP = 2;
-/** Lines with fewer characters have one column. */
+/** Least terminal width for two columns, characters. */
 const TWO_COLUMNS = 76;
 
-/** Everything in short: what the boat measures, health, replication, buses and the busiest devices. */
-export function overview(picture: Picture, frame: Frame): string[] {
+/** The overview: values, health, replication, buses and the busiest devices. */
+export function overview(picture: Picture, frame: ScreenSize): string[] {
   return [
     ...boatPanel(picture, frame),
     "",
@@ -33,8 +33,8 @@ export function overview(picture: Picture, frame: Frame): string[] {
   ];
 }
 
-/** Navigation on the left; engines, batteries and tanks beside it, or below where a line is short. */
-function boatPanel({ boat, units }: Picture, frame: Frame): string[] {
+/** Navigation on the left; engines, batteries and tanks on the right, or below in a narrow terminal. */
+function boatPanel({ boat, units }: Picture, frame: ScreenSize): string[] {
   const [left, right] = [navigationRows(boat, units), equipmentRows(boat, units)];
   const isWide = right.length > 0 && frame.columns >= TWO_COLUMNS;
   const leftWidth = isWide ? LEFT_WIDTH : frame.columns;
@@ -48,13 +48,13 @@ function boatPanel({ boat, units }: Picture, frame: Frame): string[] {
   );
 }
 
-/** What does not fit stands in further lines, under the first. */
+/** Wraps the texts of a row to indented lines. */
 function rowLines({ title, texts }: PanelRow, widths: { title: number; width: number }): string[] {
-  const room = widths.width - widths.title - 1;
+  const available = widths.width - widths.title - 1;
   const lines: string[] = [];
   for (const text of texts) {
     const joined = lines.length === 0 ? text : `${lines.at(-1)}  ${text}`;
-    if (lines.length === 0 || lengthOf(joined) > room) lines.push(text);
+    if (lines.length === 0 || lengthOf(joined) > available) lines.push(text);
     else lines[lines.length - 1] = joined;
   }
   return lines.map((line, index) =>
@@ -62,10 +62,10 @@ function rowLines({ title, texts }: PanelRow, widths: { title: number; width: nu
   );
 }
 
-/** All devices with what they send. */
+/** All devices with their rates. */
 export function devicesTable(
   { sample: { devices }, rates }: Picture,
-  frame: Frame,
+  frame: ScreenSize,
 ): string[] {
   const hasBuses = devices.some(({ bus }) => bus !== undefined);
   const columns: Column[] = [
@@ -91,7 +91,7 @@ export function devicesTable(
 }
 
 /** The newest message of each kind from each device. */
-export function valuesTable({ sample: { values }, units }: Picture, frame: Frame): string[] {
+export function valuesTable({ sample: { values }, units }: Picture, frame: ScreenSize): string[] {
   const all = inOrder(values).flatMap((device) => device.values.map((value) => ({ device, value })));
   return tableOfValues(all, { ...frame, units });
 }
@@ -101,7 +101,7 @@ interface DeviceValue {
   value: DecodedLastValue;
 }
 
-function tableOfValues(values: readonly DeviceValue[], frame: Frame & { units: UnitSystem }): string[] {
+function tableOfValues(values: readonly DeviceValue[], frame: ScreenSize & { units: UnitSystem }): string[] {
   const hasBuses = values.some(({ device }) => device.bus !== undefined);
   const columns: Column[] = [
     { title: "TIME" },
@@ -117,14 +117,14 @@ function tableOfValues(values: readonly DeviceValue[], frame: Frame & { units: U
     String(src),
     String(value.pgn),
     value.description ?? "",
-    // Beyond the width it is cut in any case; a table of long ones would cost much.
+    // Cut early: formatting a table of long texts is expensive.
     payloadText(value, frame.units).slice(0, frame.columns),
   ]);
   return tableLines(rows, { columns, frame });
 }
 
-/** Nothing where there is one bus: the server leaves out its name, and its figures are those of the first line. */
-function busesTable({ sample: { devices }, rates }: Picture, frame: Frame): string[] {
+/** Empty if there is only one bus: its figures are those of the first line. */
+function busesTable({ sample: { devices }, rates }: Picture, frame: ScreenSize): string[] {
   if (!devices.some(({ bus }) => bus !== undefined)) return [];
   const columns: Column[] = [
     { title: "BUS" },
@@ -140,12 +140,12 @@ function busesTable({ sample: { devices }, rates }: Picture, frame: Frame): stri
   return [...tableLines(rows, { columns, frame }), ""];
 }
 
-function healthLines({ sample: { health, replication } }: Picture, { columns, hasColor }: Frame): string[] {
+function healthLines({ sample: { health, replication } }: Picture, { columns, hasColor }: ScreenSize): string[] {
   const form = { hasColor };
   const components = Object.entries(health?.components ?? {});
   const good = components.filter(([, { status }]) => status === "ok").map(([name]) => name).join(", ");
   const lines = [
-    ...(health === undefined ? ["The health of this boat is not told here"] : []),
+    ...(health === undefined ? ["A cloud does not report the health of a boat"] : []),
     ...(good === "" ? [] : [printable(`Healthy: ${good}`)]),
     ...(replication ? [printable(`Replication: ${replicationText(replication)}`)] : []),
   ].map((line) => cut(line, columns));
@@ -171,10 +171,10 @@ function busiest({ sample: { devices }, rates }: Picture): Device[] {
   return devices.toSorted((a, b) => framesOf(b) - framesOf(a) || b.packet_count - a.packet_count).slice(0, BUSIEST);
 }
 
-/** A table as lines, cut where not even its narrowest form fits. */
+/** Lines of a table, cut if even its narrowest form does not fit. */
 function tableLines(
   rows: readonly (readonly string[])[],
-  { columns, frame }: { columns: readonly Column[]; frame: Frame },
+  { columns, frame }: { columns: readonly Column[]; frame: ScreenSize },
 ): string[] {
   const table = formatTable(rows, { columns, width: frame.columns, color: false });
   return table.split("\n").map((line, index) => {

@@ -3,11 +3,11 @@ import { BlockReader } from "@vessel/gateway/journal";
 import { isSame } from "../audit/frames.ts";
 import type { Overlap } from "./numbers.ts";
 
-/** Compares what blocks with the same numbers hold. */
+/** Compares the frames of blocks that share numbers. */
 export class OverlapReader implements Disposable {
   readonly #readers = [new BlockReader(), new BlockReader()] as const;
 
-  /** The first number that both have, each with another frame; undefined where they agree. */
+  /** The first number with different frames; undefined if all are equal. */
   async firstDifference({ one, other }: Overlap): Promise<number | undefined> {
     const [ofOne, ofOther] = await Promise.all([
       this.#readers[0].read(one.path, one),

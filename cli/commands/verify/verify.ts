@@ -1,5 +1,5 @@
 /**
- * `vbg verify`: reads every frame of a journal, and tells what is damaged or missing.
+ * `vbg verify`: reads every frame of a journal, and reports what is damaged or missing.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import {
   type Program,
   type ProgramContext,
   runOnce,
-  stoppedBy,
+  stopSignalOf,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 import { verifyJournal } from "./journal.ts";
@@ -28,29 +28,32 @@ export const program: Program<VerifySettings> = {
   name: "vbg verify",
   version: VERSION,
   summary:
-    "reads every block and frame of journal files (.lpj), and of directories with their write-ahead logs, checks " +
-    "them and their numbers, within and across files. Gaps that the journal tells are told; others, and whatever is damaged, are " +
-    "errors: exit code 1",
+    "reads every block and frame of journal files (.lpj), and of directories with their write-ahead logs, and checks " +
+    "them and their numbers, within and across files. Exit code 1: something is damaged, or frames are missing without " +
+    "a gap in the journal that declares it",
   options: { ...outputOptions(), ...programOptions() },
   checks: [],
   positionals: "FILE|DIR ...",
 };
 
 /** Runs `vbg verify`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnce(program, {
-    around,
+    context,
     interrupted: EXIT.interrupted,
     run: async (settings, names) => {
-      const output = outputOf(around);
+      const output = outputOf(context);
       const files = await findFiles(names);
       const progress = new Progress({
-        output: errorsOf(around),
+        output: errorsOf(context),
         total: bytesOf(files),
         unit: "bytes",
         clock: systemClock,
       });
-      const found = await verifyJournal(files, { signal: stoppedBy(around), onBytes: (bytes) => progress.add(bytes) })
+      const found = await verifyJournal(files, {
+        signal: stopSignalOf(context),
+        onBytes: (bytes) => progress.add(bytes),
+      })
         .finally(() => progress.done());
       const text = wantsJson(settings, output)
         ? formatJson(found)
