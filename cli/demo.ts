@@ -47,28 +47,25 @@ const demoOptions = {
 type DemoSettings = SettingsOf<typeof demoOptions>;
 
 /** Settings that the demo overrides. */
-const BROUGHT = [
-  "interfaces",
-  "loopback",
-  "replicationTarget",
-  "replicationInstanceId",
-  "replicationTlsCert",
-  "replicationTlsKey",
-  "replicationTlsCa",
-] as const;
+const OVERRIDDEN = [
+  ...(["interfaces", "canDriver", "loopback", "demo", "replicationTarget", "replicationInstanceId"] as const),
+  ...(["replicationTlsCert", "replicationTlsKey", "replicationTlsCa", "replicationInsecure"] as const),
+];
 
-const demoProgram: ServerProgram<DemoSettings> = {
+/** Name, help and settings of the demo. */
+export const demoProgram: ServerProgram<DemoSettings> = {
   name: "vbg-demo",
   version: VERSION,
   permissions: PERMISSIONS.demo,
   summary: "runs a simulated boat, its boat server and a cloud that it replicates to; takes the boat server's flags",
   options: demoOptions,
+  hidden: OVERRIDDEN,
   checks: [
     ...boatChecks,
-    ...BROUGHT.map((name): Check<DemoSettings> => ({
+    ...OVERRIDDEN.map((name): Check<DemoSettings> => ({
       settings: [name],
       severity: "warning",
-      test: (_, isGiven) => isGiven(name) ? "Not used: the demo brings a bus and a cloud of its own" : undefined,
+      test: (_, isGiven) => isGiven(name) ? "Not used: the demo has its own bus and cloud" : undefined,
     })),
   ],
   configName: BOAT_CONFIG_NAME,

@@ -10,6 +10,10 @@ import { processContext, type ProgramContext } from "./program/program.ts";
 export const vbg: CommandSet = {
   name: "vbg",
   summary: "the client of the Vessel Bus Gateway",
+  note:
+    "Commands that read a boat choose it by -server URL or -boat NAME. Without these: VBG_BOAT, else default-boat of " +
+    "~/.config/vbg/vbg.conf, else its only boat, else the only server on the network, else a server of this machine on " +
+    "port 8089 or 8080.",
   commands: {
     alarms: { summary: "lists the alarms of recordings", load: () => import("./commands/alarms/alarms.ts") },
     "archive-s3": {

@@ -103,7 +103,7 @@ export function serverOptions(): Options<ServerChoice & StatusChoice> {
     config: optional(text({
       name: "config",
       key: [],
-      placeholder: "PATH",
+      placeholder: "FILE",
       default: "",
       help: "Configuration file (HOCON). Without it: ~/.config/vbg/vbg.conf, if it exists.",
       group,
@@ -170,7 +170,7 @@ export function wantsJson({ json }: OutputChoice, { isTerminal }: Pick<Output, "
 /** Rows of FilterChoice. */
 export function filterOptions(): Options<FilterChoice> {
   const words = { ...here, default: [], commas: true, group: FILTER };
-  const pgn = { ...words, placeholder: "PGN", validate: checkNumber("PGN", MAX_PGN) };
+  const pgn = { ...words, placeholder: "PGN" as const, validate: checkNumber("PGN", MAX_PGN) };
   return {
     pgn: list({
       name: "pgn",

@@ -1,5 +1,5 @@
 import { VERSION } from "@vessel/gateway/version";
-import type { HelpSubject } from "./help.ts";
+import { type HelpSubject, wrap } from "./help.ts";
 import { hint } from "../settings/nearest.ts";
 import { EXIT, type ProgramContext } from "./program.ts";
 
@@ -35,6 +35,8 @@ export interface CommandSet {
   /** One sentence, without a full stop. */
   summary: string;
   commands: Commands;
+  /** A paragraph of its help, after the commands. */
+  note?: string;
   /** Runs without a command, also with flags; left out: a command is required. */
   otherwise?: Extract<Command, { load: unknown }>;
 }
@@ -85,7 +87,7 @@ export async function loadCommands(
   return [...new Set([...otherwise ? [await otherwise.load()] : [], ...(await Promise.all(files)).flat()])];
 }
 
-function helpText({ name, summary, commands, otherwise }: CommandSet): string {
+function helpText({ name, summary, commands, note, otherwise }: CommandSet): string {
   const rows = Object.entries(commands).map(([word, { summary }]) => `  ${word.padEnd(NAME_COLUMNS)}${summary}`);
   return [
     `${name}: ${summary}`,
@@ -94,6 +96,7 @@ function helpText({ name, summary, commands, otherwise }: CommandSet): string {
     "",
     ...rows,
     "",
+    ...(note === undefined ? [] : [wrap(note), ""]),
     ...(otherwise ? [`Without a command it ${otherwise.summary}.`] : []),
     `Run "${name} ${otherwise ? "[COMMAND]" : "COMMAND"} -help" for its flags.`,
   ]

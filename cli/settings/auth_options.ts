@@ -9,7 +9,7 @@ const ACCESS = "Access";
 export const authOptions = {
   authFile: reloadable(text({
     name: "auth-file",
-    placeholder: "PATH",
+    placeholder: "FILE",
     default: "",
     help:
       "JSON file of access tokens: a list of { name, sha256, scopes: [read, send, admin] }; `printf %s TOKEN | sha256sum` " +
@@ -38,7 +38,7 @@ export const authOptions = {
   })),
   tlsCert: text({
     name: "tls-cert",
-    placeholder: "PATH",
+    placeholder: "FILE",
     default: "",
     help:
       "PEM file with the server's certificate chain: HTTPS instead of HTTP. Requires -tls-key. Changed files are reloaded " +
@@ -47,7 +47,7 @@ export const authOptions = {
   }),
   tlsKey: text({
     name: "tls-key",
-    placeholder: "PATH",
+    placeholder: "FILE",
     default: "",
     help: "PEM file with the key of -tls-cert, not encrypted.",
     group: ACCESS,

@@ -44,7 +44,7 @@ export const cloudListenOptions = {
   tlsCert: text({
     name: "tls-cert",
     key: ["grpc.tls.cert", "tls.cert"],
-    placeholder: "PATH",
+    placeholder: "FILE",
     default: "",
     help:
       "PEM file with the cloud's certificate chain. A changed file is reloaded within 10 seconds, as are all certificate " +
@@ -54,7 +54,7 @@ export const cloudListenOptions = {
   tlsKey: text({
     name: "tls-key",
     key: ["grpc.tls.key", "tls.key"],
-    placeholder: "PATH",
+    placeholder: "FILE",
     default: "",
     help: "PEM file with the key of -tls-cert, not encrypted.",
     group: NETWORK,
@@ -62,7 +62,7 @@ export const cloudListenOptions = {
   tlsClientCa: text({
     name: "tls-client-ca",
     key: ["grpc.tls.client-ca", "tls.client-ca"],
-    placeholder: "PATH",
+    placeholder: "FILE",
     default: "",
     help:
       "PEM file with the authorities that must have issued the boats' certificates: `vbg-cloud ca init` creates one.",
@@ -71,7 +71,7 @@ export const cloudListenOptions = {
   tlsRevoked: text({
     name: "tls-revoked",
     key: ["grpc.tls.revoked", "tls.revoked"],
-    placeholder: "PATH",
+    placeholder: "FILE",
     default: "",
     help: "File of revoked certificates, as `vbg-cloud ca revoke` writes it. Reloaded within a second.",
     group: BOATS,
@@ -86,7 +86,7 @@ export const cloudListenOptions = {
   acmeDomain: text({
     name: "acme-domain",
     key: "acme.domain",
-    placeholder: "DOMAIN",
+    placeholder: "HOST",
     default: "",
     help: "Public name of this server: its certificate is obtained and renewed by ACME. Uses one port for all clients.",
     group: ACME,
@@ -136,7 +136,7 @@ export const cloudListenOptions = {
   acmeCa: text({
     name: "acme-ca",
     key: "acme.ca",
-    placeholder: "PATH",
+    placeholder: "FILE",
     default: "",
     help: "PEM file with the certificate that the directory of a private authority is verified by.",
     group: ACME,

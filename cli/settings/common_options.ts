@@ -11,7 +11,7 @@ export function fileOptions(configName: string) {
   return {
     config: optional(text({
       name: "config",
-      placeholder: "PATH",
+      placeholder: "FILE",
       key: [],
       default: "",
       help: `Configuration file (HOCON). Without it: ./${configName}, else /etc/vbg/${configName}, else none.`,

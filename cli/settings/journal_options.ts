@@ -12,6 +12,7 @@ export const journalOptions = {
   journalDir: text({
     name: "journal-dir",
     key: "journal.dir",
+    placeholder: "DIR",
     default: "",
     help: "Directory of the journal, which records every frame. Empty: nothing is recorded, and there is no /history.",
     group: JOURNAL,
@@ -19,6 +20,7 @@ export const journalOptions = {
   journalPrefix: text({
     name: "journal-prefix",
     key: "journal.prefix",
+    placeholder: "PREFIX",
     default: "nmea2k",
     help: "First part of the names of journal files.",
     group: JOURNAL,
@@ -128,8 +130,10 @@ export const journalOptions = {
   archiveCommand: text({
     name: "journal-archive-command",
     key: "journal.archive.command",
+    placeholder: "COMMAND",
     default: "",
-    help: "Program that archives files: paths as arguments, JSON lines on its input and output.",
+    help: "Program that archives files: paths as arguments, JSON lines on its input and output. Requires " +
+      "-journal-archive-trigger.",
     group: JOURNAL,
   }),
   archiveTrigger: oneOf({
@@ -207,6 +211,14 @@ export const journalFileChecks: readonly Check<
     test: ({ archiveCommand, archiveTrigger }) =>
       archiveTrigger !== "disabled" && archiveCommand === ""
         ? `Cannot archive ${archiveTrigger} without -journal-archive-command`
+        : undefined,
+  },
+  {
+    settings: ["archiveCommand", "archiveTrigger"],
+    severity: "warning",
+    test: ({ archiveCommand, archiveTrigger }) =>
+      archiveTrigger === "disabled" && archiveCommand !== ""
+        ? "Not used: -journal-archive-trigger is disabled, so no file is archived"
         : undefined,
   },
   {

@@ -65,7 +65,7 @@ const reachOptions = {
   mqttPasswordFile: text({
     name: "mqtt-password-file",
     key: "mqtt.password-file",
-    placeholder: "PATH",
+    placeholder: "FILE",
     default: "",
     help: "File whose first line is the password.",
     group: MQTT,
@@ -73,7 +73,7 @@ const reachOptions = {
   mqttCaFile: text({
     name: "mqtt-ca-file",
     key: "mqtt.ca-file",
-    placeholder: "PATH",
+    placeholder: "FILE",
     default: "",
     help: "PEM file with the authorities that the broker's certificate is verified by. Default: those of the system.",
     group: MQTT,
@@ -81,7 +81,7 @@ const reachOptions = {
   mqttCert: text({
     name: "mqtt-cert",
     key: "mqtt.cert",
-    placeholder: "PATH",
+    placeholder: "FILE",
     default: "",
     help: "PEM file with the client certificate, for brokers that require one. Requires -mqtt-key.",
     group: MQTT,
@@ -89,7 +89,7 @@ const reachOptions = {
   mqttKey: text({
     name: "mqtt-key",
     key: "mqtt.key",
-    placeholder: "PATH",
+    placeholder: "FILE",
     default: "",
     help: "PEM file with the key of -mqtt-cert, not encrypted.",
     group: MQTT,

@@ -1,6 +1,5 @@
 import {
   formatAddress,
-  formatDuration,
   type ListenAddress,
   parseAddress,
   parseDuration,
@@ -8,6 +7,14 @@ import {
   parseTimestamp,
 } from "@vessel/gateway/base";
 import type { Environment, Option, ReloadableOption } from "./options.ts";
+
+/** Names of values in `--help`: a file is always FILE, a directory DIR. The types add those of numbers and lists. */
+export type Placeholder =
+  | ("FILE" | "DIR" | "FILE|DIR" | "URL" | "COMMAND")
+  | ("ADDRESS" | "HOST" | "HOST:PORT" | "ORIGIN" | "EMAIL")
+  | ("NAME" | "ID" | "PREFIX" | "PGN" | "HEX" | "N" | "DAYS" | "TIME" | "JSON")
+  | ("EXPRESSION" | "RULES")
+  | ("KEY" | "PASSWORD" | "TOKEN");
 
 /** Properties of every kind of option. */
 export interface OptionProperties<T> {
@@ -17,8 +24,8 @@ export interface OptionProperties<T> {
   help: string;
   /** Heading in `--help` and on the reference page. */
   group: string;
-  /** Name of the value in `--help`, such as `ADDRESS`. Default: that of the type. */
-  placeholder?: string;
+  /** Name of the value in `--help`. Default: that of the type. */
+  placeholder?: Placeholder;
   /** Further names of the flag. When several are given, the last name of this list wins. */
   aliases?: readonly string[];
   /** Key of the configuration file, or several of which the last one found wins. Default: the flag's name. `[]`: none. */
@@ -53,6 +60,7 @@ export interface ComputedDefault<T> {
 
 /** Longer durations are refused; about 300 years. */
 const MAX_DURATION_MS = 1e13;
+const DURATION_UNITS = [["h", 3_600_000], ["m", 60_000], ["s", 1000], ["ms", 1]] as const;
 const TRUE_WORDS = ["true", "yes", "on", "1"];
 const FALSE_WORDS = ["false", "no", "off", "0"];
 
@@ -60,7 +68,7 @@ const FALSE_WORDS = ["false", "no", "off", "0"];
 export function text(
   properties: OptionProperties<string> & { default: string | ComputedDefault<string> },
 ): Option<string> {
-  return scalar(properties, { kind: "string", placeholder: "TEXT", parse: (value) => value, format: (value) => value });
+  return scalar(properties, { kind: "string", placeholder: "NAME", parse: (value) => value, format: (value) => value });
 }
 
 /** `true` or `false`; a flag without a value is `true`. */
@@ -121,10 +129,10 @@ export function duration(
   const parse = (value: string) => {
     const ms = parseDuration(value);
     if (ms >= minMs && ms <= maxMs) return ms;
-    const upTo = maxMs === MAX_DURATION_MS ? "or longer, within 300 years" : `to ${formatDuration(maxMs)}`;
-    throw new RangeError(`Cannot read the duration "${value}": expected ${formatDuration(minMs)} ${upTo}`);
+    const upTo = maxMs === MAX_DURATION_MS ? "or longer, within 300 years" : `to ${durationText(maxMs)}`;
+    throw new RangeError(`Cannot read the duration "${value}": expected ${durationText(minMs)} ${upTo}`);
   };
-  return scalar(properties, { kind: "duration", placeholder: "DURATION", parse, format: formatDuration });
+  return scalar(properties, { kind: "duration", placeholder: "DURATION", parse, format: durationText });
 }
 
 /** An amount of bytes, written `4096`, `10GB` or `512KiB`. */
@@ -209,7 +217,7 @@ export function structured<T>(
     if (parseText === undefined) throw new RangeError(`Cannot read "${value}": only the configuration file sets this`);
     return checked(parseText(value), properties);
   };
-  const filed = common(properties, { kind: "structured", placeholder: "TEXT" });
+  const filed = common(properties, { kind: "structured", placeholder: "JSON" });
   return {
     ...filed,
     onCommandLine: filed.onCommandLine && parseText !== undefined,
@@ -221,6 +229,17 @@ export function structured<T>(
     fromConfig: (value) => checked(properties.parse(value), properties),
     format: (value) => properties.format(value),
   };
+}
+
+/** A duration in the short form that `parseDuration` reads: `1h30m`, `250ms`, `0s`. */
+export function durationText(ms: number): string {
+  let rest = Math.round(ms);
+  const parts = DURATION_UNITS.map(([unit, unitMs]) => {
+    const count = Math.floor(rest / unitMs);
+    rest -= count * unitMs;
+    return count === 0 ? "" : `${count}${unit}`;
+  });
+  return parts.join("") || "0s";
 }
 
 /** A time in RFC 3339: microseconds since 1970. */

@@ -67,6 +67,7 @@ export const virtualDeviceOptions = {
   virtualDeviceModelId: text({
     name: "virtual-device-model-id",
     key: "virtual-device.model-id",
+    placeholder: "NAME",
     default: "Vessel Bus Gateway",
     help: "Model id of its product information, up to 32 bytes.",
     group: DEVICE,

@@ -277,6 +277,7 @@ Deno.test("a journal that cannot be written as asked is refused with a reason", 
   assert.deepEqual(resolve(...many).problems, []);
   assert.match(onlyMessage("-journal-block-size", "5000"), /5000/);
   assert.match(onlyMessage("-journal-archive-trigger", "on-rotate"), /Cannot archive on-rotate without/);
+  assert.match(onlyMessage("-journal-archive-command", "x"), /Not used: -journal-archive-trigger is disabled/);
   assert.match(onlyMessage("-journal-prefix", "a/b"), /Cannot name files after "a\/b"/);
 });
 

@@ -84,7 +84,7 @@ Deno.test("what cannot be used is named by its key", () => {
   assert.equal(complaint({ boats: { a: { mdns: ["x"] } } }), "boats.a.mdns must be a text");
   assert.match(complaint({ boats: { a: { cloud: "cloud" } } }), /^boats.a.cloud is "cloud": expected an address/);
   const token = complaint({ boats: { a: { mdns: "x", token: "…" } } });
-  assert.equal(token, "boats.a.token cannot be one: expected ASCII without spaces");
+  assert.equal(token, "boats.a.token cannot be used: expected ASCII without spaces");
   assert.match(complaint({ "exclude-pgn": [1, "x"] }), /^exclude-pgn has "x": expected a PGN/);
   assert.match(complaint({ "exclude-pgn": 999999 }), /^exclude-pgn has "999999": expected a PGN/);
   assert.match(complaint({ "exclude-name": "zz" }), /^exclude-name has "zz": expected a NAME/);

@@ -80,7 +80,7 @@ Deno.test(
     assert.equal((await ca("issue", "-ip", "2001:db8::7")).code, 0);
     const { code, printed } = await ca("issue", "aurora");
     assert.equal(code, 0);
-    const flags = flagsOf(partFrom(printed, /^The boat's flags/));
+    const flags = flagsOf(partFrom(printed, /^Flags of the boat/));
     assert.equal(flags["replication-target"], "[2001:db8::7]:9443");
     assert.equal(flags["replication-instance-id"], "aurora");
     const check = await IdentityCheck.open(await Deno.readTextFile(flags["replication-tls-ca"]!));
@@ -113,7 +113,7 @@ Deno.test(
     );
     assert.equal(code, 0);
     assert.match(printed, /for the cloud at cloud\.example\.com \*\.example\.org 192\.0\.2\.1, valid until/);
-    assert.deepEqual(flagsOf(partFrom(printed, /^The cloud's flags/)), {
+    assert.deepEqual(flagsOf(partFrom(printed, /^Flags of the cloud/)), {
       "tls-cert": `${dir}/server/cert.pem`,
       "tls-key": `${dir}/server/key.pem`,
       "tls-client-ca": `${dir}/server/ca.pem`,
@@ -185,10 +185,13 @@ Deno.test(
         /^vbg-cloud ca issue: Missing boat: .* found 0; -host or -ip create the cloud's .*\n\nUsage: /,
       ],
       [["issue", "a", "b"], /^vbg-cloud ca issue: Missing boat: .* found 2;/],
-      [["issue", "a", "-host", "b"], /^vbg-cloud ca issue: Unexpected argument "a": -host and -ip make the cloud's/],
+      [["issue", "a", "-host", "b"], /^vbg-cloud ca issue: Unexpected argument "a": -host and -ip create the cloud's/],
       [["issue", "../a"], /^vbg-cloud ca issue: Cannot be an instance id: "\.\.\/a": expected 1 to 64 letters/],
-      [["issue", "-host", "192.0.2.1"], /^vbg-cloud ca issue: flag -host: Cannot be a host name: "192\.0\.2\.1"/],
-      [["issue", "-ip", "boat"], /^vbg-cloud ca issue: flag -ip: Cannot be an IP address: "boat"/],
+      [
+        ["issue", "-host", "192.0.2.1"],
+        /^vbg-cloud ca issue: flag -host: "192\.0\.2\.1" is an IP address: use -ip 192\.0\.2\.1\n/,
+      ],
+      [["issue", "-ip", "boat"], /^vbg-cloud ca issue: flag -ip: Cannot read the IP address "boat"/],
       [["issue", "a", "-days", "0"], /^vbg-cloud ca issue: flag -days: Cannot read the number "0"/],
       [["issue", "a", "-hots", "b"], /^vbg-cloud ca issue: Unknown flag -hots: did you mean -host\?/],
       [["revoke"], /^vbg-cloud ca revoke: Missing boat: .* found 0\n/],
@@ -197,7 +200,7 @@ Deno.test(
         /^vbg-cloud ca revoke: Cannot revoke "nobody": no such certificate of a boat was made here/,
       ],
       [["list", "a"], /^vbg-cloud ca list: Unexpected argument "a"/],
-      [["init", "-name", ""], /^vbg-cloud ca init: flag -name: Cannot be a common name/],
+      [["init", "-name", ""], /^vbg-cloud ca init: flag -name: Cannot use the common name/],
       [["revok"], /^vbg-cloud ca: Unknown command "revok": did you mean revoke\?/],
     ];
     const record = await Deno.readTextFile(`${dir}/issued.json`);

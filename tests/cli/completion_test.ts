@@ -130,8 +130,8 @@ end
     "convert\tmakes a journal: of recordings",
     "-out",
     "-ca-dir",
-    "init\tmakes an authority, whose certificates boats and cloud trust",
-    "issue\tmakes a certificate for a boat or for the cloud",
+    "init\tcreates an authority whose certificates boats and cloud trust",
+    "issue\tcreates a certificate for a boat or for the cloud",
     "text",
     "a file.lpj",
   ]);

@@ -114,7 +114,7 @@ Deno.test(
     assert.equal(await first.stop(), 0);
     for (let i = 0; i < 5; i++) await say(boat, 40);
     await using second = new CommandRun(args);
-    await second.told(/^vbg dump: frames 11 to 146 are missing: the server keeps them no longer$/);
+    await second.told(/^vbg dump: frames 11 to 146 are missing: the server no longer has them$/);
     await second.written(64);
     assert.deepEqual(seqsOf(second), range(147, 210));
   },

@@ -97,7 +97,7 @@ Deno.test("a boat whose health nobody tells, and one without devices, are shown"
   const sample = { devices: [], values: [], health: undefined, replication: undefined };
   const lines = draw(pictureOf({ sample }), { columns: 80, rows: 24, hasColor: false });
   assert.equal(lines[0], "aurora (http://192.168.1.5:8089)             0 devices  – frames/s  –  03:04:05Z");
-  assert.ok(lines.includes("The health of this boat is not told here"));
+  assert.ok(lines.includes("A cloud does not report the health of a boat"));
 });
 
 Deno.test("a picture fits every terminal, whatever is shown, and colours take no room", () => {

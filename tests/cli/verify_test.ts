@@ -108,7 +108,7 @@ test("numbers that are twice must hold the same frames", async (folder) => {
   await writer.close();
   const other = await verify(folder);
   assert.equal(other.code, 1);
-  assert.match(other.lines.join("\n"), /error: .*byte 16: Frame 6 is another one in .*byte 16/);
+  assert.match(other.lines.join("\n"), /error: .*byte 16: Frame 6 differs in .*byte 16/);
 });
 
 test("software that names no epoch begins anew in every file, and never inside of one", async (folder) => {

@@ -41,9 +41,9 @@ export const archiveS3Options: Options<ArchiveS3Settings> = {
   }),
   prefix: text({
     name: "prefix",
-    placeholder: "PATH",
+    placeholder: "PREFIX",
     default: "",
-    help: "Prefix of every key: the key of a file is PATH/INSTANCE-ID/FILE-NAME.",
+    help: "Prefix of every key: the key of a file is PREFIX/INSTANCE-ID/FILE-NAME.",
     ...STORE,
     validate: (value) =>
       value === "" || value.split("/").every(isKeyPart)
@@ -60,6 +60,7 @@ export const archiveS3Options: Options<ArchiveS3Settings> = {
   })),
   region: optional(text({
     name: "region",
+    placeholder: "NAME",
     default: "",
     help: "Region of the bucket. Without it: AWS_REGION, AWS_DEFAULT_REGION, the profile's, else us-east-1.",
     ...STORE,
@@ -76,7 +77,7 @@ export const archiveS3Options: Options<ArchiveS3Settings> = {
   }),
   storageClass: optional(text({
     name: "storage-class",
-    placeholder: "CLASS",
+    placeholder: "NAME",
     default: "",
     help: "Storage class of the objects, such as STANDARD_IA. Without it: the bucket's default.",
     ...STORE,

@@ -61,6 +61,7 @@ export const caInitOptions: Options<CaInitSettings> = {
   name: text({
     name: "name",
     ...here,
+    placeholder: "NAME",
     default: "Vessel Bus Gateway",
     help: "Common name of the authority.",
     group: AUTHORITY,
@@ -92,7 +93,10 @@ export const caIssueOptions: Options<CaIssueSettings> = {
     default: [],
     help: "Host name of the cloud, as boats use it: creates the cloud's certificate. May be repeated.",
     group: CERTIFICATE,
-    validate: (host) => isHostName(host) ? undefined : `Cannot be a host name: "${host}"`,
+    validate: (host) => {
+      if (isHostName(host)) return undefined;
+      return isIP(host) === 0 ? `Cannot read the host name "${host}"` : `"${host}" is an IP address: use -ip ${host}`;
+    },
   }),
   ips: list({
     name: "ip",

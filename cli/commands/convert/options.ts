@@ -53,11 +53,11 @@ export const convertOptions: Options<ConvertSettings> = {
   out: text({
     name: "out",
     ...here,
-    placeholder: "FILE.lpj|DIR",
+    placeholder: "FILE|DIR",
     default: "",
     help:
-      "Output: one file, or a directory (created if missing) for files that are rotated and named like those of a " +
-      "boat server. Files appear only when they are complete.",
+      "Output: one file (.lpj), or a directory (created if missing) for files that are rotated and named like those of " +
+      "a boat server. Files appear only when they are complete.",
     group: OUTPUT,
   }),
   force: boolean({

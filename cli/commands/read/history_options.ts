@@ -9,7 +9,16 @@ import {
   serverOptions,
 } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
-import { boolean, duration, integer, list, optional, readTimestamp, structured } from "../../settings/option_types.ts";
+import {
+  boolean,
+  duration,
+  durationText,
+  integer,
+  list,
+  optional,
+  readTimestamp,
+  structured,
+} from "../../settings/option_types.ts";
 import type { Check, Option, Options } from "../../settings/options.ts";
 import { type LabelsChoice, labelsOptions, type UnitsChoice, unitsOptions } from "../../client/units_options.ts";
 
@@ -105,7 +114,7 @@ function when(name: string, { default: standard, help }: { default: When; help: 
     group: TIME,
     parse: (value) => readWhen(String(value)),
     parseText: readWhen,
-    format: (value) => value.kind === "at" ? value.text : formatAgo(value.ms),
+    format: (value) => value.kind === "at" ? value.text : durationText(value.ms),
   });
 }
 
@@ -120,8 +129,4 @@ function readWhen(text: string): When {
     const forms = "RFC 3339, such as 2024-06-01T12:00:00Z, or how long ago, such as 2h";
     throw new RangeError(`Cannot read the time "${text}": expected ${forms}`);
   }
-}
-
-function formatAgo(ms: number): string {
-  return ms % 3_600_000 === 0 ? `${ms / 3_600_000}h` : `${ms}ms`;
 }

@@ -93,7 +93,7 @@ export const simulateOptions = {
   },
   port: integer({
     name: "port",
-    ...flagOnly,
+    key: [],
     default: SIMULATION_PORT,
     max: MAX_PORT,
     help: "Port of the HTTP server on all addresses. 0: any free port; the log says which.",
