@@ -13,7 +13,6 @@ import {
   type ServerOptions,
   startBoat,
   startDemo,
-  VERSION,
 } from "@vessel/gateway";
 import type { Logger } from "@vessel/gateway/base";
 import { changedTokens, readTokens } from "./settings/auth_file.ts";
@@ -40,7 +39,6 @@ import { virtualDeviceOf } from "./settings/virtual_device_options.ts";
 /** Name, help and settings of the boat server. */
 export const boatProgram: ServerProgram<BoatSettings> = {
   name: "vbg-boat",
-  version: VERSION,
   permissions: PERMISSIONS.boat,
   summary: "reads the NMEA 2000 buses of a boat and serves them over HTTP",
   options: boatOptions,

@@ -1,5 +1,6 @@
 import type { SystemdNotifier } from "@vessel/gateway";
 import { errorText, Logger } from "@vessel/gateway/base";
+import { VERSION } from "@vessel/gateway/version";
 import type { FileSettings, ProgramSettings, RunSettings } from "../settings/common_options.ts";
 import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
 import { Interrupted, INTERRUPTED_EXIT_CODE, interruption, type InterruptionOptions } from "./interrupt.ts";
@@ -11,9 +12,7 @@ import { flushProcessOutputs, type Output, OutputClosed, printLine, processError
 import { formatReport } from "../settings/validate.ts";
 
 /** A program: its name, help, table and checks. */
-export interface Program<S extends AnySettings> extends SettingsSubject<S>, HelpSubject<S> {
-  version: string;
-}
+export interface Program<S extends AnySettings> extends SettingsSubject<S>, HelpSubject<S> {}
 
 /** A program that runs until it is stopped. */
 export interface ServerProgram<S extends RunningSettings> extends Program<S> {
@@ -116,7 +115,7 @@ export async function prepare<S extends AnySettings>(
     return { kind: "exit", code };
   };
   if (asked("help")) return exit(formatHelp(program, { all: isAllAsked }));
-  if (asked("version")) return exit(`${program.name} ${program.version}`);
+  if (asked("version")) return exit(`${program.name} ${VERSION}`);
   if (asked("validateConfig")) {
     const report = formatReport(program.options, { resolution, file });
     return exit(report.text, report.exitCode);

@@ -76,6 +76,19 @@ export interface Check<S> {
   test(settings: S, isGiven: (name: keyof S & string) => boolean): string | undefined;
 }
 
+/** Result of a test: the problem, or nothing. */
+type Test<S> = (settings: S, isGiven: (name: keyof S & string) => boolean) => string | false | undefined;
+
+/** A check whose problem is an error. */
+export function refuse<S>(settings: Check<S>["settings"], test: Test<S>): Check<S> {
+  return { settings, severity: "error", test: (...given) => test(...given) || undefined };
+}
+
+/** A check whose problem is a warning. */
+export function warn<S>(settings: Check<S>["settings"], test: Test<S>): Check<S> {
+  return { settings, severity: "warning", test: (...given) => test(...given) || undefined };
+}
+
 /** An asynchronous check, such as one that reads files as the program will. */
 export interface AsyncCheck<S> extends Pick<Check<S>, "settings"> {
   /** Returns an error, or undefined. */

@@ -19,10 +19,10 @@ import { manufacturerCode } from "@vessel/gateway/pgn";
 import { manufacturerHint } from "./filter_names.ts";
 import { parseDuration } from "@vessel/gateway/base";
 import { nearest } from "./nearest.ts";
-import { duration, structured } from "./option_types.ts";
-import type { Check, SettingsOf } from "./options.ts";
+import { OptionGroup } from "./option_types.ts";
+import { type Check, type SettingsOf, warn } from "./options.ts";
 
-const REQUESTS = "Requests";
+const group = new OptionGroup("Requests");
 const MAX_UINT32 = 0xffff_ffff;
 const DEFAULT_PRIORITY = 6;
 
@@ -50,22 +50,20 @@ const MATCH_KEYS = [
 
 /** Options of the requests that the server sends by itself. */
 export const requestOptions = {
-  requests: structured<readonly RequestRule[]>({
+  requests: group.structured<readonly RequestRule[]>({
     name: "requests",
     default: [],
     help: "Requests that the server sends to devices by itself: a list of { name, match { " + MATCH_KEYS.join(", ") +
       " }, want, to-device or dst (default: all devices), min-interval, max-age, on-online, invalidate-on }. " +
       "want lists PGNs, requested if they are missing or older than max-age. With via = frame it lists numbers that are " +
       "written into a custom message: " + FRAME_ONLY_KEYS.join(", ") + ".",
-    group: REQUESTS,
     parse: readRequestRules,
     format: (rules) => rules.length === 0 ? undefined : rules.map(({ name }) => name).join(","),
   }),
-  requestsGlobalMinIntervalMs: duration({
+  requestsGlobalMinIntervalMs: group.duration({
     name: "requests-global-min-interval",
     default: DEFAULT_REQUESTS_MIN_INTERVAL_MS,
     help: "Shortest time between any two of these requests. 0: no limit.",
-    group: REQUESTS,
   }),
 };
 
@@ -74,16 +72,12 @@ export type RequestSettings = SettingsOf<typeof requestOptions>;
 
 /** Checks of several settings of requests. */
 export const requestChecks: readonly Check<RequestSettings & { interfaces: readonly string[] }>[] = [
-  {
-    settings: ["requests", "interfaces"],
-    severity: "warning",
-    test: ({ requests, interfaces }) => {
-      const isMissing = (bus: string) => interfaces.length > 0 && !interfaces.includes(bus);
-      const rule = requests.find(({ match }) => match.buses?.some(isMissing));
-      const bus = rule?.match.buses?.find(isMissing);
-      return rule && `The request rule "${rule.name}" is for the bus "${bus}", which is no interface`;
-    },
-  },
+  warn(["requests", "interfaces"], ({ requests, interfaces }) => {
+    const isMissing = (bus: string) => interfaces.length > 0 && !interfaces.includes(bus);
+    const rule = requests.find(({ match }) => match.buses?.some(isMissing));
+    const bus = rule?.match.buses?.find(isMissing);
+    return rule && `The request rule "${rule.name}" is for the bus "${bus}", which is no interface`;
+  }),
 ];
 
 /** Reads `requests`. @throws {RangeError} naming the position */

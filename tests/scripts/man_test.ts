@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { boatProgram } from "../../cli/boat.ts";
 import { settingNames } from "../../cli/settings/options.ts";
-import { text } from "../../cli/settings/option_types.ts";
+import { OptionGroup } from "../../cli/settings/option_types.ts";
 import { manPages, writeManPages } from "../../scripts/man.ts";
 import { programManPage } from "../../scripts/man_page.ts";
 import { inFolder } from "../support/folder.ts";
@@ -45,7 +45,7 @@ Deno.test("man finds nothing wrong with any page, and shows every flag", MAN, as
 
 Deno.test("words that roff would take for its own are shown as they are", MAN, async () => {
   const help = `.SH is no heading\n'quoted' a\\b -dash "double"`;
-  const options = { odd: text({ name: "odd", default: "\\n", help, group: 'Group "A"' }) };
+  const options = { odd: new OptionGroup('Group "A"').text({ name: "odd", default: "\\n", help }) };
   const { shown, warnings } = await read(programManPage({ name: "odd", summary: "does .odd things", options }, PAGE));
   assert.equal(warnings, "");
   for (

@@ -3,16 +3,15 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
 import { formatTimeUs, newStoredFrame, sourceOfId } from "@vessel/gateway/frame";
 import type { BlockFile } from "@vessel/gateway/journal";
 import { errorText, Ranges, systemClock } from "@vessel/gateway/base";
 import { type AlarmInterval, AlarmIntervals } from "./intervals.ts";
 import { ALARM_PGNS, alarmWord } from "./sources.ts";
-import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
-import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
+import { outputOptions, wantsJson } from "../../client/client_options.ts";
+import { programOptions } from "../../settings/common_options.ts";
 import { blocksOf, bytesOf, count, type ExaminedBlock, findFiles, type FoundFile, spanOf } from "../inspect/file.ts";
-import { duration } from "../../settings/option_types.ts";
+import { flagGroup } from "../../settings/option_types.ts";
 import {
   errorsOf,
   EXIT,
@@ -25,34 +24,32 @@ import {
 import { Progress } from "../../program/progress.ts";
 import { type Column, formatTable } from "../../program/table.ts";
 import type { Output } from "../../program/terminal.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 
-interface AlarmsSettings extends ProgramSettings, OutputChoice {
-  gapMs: number;
-}
+const flags = flagGroup("Alarm intervals");
 
 const DEFAULT_GAP_MS = 120_000;
+
+const options = {
+  gapMs: flags.duration({
+    name: "gap",
+    default: DEFAULT_GAP_MS,
+    minMs: 1,
+    help: "Longest silence within one alarm interval. A later message starts a new interval.",
+  }),
+  ...outputOptions,
+  ...programOptions,
+};
+
+type AlarmsSettings = SettingsOf<typeof options>;
 
 /** Name, operands and settings of `vbg alarms`. */
 export const program: Program<AlarmsSettings> = {
   name: "vbg alarms",
-  version: VERSION,
   summary:
     "lists the alarms of a boat from journal files (.lpj) and directories with their write-ahead logs: RV-C diagnostics " +
     "(PGN 130762), errors of Victron chargers (61184) and alerts (126983), merged into alarm intervals",
-  options: {
-    gapMs: duration({
-      name: "gap",
-      key: [],
-      environment: false,
-      default: DEFAULT_GAP_MS,
-      minMs: 1,
-      help: "Longest silence within one alarm interval. A later message starts a new interval.",
-      group: "Alarm intervals",
-    }),
-    ...outputOptions(),
-    ...programOptions(),
-  },
-  checks: [],
+  options,
   positionals: "FILE|DIR ...",
 };
 
@@ -164,7 +161,7 @@ class AlarmReader {
 function formatText(intervals: readonly AlarmInterval[], { columns, hasColor }: Output): string {
   const rows = intervals.map(({ firstUs, lastUs, clearedUs, bus, src, severity, source, code, count, detail }) => [
     formatTimeUs(firstUs),
-    durationText(lastUs - firstUs),
+    timeSpanText(lastUs - firstUs),
     ...[bus, `${src}`, severity, source, code, `${count}`],
     clearedUs === undefined ? "silent" : "cleared",
     detail,
@@ -184,7 +181,7 @@ function formatJson(intervals: readonly AlarmInterval[]): string {
 }
 
 /** Hours, minutes and seconds, each with its unit: `1 h 2 min 5 s`. */
-function durationText(us: number): string {
+function timeSpanText(us: number): string {
   const seconds = Math.round(us / 1e6);
   const parts = [[Math.floor(seconds / 3600), "h"], [Math.floor(seconds / 60) % 60, "min"], [
     seconds % 60,

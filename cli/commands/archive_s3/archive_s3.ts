@@ -7,7 +7,6 @@ import { errorText } from "@vessel/gateway/base";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { basename } from "node:path";
-import { VERSION } from "@vessel/gateway/version";
 import { archiveS3Checks, archiveS3Options, type ArchiveS3Settings, isKeyPart } from "./options.ts";
 import { findAwsAccount } from "./aws_credentials.ts";
 import { type Environment, parseCommandLine } from "../../settings/options.ts";
@@ -17,7 +16,6 @@ import { S3Store } from "./s3_store.ts";
 /** Name, operands and settings of `vbg archive-s3`. */
 export const program: Program<ArchiveS3Settings> = {
   name: "vbg archive-s3",
-  version: VERSION,
   summary:
     "sends journal files to an S3-compatible store, as the server's -journal-archive-command. Each line of standard " +
     'input is a file, {"path": "FILE.lpj", "instance_id": "aurora"}, and is answered by one, {"path", "status"}, with ' +

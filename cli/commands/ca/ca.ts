@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
 import { Authority, CertificateError, FilesExistError, initAuthority, readIssued } from "@vessel/gateway/cloud";
 import { systemClock } from "@vessel/gateway/base";
 import {
@@ -26,36 +25,28 @@ const clock = systemClock;
 
 const initProgram: Program<CaInitSettings> = {
   name: "vbg-cloud ca init",
-  version: VERSION,
   summary: "creates an authority whose certificates boats and cloud trust",
   options: caInitOptions,
-  checks: [],
 };
 
 const issueProgram: Program<CaIssueSettings> = {
   name: "vbg-cloud ca issue",
-  version: VERSION,
   summary: "creates a certificate for a boat, named by its instance id, or with -host or -ip for the cloud",
   options: caIssueOptions,
-  checks: [],
   positionals: "[BOAT]",
 };
 
 const revokeProgram: Program<CaRevokeSettings> = {
   name: "vbg-cloud ca revoke",
-  version: VERSION,
   summary: "revokes the certificates of a boat, named by its instance id",
   options: caRevokeOptions,
-  checks: [],
   positionals: "BOAT",
 };
 
 const listProgram: Program<CaListSettings> = {
   name: "vbg-cloud ca list",
-  version: VERSION,
   summary: "lists all certificates of the authority",
   options: caListOptions,
-  checks: [],
 };
 
 /** `vbg-cloud ca init`. */

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway";
 import { importPeer, PeerImportError, type PeerImportReport } from "@vessel/gateway/cloud";
 import { errorText, lockDirectory, silentLogger } from "@vessel/gateway/base";
 import { dataDirOption } from "../../settings/cloud_options.ts";
@@ -13,15 +12,13 @@ import type { SettingsOf } from "../../settings/options.ts";
 import { EXIT, type Program, type ProgramContext, runOnce, SettingsError } from "../../program/program.ts";
 import { printable } from "../../program/terminal.ts";
 
-const options = { dataDir: dataDirOption, ...programOptions() };
+const options = { dataDir: dataDirOption, ...programOptions };
 
 const program: Program<SettingsOf<typeof options>> = {
   name: "vbg-cloud import-lplex",
-  version: VERSION,
   summary: "imports the data directory of an lplex cloud, DIR, which is only read. The cloud must not run. Run it " +
     "again after an interruption. Exit code 1: a boat was not imported",
   options,
-  checks: [],
   positionals: "DIR",
 };
 

@@ -12,7 +12,6 @@ import {
   type CloudRecordingOptions,
   type ServerOptions,
   startCloud,
-  VERSION,
 } from "@vessel/gateway";
 import { changedTokens, readTokens } from "../../settings/auth_file.ts";
 import {
@@ -39,7 +38,6 @@ import { urlOf } from "../../program/url_of.ts";
 
 const serverProgram: ServerProgram<CloudSettings> = {
   name: "vbg-cloud",
-  version: VERSION,
   permissions: PERMISSIONS.cloud,
   summary: "receives the frames of boats and serves them over HTTP",
   options: cloudOptions,

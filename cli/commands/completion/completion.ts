@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
 import { boatProgram } from "../../boat.ts";
 import { cloud } from "../../cloud.ts";
 import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
@@ -16,11 +15,9 @@ const SCRIPTS = new Map([["bash", bashCompletion], ["zsh", zshCompletion], ["fis
 
 const program: Program<ProgramSettings> = {
   name: "vbg completion",
-  version: VERSION,
   summary: "prints the completion script of vbg, vbg-boat and vbg-cloud for a shell. In its start-up file: " +
     'eval "$(vbg completion bash)", eval "$(vbg completion zsh)" after compinit, or vbg completion fish | source',
-  options: programOptions(),
-  checks: [],
+  options: programOptions,
   positionals: [...SCRIPTS.keys()].join("|"),
 };
 

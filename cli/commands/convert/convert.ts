@@ -10,7 +10,6 @@ import {
   convertRecordings,
   OutputExistsError,
   type RecordingInput,
-  VERSION,
 } from "@vessel/gateway";
 import { convertChecks, convertOptions, type ConvertSettings } from "./options.ts";
 import { formatJson, formatReport } from "./report.ts";
@@ -22,7 +21,6 @@ import { untilStopped } from "../../program/until_stopped.ts";
 /** Name, operands and settings of `vbg convert`. */
 export const program: Program<ConvertSettings> = {
   name: "vbg convert",
-  version: VERSION,
   summary:
     "converts recordings of candump, Yacht Devices, Actisense, canboat or iKonvert to a journal (.lpj), one after " +
     "the other; - is standard input",
@@ -132,10 +130,11 @@ async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
   yield* file.readable;
 }
 
-async function optionsOf({ out, format, force, ...settings }: ConvertSettings): Promise<ConvertOptions> {
+async function optionsOf({ out, format, force, startUs, ...settings }: ConvertSettings): Promise<ConvertOptions> {
   const isFile = out.endsWith(JOURNAL_EXTENSION) && !await isDirectory(out);
   const to = { kind: isFile ? "file" : "directory", path: out } as const;
-  return { ...settings, to, format: format === "auto" ? undefined : format, overwrite: force };
+  const startTime = startUs === undefined ? undefined : new Date(startUs / 1000);
+  return { ...settings, to, startTime, format: format === "auto" ? undefined : format, overwrite: force };
 }
 
 async function isDirectory(path: string): Promise<boolean> {

@@ -3,110 +3,78 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
 import { CERTIFICATE_WARN_MS, systemClock } from "@vessel/gateway/base";
 import { chooseServer, type ChosenServer } from "../../client/boat_choice.ts";
 import { loadClientConfig } from "../../client/client_config.ts";
-import {
-  type ClientSettings,
-  outputOptions,
-  serverChecks,
-  serverOptions,
-  wantsJson,
-} from "../../client/client_options.ts";
+import { outputOptions, serverChecks, serverOptions, wantsJson } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { checkInterfaces } from "./can.ts";
 import type { Finding } from "./finding.ts";
-import { checkCertificate, checkClock, checkDirectory, checkServerCertificate, type MachineLimits } from "./machine.ts";
+import { checkCertificate, checkClock, checkDirectory, checkServerCertificate } from "./machine.ts";
 import { checkServer } from "./server.ts";
-import { duration, list, optional, size, text } from "../../settings/option_types.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
 import { EXIT, outputOf, type Program, type ProgramContext, runOnce, stopSignalOf } from "../../program/program.ts";
 import { paint, printable, type Style } from "../../program/terminal.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 
-interface DoctorSettings extends ClientSettings, MachineLimits {
-  journalDir: string | undefined;
-  stateDir: string | undefined;
-  interfaces: readonly string[];
-  certificates: readonly string[];
-  timeoutMs: number;
-}
+const machine = flagGroup("Machine");
+const limits = flagGroup("Limits");
 
-const MACHINE = "Machine";
-const LIMITS = "Limits";
-const here = { key: [], environment: false } as const;
+const options = {
+  ...serverOptions,
+  journalDir: optional(machine.text({
+    name: "journal-dir",
+    placeholder: "DIR",
+    help: "Journal directory of a server on this machine.",
+  })),
+  stateDir: optional(machine.text({
+    name: "state-dir",
+    placeholder: "DIR",
+    help: "State directory of a server on this machine.",
+  })),
+  interfaces: machine.list({
+    name: "interfaces",
+    commas: true,
+    help: "CAN interfaces that must exist. Without it: all that exist.",
+  }),
+  certificates: machine.list({
+    name: "certificate",
+    placeholder: "FILE",
+    help: "Certificates (PEM) whose expiry is checked.",
+  }),
+  warnFreeBytes: limits.size({
+    name: "warn-free",
+    default: 2 * 1024 ** 3,
+    help: "Free disk space below which a directory gets a warning.",
+  }),
+  failFreeBytes: limits.size({
+    name: "fail-free",
+    default: 512 * 1024 ** 2,
+    help: "Free disk space below which a directory fails.",
+  }),
+  certificateMs: limits.duration({
+    name: "warn-certificate",
+    default: CERTIFICATE_WARN_MS,
+    help: "Remaining validity below which a certificate gets a warning.",
+  }),
+  timeoutMs: limits.duration({
+    name: "timeout",
+    default: 5000,
+    minMs: 1,
+    help: "Longest wait for a reply of the server.",
+  }),
+  ...outputOptions,
+  ...programOptions,
+};
+
+type DoctorSettings = SettingsOf<typeof options>;
 
 /** Name, operands and settings of `vbg doctor`. */
 export const program: Program<DoctorSettings> = {
   name: "vbg doctor",
-  version: VERSION,
   summary: "checks a server and its components, and this machine: disk space, CAN interfaces, clock, certificates. " +
     "Exit code 1: a check has failed",
-  options: {
-    ...serverOptions(),
-    journalDir: optional(text({
-      name: "journal-dir",
-      ...here,
-      placeholder: "DIR",
-      default: "",
-      help: "Journal directory of a server on this machine.",
-      group: MACHINE,
-    })),
-    stateDir: optional(text({
-      name: "state-dir",
-      ...here,
-      placeholder: "DIR",
-      default: "",
-      help: "State directory of a server on this machine.",
-      group: MACHINE,
-    })),
-    interfaces: list({
-      name: "interfaces",
-      ...here,
-      default: [],
-      commas: true,
-      help: "CAN interfaces that must exist. Without it: all that exist.",
-      group: MACHINE,
-    }),
-    certificates: list({
-      name: "certificate",
-      ...here,
-      placeholder: "FILE",
-      default: [],
-      help: "Certificates (PEM) whose expiry is checked.",
-      group: MACHINE,
-    }),
-    warnFreeBytes: size({
-      name: "warn-free",
-      ...here,
-      default: 2 * 1024 ** 3,
-      help: "Free disk space below which a directory gets a warning.",
-      group: LIMITS,
-    }),
-    failFreeBytes: size({
-      name: "fail-free",
-      ...here,
-      default: 512 * 1024 ** 2,
-      help: "Free disk space below which a directory fails.",
-      group: LIMITS,
-    }),
-    certificateMs: duration({
-      name: "warn-certificate",
-      ...here,
-      default: CERTIFICATE_WARN_MS,
-      help: "Remaining validity below which a certificate gets a warning.",
-      group: LIMITS,
-    }),
-    timeoutMs: duration({
-      name: "timeout",
-      ...here,
-      default: 5000,
-      minMs: 1,
-      help: "Longest wait for a reply of the server.",
-      group: LIMITS,
-    }),
-    ...outputOptions(),
-    ...programOptions(),
-  },
+  options,
   checks: serverChecks,
 };
 

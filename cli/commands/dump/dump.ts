@@ -4,8 +4,7 @@
  * @module
  */
 import type { FrameRecorder } from "@vessel/gateway";
-import { Logger, systemClock } from "@vessel/gateway/base";
-import { VERSION } from "@vessel/gateway/version";
+import { formatDuration, Logger, systemClock } from "@vessel/gateway/base";
 import { chooseServer, discoverOnNetwork } from "../../client/boat_choice.ts";
 import { loadClientConfig } from "../../client/client_config.ts";
 import { filterOf, wantsJson } from "../../client/client_options.ts";
@@ -30,7 +29,6 @@ import { unitsOf } from "../../client/units_options.ts";
 /** Name, operands and settings of `vbg dump`. */
 export const program: Program<DumpSettings> = {
   name: "vbg dump",
-  version: VERSION,
   summary: "shows frames of a boat as they come, or those of journals, directories of them and recordings of other " +
     "programs; - is standard input",
   options: dumpOptions,
@@ -97,10 +95,10 @@ async function dump(
 }
 
 function findProblem(settings: DumpSettings, words: readonly string[]): string | undefined {
-  const { server, boat, cloud, bufferTimeout, reconnectDelayMs, journal, file, inspect, speed, start } = settings;
+  const { server, boat, cloud, bufferTimeoutMs, reconnectDelayMs, journal, file, inspect, speed, startUs } = settings;
   if (file !== undefined && words.length > 0) return "Cannot use -file with files: name them all as words";
   if (pathsOf(settings, words).length === 0) {
-    const recorded = { "-inspect": inspect || undefined, "-speed": speed || undefined, "-start": start };
+    const recorded = { "-inspect": inspect || undefined, "-speed": speed || undefined, "-start": startUs };
     const [flag] = Object.entries(recorded).find(([, value]) => value !== undefined) ?? [];
     return flag === undefined ? undefined : `Cannot use ${flag} without a recording: expected FILE or DIR`;
   }
@@ -108,7 +106,7 @@ function findProblem(settings: DumpSettings, words: readonly string[]): string |
     "-server": server,
     "-boat": boat,
     "-cloud": cloud || undefined,
-    "-buffer-timeout": bufferTimeout,
+    "-buffer-timeout": bufferTimeoutMs,
     "-reconnect-delay": reconnectDelayMs,
   };
   const [flag] = Object.entries(live).find(([, value]) => value !== undefined) ?? [];
@@ -122,11 +120,11 @@ async function showRecordings(
 ): Promise<void> {
   const config = await loadClientConfig({ path: settings.config, environment: context.environment });
   const exclusions = { exclude_pgn: [...config.exclude.pgns], exclude_name: [...config.exclude.names] };
-  const { quiet, speed, start } = settings;
+  const { quiet, speed, startUs } = settings;
   const progressOutput = errors.isTerminal && !output.isTerminal && !quiet ? errors : undefined;
   const filter = filterOf(settings, exclusions);
   const { dumpOffline } = await import("./offline.ts");
-  const pace = { speed, startUs: start, isQuiet: quiet };
+  const pace = { speed, startUs, isQuiet: quiet };
   await dumpOffline({ paths, filter, view, note, signal, clock: systemClock, progressOutput, ...pace });
 }
 
@@ -145,14 +143,15 @@ async function showLive(settings: DumpSettings, { context, output, view, signal,
   const recorder = await openRecorder(settings);
   try {
     const live = new LiveView({ client, view, note, isQuiet: settings.quiet, serverText, filter, recorder });
-    const { bufferTimeout, ackIntervalMs } = settings;
-    if (bufferTimeout === undefined) await live.run(client.subscribe(filter, { devices: true }).events(), signal);
+    const { bufferTimeoutMs, ackIntervalMs } = settings;
+    if (bufferTimeoutMs === undefined) await live.run(client.subscribe(filter, { devices: true }).events(), signal);
     else {
       const id = settings.clientId ?? defaultClientId();
       const settle = async () => {
         await output.flush();
         await recorder?.sync();
       };
+      const bufferTimeout = formatDuration(bufferTimeoutMs);
       await dumpSession({ client, id, bufferTimeout, ackIntervalMs, filter, live, settle, signal });
     }
   } finally {

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
 import { errorText, systemClock } from "@vessel/gateway/base";
-import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
-import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
+import { outputOptions, wantsJson } from "../../client/client_options.ts";
+import { programOptions } from "../../settings/common_options.ts";
 import { bytesOf, findFiles } from "./file.ts";
 import { formatFile, formatJson, readRows } from "./report.ts";
 import {
@@ -19,17 +18,18 @@ import {
   stopSignalOf,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 
-interface InspectSettings extends ProgramSettings, OutputChoice {}
+const options = { ...outputOptions, ...programOptions };
+
+type InspectSettings = SettingsOf<typeof options>;
 
 /** Name, operands and settings of `vbg inspect`. */
 export const program: Program<InspectSettings> = {
   name: "vbg inspect",
-  version: VERSION,
   summary: "shows the header, blocks, totals and index of journal files (.lpj), or of all files and write-ahead logs " +
     "of directories. JSON: one line for each file. Exit code 1: a file cannot be read",
-  options: { ...outputOptions(), ...programOptions() },
-  checks: [],
+  options,
   positionals: "FILE|DIR ...",
 };
 

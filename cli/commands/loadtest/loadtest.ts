@@ -3,14 +3,14 @@
  *
  * @module
  */
-import { type RecordingOptions, VERSION } from "@vessel/gateway";
+import type { RecordingOptions } from "@vessel/gateway";
 import { JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
 import { systemClock } from "@vessel/gateway/base";
-import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
-import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
+import { outputOptions, wantsJson } from "../../client/client_options.ts";
+import { programOptions } from "../../settings/common_options.ts";
 import { count } from "../inspect/file.ts";
 import { type LoadReport, runLoad } from "./run.ts";
-import { duration, integer, optional, powerOfTwo, text } from "../../settings/option_types.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
 import {
   errorsOf,
   EXIT,
@@ -22,85 +22,65 @@ import {
   stopSignalOf,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 
-interface LoadtestSettings extends ProgramSettings, OutputChoice {
-  sources: number;
-  rate: number;
-  durationMs: number;
-  consumers: number;
-  ringFrames: number;
-  journalDir: string | undefined;
-}
-
-const GROUP = "Load";
-const here = { key: [], environment: false } as const;
+const load = flagGroup("Load");
 const MAX_SOURCES = 252;
 const MAX_RATE = 1_000_000;
 const MAX_CONSUMERS = 900;
 
+const options = {
+  rate: load.integer({
+    name: "rate",
+    default: 1000,
+    min: 1,
+    max: MAX_RATE,
+    help: "Frames per second, of all devices together.",
+  }),
+  durationMs: load.duration({
+    name: "duration",
+    default: 30_000,
+    minMs: 1,
+    help: "Time of sending. Ctrl-C ends it sooner.",
+  }),
+  sources: load.integer({
+    name: "sources",
+    default: 10,
+    min: 1,
+    max: MAX_SOURCES,
+    help: "Number of sending devices.",
+  }),
+  consumers: load.integer({
+    name: "consumers",
+    default: 1,
+    max: MAX_CONSUMERS,
+    help: "Number of clients that read all frames as a live stream.",
+  }),
+  ringFrames: load.powerOfTwo({
+    name: "ring-size",
+    default: 65_536,
+    min: 16,
+    max: 2 ** 24,
+    help: "Frames kept in memory. A power of two.",
+  }),
+  journalDir: optional(load.text({
+    name: "journal-dir",
+    placeholder: "DIR",
+    help: "Record the frames to this directory, which must be empty or missing. Without it nothing is recorded.",
+  })),
+  ...outputOptions,
+  ...programOptions,
+};
+
+type LoadtestSettings = SettingsOf<typeof options>;
+
 /** Name, operands and settings of `vbg loadtest`. */
 export const program: Program<LoadtestSettings> = {
   name: "vbg loadtest",
-  version: VERSION,
   summary:
     "starts a boat server on a bus in memory, with sending devices and reading clients in the same process, and " +
     "reports rates, drops, latency and memory",
-  options: {
-    rate: integer({
-      name: "rate",
-      ...here,
-      default: 1000,
-      min: 1,
-      max: MAX_RATE,
-      help: "Frames per second, of all devices together.",
-      group: GROUP,
-    }),
-    durationMs: duration({
-      name: "duration",
-      ...here,
-      default: 30_000,
-      minMs: 1,
-      help: "Time of sending. Ctrl-C ends it sooner.",
-      group: GROUP,
-    }),
-    sources: integer({
-      name: "sources",
-      ...here,
-      default: 10,
-      min: 1,
-      max: MAX_SOURCES,
-      help: "Number of sending devices.",
-      group: GROUP,
-    }),
-    consumers: integer({
-      name: "consumers",
-      ...here,
-      default: 1,
-      max: MAX_CONSUMERS,
-      help: "Number of clients that read all frames as a live stream.",
-      group: GROUP,
-    }),
-    ringFrames: powerOfTwo({
-      name: "ring-size",
-      ...here,
-      default: 65_536,
-      min: 16,
-      max: 2 ** 24,
-      help: "Frames kept in memory. A power of two.",
-      group: GROUP,
-    }),
-    journalDir: optional(text({
-      name: "journal-dir",
-      ...here,
-      placeholder: "DIR",
-      default: "",
-      help: "Record the frames to this directory, which must be empty or missing. Without it nothing is recorded.",
-      group: GROUP,
-    })),
-    ...outputOptions(),
-    ...programOptions(),
-  },
-  checks: [],
+  options,
 };
 
 /** Runs `vbg loadtest`. Returns the exit code. */

@@ -3,45 +3,41 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
-import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
+import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { deviceTable } from "../../client/devices_table.ts";
-import { boolean } from "../../settings/option_types.ts";
+import { flagGroup } from "../../settings/option_types.ts";
 import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
 import { runOnServer, type ServerContext, writeJson, writeJsonLine } from "../../client/server_command.ts";
-import { type LabelsChoice, labelsOptions } from "../../client/units_options.ts";
+import { labelsOptions } from "../../client/units_options.ts";
 import { watch } from "../../client/server_watch.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 
-/** Settings of `vbg devices`. */
-export interface DevicesSettings extends ClientSettings, LabelsChoice {
-  watch: boolean;
-}
+const flags = flagGroup("Output");
 
 /** A PGN that no frame has: a stream with this filter carries only device events. */
 const NO_PGN = 0x3ffff;
 
+const options = {
+  ...serverOptions,
+  ...outputOptions,
+  watch: flags.boolean({
+    name: "watch",
+    help: "Continue until Ctrl-C. On a terminal: update the list each second. JSON: a line for each device, then one " +
+      "for each change, {event, device}; event is present, added, updated or removed.",
+  }),
+  ...labelsOptions,
+  ...programOptions,
+};
+
+/** Settings of `vbg devices`. */
+export type DevicesSettings = SettingsOf<typeof options>;
+
 /** Name, operands and settings of `vbg devices`. */
 export const program: Program<DevicesSettings> = {
   name: "vbg devices",
-  version: VERSION,
   summary: "lists the devices seen on the buses; times are UTC",
-  options: {
-    ...serverOptions(),
-    ...outputOptions(),
-    watch: boolean({
-      name: "watch",
-      key: [],
-      environment: false,
-      default: false,
-      help:
-        "Continue until Ctrl-C. On a terminal: update the list each second. JSON: a line for each device, then one " +
-        "for each change, {event, device}; event is present, added, updated or removed.",
-      group: "Output",
-    }),
-    ...labelsOptions(),
-    ...programOptions(),
-  },
+  options,
   checks: serverChecks,
 };
 

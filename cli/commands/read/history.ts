@@ -4,7 +4,6 @@
  * @module
  */
 import type { ClientFrame, HistoryQuery } from "@vessel/gateway/client";
-import { VERSION } from "@vessel/gateway/version";
 import { LiveDump } from "../dump/frame.ts";
 import { DumpView } from "../dump/view.ts";
 import { historyChecks, historyOptions, type HistorySettings, timeOf } from "./history_options.ts";
@@ -17,7 +16,6 @@ import { unitsOf } from "../../client/units_options.ts";
 /** Name, operands and settings of `vbg history`. */
 export const program: Program<HistorySettings> = {
   name: "vbg history",
-  version: VERSION,
   summary: "prints recorded messages of a boat, oldest first: a line each",
   options: historyOptions,
   checks: historyChecks,

@@ -4,7 +4,6 @@
  * @module
  */
 import type { KnownPgn, PgnDetails } from "@vessel/gateway/client";
-import { VERSION } from "@vessel/gateway/version";
 import { describePgn, listPgns } from "@vessel/gateway/pgn";
 import {
   type ClientSettings,
@@ -22,11 +21,10 @@ import { serverContextOf, writeJson } from "../../client/server_command.ts";
 /** Name, operands and settings of `vbg pgns`. */
 export const program: Program<ClientSettings> = {
   name: "vbg pgns",
-  version: VERSION,
   summary:
     "lists the messages that can be decoded, all or those with the given words, or shows the definition of one " +
     "PGN. With -server, -boat or -cloud: those that the server can decode",
-  options: { ...serverOptions(), ...outputOptions(), ...programOptions() },
+  options: { ...serverOptions, ...outputOptions, ...programOptions },
   checks: serverChecks,
   positionals: "[PGN|WORD ...]",
 };

@@ -4,11 +4,8 @@
  * @module
  */
 import type { DecodedLastValue, Filter, LastValues } from "@vessel/gateway/client";
-import { VERSION } from "@vessel/gateway/version";
 import {
-  type ClientSettings,
   filterChecks,
-  type FilterChoice,
   filterOf,
   filterOptions,
   outputOptions,
@@ -16,67 +13,51 @@ import {
   serverOptions,
 } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
-import { boolean } from "../../settings/option_types.ts";
+import { flagGroup } from "../../settings/option_types.ts";
 import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
 import { runOnServer, type ServerContext, writeJson, writeJsonLine } from "../../client/server_command.ts";
 import { pollServer, watch } from "../../client/server_watch.ts";
-import {
-  type LabelsChoice,
-  labelsOptions,
-  type UnitsChoice,
-  unitsOf,
-  unitsOptions,
-} from "../../client/units_options.ts";
+import { labelsOptions, unitsOf, unitsOptions } from "../../client/units_options.ts";
 import { newValues, valuesText } from "./values_text.ts";
+import { refuse, type SettingsOf } from "../../settings/options.ts";
+
+const flags = flagGroup("Output");
+
+const options = {
+  ...serverOptions,
+  ...filterOptions,
+  ...outputOptions,
+  decode: flags.boolean({
+    name: "decode",
+    default: true,
+    help: "Show the fields of the payloads; JSON also has the payloads. -decode=false is the same as -raw.",
+  }),
+  raw: flags.boolean({ name: "raw", help: "Show only the payloads, in hex." }),
+  watch: flags.boolean({
+    name: "watch",
+    help: "Continue until Ctrl-C. On a terminal: update the values each second. JSON: each second a line for each " +
+      "device with new values.",
+  }),
+  ...unitsOptions,
+  ...labelsOptions,
+  ...programOptions,
+};
 
 /** Settings of `vbg values`. */
-export interface ValuesSettings extends ClientSettings, FilterChoice, UnitsChoice, LabelsChoice {
-  watch: boolean;
-  decode: boolean;
-  raw: boolean;
-}
-
-const OUTPUT = "Output";
-/** Settings that only the command line has. */
-const here = { key: [], environment: false, default: false } as const;
+export type ValuesSettings = SettingsOf<typeof options>;
 
 /** Name, operands and settings of `vbg values`. */
 export const program: Program<ValuesSettings> = {
   name: "vbg values",
-  version: VERSION,
   summary: "shows the newest message of each kind from each device; times are UTC",
-  options: {
-    ...serverOptions(),
-    ...filterOptions(),
-    ...outputOptions(),
-    decode: boolean({
-      name: "decode",
-      ...here,
-      default: true,
-      help: "Show the fields of the payloads; JSON also has the payloads. -decode=false is the same as -raw.",
-      group: OUTPUT,
-    }),
-    raw: boolean({ name: "raw", ...here, help: "Show only the payloads, in hex.", group: OUTPUT }),
-    watch: boolean({
-      name: "watch",
-      ...here,
-      help: "Continue until Ctrl-C. On a terminal: update the values each second. JSON: each second a line for each " +
-        "device with new values.",
-      group: OUTPUT,
-    }),
-    ...unitsOptions(),
-    ...labelsOptions(),
-    ...programOptions(),
-  },
+  options,
   checks: [
     ...serverChecks,
     ...filterChecks,
-    {
-      settings: ["raw", "decode"],
-      severity: "error",
-      test: ({ raw, decode }, isGiven) =>
-        raw && decode && isGiven("decode") ? "Cannot use both -raw and -decode" : undefined,
-    },
+    refuse(
+      ["raw", "decode"],
+      ({ raw, decode }, isGiven) => raw && decode && isGiven("decode") && "Cannot use both -raw and -decode",
+    ),
   ],
 };
 

@@ -3,13 +3,12 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
 import { BlockError, JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
 import { errorText, systemClock } from "@vessel/gateway/base";
-import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
-import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
+import { outputOptions, wantsJson } from "../../client/client_options.ts";
+import { programOptions } from "../../settings/common_options.ts";
 import { bytesOf, count, findFiles, type FoundFile, rangeText } from "../inspect/file.ts";
-import { text } from "../../settings/option_types.ts";
+import { flagGroup } from "../../settings/option_types.ts";
 import {
   errorsOf,
   EXIT,
@@ -24,37 +23,31 @@ import { Progress } from "../../program/progress.ts";
 import { type RepairedFile, repairFile, type RepairOptions, RepairState } from "./file.ts";
 import { repairHeader } from "./header.ts";
 import { printable } from "../../program/terminal.ts";
+import { refuse, type SettingsOf } from "../../settings/options.ts";
 
-interface RepairSettings extends ProgramSettings, OutputChoice {
-  out: string;
-}
+const flags = flagGroup("Output files");
+
+const options = {
+  out: flags.text({
+    name: "out",
+    placeholder: "DIR",
+    help: "Directory of the new files, created if missing. Existing files are never overwritten.",
+  }),
+  ...outputOptions,
+  ...programOptions,
+};
+
+type RepairSettings = SettingsOf<typeof options>;
 
 /** Name, operands and settings of `vbg repair`. */
 export const program: Program<RepairSettings> = {
   name: "vbg repair",
-  version: VERSION,
   summary:
     "copies the readable part of journal files (.lpj), or of all files of directories, to complete files of the same " +
     "names in another directory. Write-ahead logs become files of their own. Lost frames are reported, and declared " +
     "as gaps in the new journal. The input is never changed. Exit code 1: nothing of a file can be read",
-  options: {
-    out: text({
-      name: "out",
-      key: [],
-      environment: false,
-      placeholder: "DIR",
-      default: "",
-      help: "Directory of the new files, created if missing. Existing files are never overwritten.",
-      group: "Output files",
-    }),
-    ...outputOptions(),
-    ...programOptions(),
-  },
-  checks: [{
-    settings: ["out"],
-    severity: "error",
-    test: ({ out }) => out === "" ? "Missing output directory: expected -out DIR" : undefined,
-  }],
+  options,
+  checks: [refuse(["out"], ({ out }) => out === "" && "Missing output directory: expected -out DIR")],
   positionals: "FILE|DIR ...",
 };
 

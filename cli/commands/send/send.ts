@@ -4,7 +4,6 @@
  * @module
  */
 import type { MessageToSend } from "@vessel/gateway/client";
-import { VERSION } from "@vessel/gateway/version";
 import { nameOf } from "../../client/frame_text.ts";
 import { digitsOf, sendCommandChecks, sendCommandOptions, type SendSettings } from "./options.ts";
 import type { Program, ProgramContext } from "../../program/program.ts";
@@ -13,7 +12,6 @@ import { runOnServer, writeJson } from "../../client/server_command.ts";
 /** Name, operands and settings of `vbg send`. */
 export const program: Program<SendSettings> = {
   name: "vbg send",
-  version: VERSION,
   summary: "sends a message on a bus of the boat, if its server allows it",
   options: sendCommandOptions,
   checks: sendCommandChecks,

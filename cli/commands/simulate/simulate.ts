@@ -13,7 +13,6 @@ import {
   type Simulation,
   type SimulationOptions,
   startSimulation,
-  VERSION,
 } from "@vessel/gateway";
 import { listenAddress } from "../../settings/boat_options.ts";
 import { definedOnly } from "../../settings/options.ts";
@@ -36,7 +35,6 @@ import { urlOf } from "../../program/url_of.ts";
 /** Name, help and settings of the command. */
 export const program: ServerProgram<SimulateSettings> = {
   name: "vbg simulate",
-  version: VERSION,
   permissions: PERMISSIONS.vbg,
   summary: "plays a recording as a boat server; sending is disabled",
   options: simulateOptions,
@@ -92,7 +90,7 @@ export function simulationOptions(settings: SimulateSettings, files: readonly st
     ...serverOptionsOf(settings),
     ...definedOnly<OwnOptions>({
       files,
-      startUs: settings.start,
+      startUs: settings.startUs,
       speed: settings.speed,
       loop: settings.loop,
       ringFrames: settings.ringFrames,

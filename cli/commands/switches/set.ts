@@ -5,11 +5,10 @@
  */
 import type { Device, MessageToSend } from "@vessel/gateway/client";
 import { formatHex } from "@vessel/gateway/frame";
-import { VERSION } from "@vessel/gateway/version";
-import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
+import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { nameOf } from "../../client/frame_text.ts";
-import { duration, integer, optional, text } from "../../settings/option_types.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
 import { type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
 import { runOnServer, type ServerContext, writeJson } from "../../client/server_command.ts";
 import {
@@ -27,72 +26,60 @@ import {
   type SwitchState,
 } from "./banks.ts";
 import { type ReadBack, sendAndReadBack } from "./read_back.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 
-/** Settings of `vbg switches set`. */
-export interface SwitchesSetSettings extends ClientSettings {
-  instance: number | undefined;
-  dst: number | undefined;
-  bus: string | undefined;
-  prio: number;
-  src: number | undefined;
-  timeoutMs: number;
-}
-
-const here = { key: [], environment: false, group: "Switches" } as const;
+const flags = flagGroup("Switches");
 const MAX_ADDRESS = 253;
 const NULL_ADDRESS = 254;
 const BROADCAST = 255;
 const MAX_TIMEOUT_MS = 600_000;
 
+const options = {
+  ...serverOptions,
+  instance: optional(flags.integer({
+    name: "instance",
+    default: 0,
+    max: MAX_BANK,
+    help: "Instance of the bank. Not needed if there is only one.",
+  })),
+  dst: optional(flags.integer({
+    name: "dst",
+    default: NULL_ADDRESS,
+    max: MAX_ADDRESS,
+    help: "Command only this device (PGN 126208). Without it: every device that has the bank.",
+  })),
+  bus: optional(flags.text({
+    name: "bus",
+    help: "Bus of the bank. Without it: the one that the bank reports on, else the server's first.",
+  })),
+  src: optional(flags.integer({
+    name: "src",
+    default: NULL_ADDRESS,
+    max: NULL_ADDRESS,
+    help: "Source address, if the server has none of its own. Without it: 254.",
+  })),
+  prio: flags.integer({ name: "prio", default: 3, max: 7, help: "Priority; 0 is the highest." }),
+  timeoutMs: flags.duration({
+    name: "timeout",
+    default: 5000,
+    minMs: 1,
+    maxMs: MAX_TIMEOUT_MS,
+    help: "Longest wait for the report.",
+  }),
+  ...outputOptions,
+  ...programOptions,
+};
+
+/** Settings of `vbg switches set`. */
+export type SwitchesSetSettings = SettingsOf<typeof options>;
+
 /** Name, operands and settings of `vbg switches set`. */
 export const program: Program<SwitchesSetSettings> = {
   name: "vbg switches set",
-  version: VERSION,
   summary:
     "sets switches of a bank (PGN 127502), leaves all others unchanged, and waits until the bank reports the new " +
     "states (PGN 127501). Exit code 1: it did not",
-  options: {
-    ...serverOptions(),
-    instance: optional(integer({
-      name: "instance",
-      ...here,
-      default: 0,
-      max: MAX_BANK,
-      help: "Instance of the bank. Not needed if there is only one.",
-    })),
-    dst: optional(integer({
-      name: "dst",
-      ...here,
-      default: NULL_ADDRESS,
-      max: MAX_ADDRESS,
-      help: "Command only this device (PGN 126208). Without it: every device that has the bank.",
-    })),
-    bus: optional(text({
-      name: "bus",
-      ...here,
-      placeholder: "NAME",
-      default: "",
-      help: "Bus of the bank. Without it: the one that the bank reports on, else the server's first.",
-    })),
-    src: optional(integer({
-      name: "src",
-      ...here,
-      default: NULL_ADDRESS,
-      max: NULL_ADDRESS,
-      help: "Source address, if the server has none of its own. Without it: 254.",
-    })),
-    prio: integer({ name: "prio", ...here, default: 3, max: 7, help: "Priority; 0 is the highest." }),
-    timeoutMs: duration({
-      name: "timeout",
-      ...here,
-      default: 5000,
-      minMs: 1,
-      maxMs: MAX_TIMEOUT_MS,
-      help: "Longest wait for the report.",
-    }),
-    ...outputOptions(),
-    ...programOptions(),
-  },
+  options,
   checks: serverChecks,
   positionals: "N=on|N=off ...",
 };

@@ -5,62 +5,54 @@
  */
 import type { Device } from "@vessel/gateway/client";
 import { pause } from "@vessel/gateway/base";
-import { VERSION } from "@vessel/gateway/version";
-import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
+import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { timeOfDay } from "../../client/frame_text.ts";
-import { boolean, duration, integer, optional } from "../../settings/option_types.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
 import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
 import { runOnServer, type ServerContext, writeJson, writeJsonLine } from "../../client/server_command.ts";
 import { watch } from "../../client/server_watch.ts";
 import { BANK_STATUS, deviceText, MAX_BANK, type SwitchBank, SwitchBanks, switchesText } from "./banks.ts";
 import { type Column, formatTable } from "../../program/table.ts";
+import type { SettingsOf } from "../../settings/options.ts";
+
+const bank = flagGroup("Switches");
+const output = flagGroup("Output");
+
+const MAX_WAIT_MS = 600_000;
+
+const options = {
+  ...serverOptions,
+  instance: optional(bank.integer({
+    name: "instance",
+    default: 0,
+    max: MAX_BANK,
+    help: "Only banks with this instance.",
+  })),
+  waitMs: bank.duration({
+    name: "wait",
+    default: 2000,
+    minMs: 1,
+    maxMs: MAX_WAIT_MS,
+    help: "Time to listen if the server has no journal: it keeps only one bank of each device. Banks report " +
+      "every 15 s, or when a switch changes.",
+  }),
+  ...outputOptions,
+  watch: output.boolean({
+    name: "watch",
+    help: "Continue until Ctrl-C. On a terminal: update the table each second. JSON: a line for each changed bank.",
+  }),
+  ...programOptions,
+};
 
 /** Settings of `vbg switches`. */
-export interface SwitchesSettings extends ClientSettings {
-  instance: number | undefined;
-  watch: boolean;
-  waitMs: number;
-}
-
-const here = { key: [], environment: false } as const;
-const MAX_WAIT_MS = 600_000;
+export type SwitchesSettings = SettingsOf<typeof options>;
 
 /** Name, operands and settings of `vbg switches`. */
 export const program: Program<SwitchesSettings> = {
   name: "vbg switches",
-  version: VERSION,
   summary: "shows the banks of switches (PGN 127501) and their states, without unavailable switches; times are UTC",
-  options: {
-    ...serverOptions(),
-    instance: optional(integer({
-      name: "instance",
-      ...here,
-      default: 0,
-      max: MAX_BANK,
-      help: "Only banks with this instance.",
-      group: "Switches",
-    })),
-    waitMs: duration({
-      name: "wait",
-      ...here,
-      default: 2000,
-      minMs: 1,
-      maxMs: MAX_WAIT_MS,
-      help: "Time to listen if the server has no journal: it keeps only one bank of each device. Banks report " +
-        "every 15 s, or when a switch changes.",
-      group: "Switches",
-    }),
-    ...outputOptions(),
-    watch: boolean({
-      name: "watch",
-      ...here,
-      default: false,
-      help: "Continue until Ctrl-C. On a terminal: update the table each second. JSON: a line for each changed bank.",
-      group: "Output",
-    }),
-    ...programOptions(),
-  },
+  options,
   checks: serverChecks,
 };
 

@@ -12,7 +12,6 @@ import {
   type StreamEvent,
 } from "@vessel/gateway/client";
 import { errorText } from "@vessel/gateway/base";
-import { VERSION } from "@vessel/gateway/version";
 import { chooseServer, discoverOnNetwork } from "../../client/boat_choice.ts";
 import { loadClientConfig } from "../../client/client_config.ts";
 import { filterOf, wantsJson } from "../../client/client_options.ts";
@@ -28,7 +27,6 @@ import { tailChecks, tailOptions, type TailSettings } from "./options.ts";
 /** Name, operands and settings of `vbg tail`. */
 export const program: Program<TailSettings> = {
   name: "vbg tail",
-  version: VERSION,
   summary: "follows the frames of a boat until Ctrl-C, optionally after the last recorded ones",
   options: tailOptions,
   checks: tailChecks,

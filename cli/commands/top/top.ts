@@ -5,10 +5,9 @@
  */
 import { ApiError } from "@vessel/gateway/client";
 import type { UnitSystem } from "@vessel/gateway/units";
-import { VERSION } from "@vessel/gateway/version";
 import { PANEL_PGNS } from "./boat_panel.ts";
 import { BoatValues } from "./boat_values.ts";
-import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
+import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { timeOfDay } from "../../client/frame_text.ts";
 import { Interrupted } from "../../program/interrupt.ts";
@@ -16,22 +15,24 @@ import { EXIT, type Program, type ProgramContext, SettingsError } from "../../pr
 import { runOnServer, type ServerContext, writeJsonLine } from "../../client/server_command.ts";
 import { pollServer } from "../../client/server_watch.ts";
 import type { Picture, Sample } from "./picture.ts";
-import { type UnitsChoice, unitsOf, unitsOptions } from "../../client/units_options.ts";
+import { unitsOf, unitsOptions } from "../../client/units_options.ts";
 import { DeviceRates, sumOf } from "./rates.ts";
 import { type Key, keysOf, rowsOf, Screen } from "../../program/live_screen.ts";
 import { clampView, draw, viewAfter } from "./view.ts";
+import type { SettingsOf } from "../../settings/options.ts";
+
+const options = { ...serverOptions, ...outputOptions, ...unitsOptions, ...programOptions };
 
 /** Settings of `vbg top`. */
-export interface TopSettings extends ClientSettings, UnitsChoice {}
+export type TopSettings = SettingsOf<typeof options>;
 
 /** Name, operands and settings of `vbg top`. */
 export const program: Program<TopSettings> = {
   name: "vbg top",
-  version: VERSION,
   summary:
     "shows a boat live on a terminal: rates, devices, health, replication, newest values; times are UTC. Keys: tab, 1, " +
     "2, 3 select a page, j and k or arrows scroll, q ends. JSON: a line each second",
-  options: { ...serverOptions(), ...outputOptions(), ...unitsOptions(), ...programOptions() },
+  options,
   checks: serverChecks,
 };
 

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
 import { systemClock } from "@vessel/gateway/base";
-import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
-import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
+import { outputOptions, wantsJson } from "../../client/client_options.ts";
+import { programOptions } from "../../settings/common_options.ts";
 import { bytesOf, findFiles } from "../inspect/file.ts";
 import {
   errorsOf,
@@ -20,19 +19,20 @@ import {
 import { Progress } from "../../program/progress.ts";
 import { verifyJournal } from "./journal.ts";
 import { formatFile, formatJson, formatRuns } from "./report.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 
-interface VerifySettings extends ProgramSettings, OutputChoice {}
+const options = { ...outputOptions, ...programOptions };
+
+type VerifySettings = SettingsOf<typeof options>;
 
 /** Name, operands and settings of `vbg verify`. */
 export const program: Program<VerifySettings> = {
   name: "vbg verify",
-  version: VERSION,
   summary:
     "reads every block and frame of journal files (.lpj), and of directories with their write-ahead logs, and checks " +
     "them and their numbers, within and across files. Exit code 1: something is damaged, or frames are missing without " +
     "a gap in the journal that declares it",
-  options: { ...outputOptions(), ...programOptions() },
-  checks: [],
+  options,
   positionals: "FILE|DIR ...",
 };
 
