@@ -1,6 +1,6 @@
 import type { Filter } from "@vessel/gateway/client";
 import { type Clock, systemClock } from "@vessel/gateway/base";
-import { chooseServer, type ChosenServer, discoverOnNetwork } from "./boat_choice.ts";
+import { type ChoiceParts, chooseServer, type ChosenServer, discoverOnNetwork } from "./boat_choice.ts";
 import { loadClientConfig } from "./client_config.ts";
 import { type ClientSettings, wantsJson } from "./client_options.ts";
 import { doubtBuses } from "../settings/filter_names.ts";
@@ -33,6 +33,8 @@ export interface ServerContext extends ChosenServer {
   signal: AbortSignal;
   environment: Environment;
   clock: Clock;
+  /** Prints a message on standard error. */
+  note: (text: string) => void;
   /** Warns about a bus of the filter that the server does not know. */
   doubtFilter(filter: Filter): Promise<void>;
 }
@@ -40,11 +42,12 @@ export interface ServerContext extends ChosenServer {
 /** Runs a command that uses a server, and returns the exit code. Adds advice to errors of the server. */
 export async function runOnServer<S extends ClientSettings>(
   program: Program<S>,
-  { context, run, checkWords, interrupted = EXIT.interrupted }: {
+  { context, run, checkWords, clientOptions, interrupted = EXIT.interrupted }: {
     context: ProgramContext;
     run: (settings: S, server: ServerContext) => Promise<void>;
     /** Checks the words before a server is searched for. @throws {SettingsError} */
     checkWords?: (words: readonly string[]) => void;
+    clientOptions?: (settings: S) => ChoiceParts["options"];
     /** Exit code after Ctrl-C. Default: {@linkcode EXIT.interrupted}; commands that run until Ctrl-C use 0. */
     interrupted?: InterruptedCode<S>;
   },
@@ -54,36 +57,41 @@ export async function runOnServer<S extends ClientSettings>(
     interrupted,
     run: async (settings, words) => {
       checkWords?.(words);
-      const server = { ...await serverContextOf(settings, { context, name: program.name }), words };
-      try {
-        await run(settings, server);
-        return EXIT.ok;
-      } catch (error) {
+      const options = clientOptions?.(settings);
+      const server = await serverContextOf(settings, {
+        context,
+        name: program.name,
+        words,
+        ...(options && { options }),
+      });
+      await run(settings, server).catch((error) => {
         throw advised(error);
-      } finally {
-        await server.output.flush();
-      }
+      });
     },
   });
 }
 
-/** Chooses the server that the settings name. */
+/** Chooses the server that the settings name. `signal` defaults to {@linkcode stopSignalOf}. */
 export async function serverContextOf(
   settings: ClientSettings,
-  { context, name }: { context: ProgramContext; name: string },
-): Promise<Omit<ServerContext, "words">> {
+  { context, name, words = [], signal = stopSignalOf(context), ...parts }:
+    & { context: ProgramContext; name: string; words?: readonly string[] }
+    & Pick<ChoiceParts, "signal" | "options">,
+): Promise<ServerContext> {
   const { environment } = context;
   const note = (text: string) => context.complain(`${name}: ${text}`);
-  const [output, errors, signal] = [outputOf(context), errorsOf(context), stopSignalOf(context)];
+  const [output, errors] = [outputOf(context), errorsOf(context)];
   const config = await loadClientConfig({ path: settings.config, environment });
-  const server = await chooseServer(settings, { config, discover: discoverOnNetwork, environment, signal, note });
+  const discover = discoverOnNetwork;
+  const server = await chooseServer(settings, { config, discover, environment, signal, note, ...parts });
   const doubtFilter = async (filter: Filter) => {
     const doubt = await doubtBuses(filter, { client: server.client, signal });
     if (doubt !== undefined) note(doubt);
   };
   const json = wantsJson(settings, output);
   const status = settings.quiet ? silent(errors) : errors;
-  return { ...server, output, errors, status, json, signal, environment, clock: systemClock, doubtFilter };
+  const outputs = { output, errors, status, json, note, doubtFilter };
+  return { ...server, ...outputs, words, signal, environment, clock: systemClock };
 }
 
 /** An output that discards everything. */

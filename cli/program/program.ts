@@ -78,8 +78,11 @@ export interface Starting {
 
 /** A wrong setting that only the start finds, such as a file that cannot be used. Exit code 2. */
 export class SettingsError extends Error {
-  override readonly name = "SettingsError";
+  override readonly name: string = "SettingsError";
 }
+
+/** Wrong arguments: the message is followed by the usage line. */
+export class UsageError extends SettingsError {}
 
 /** Exit codes of all programs. */
 export const EXIT = { ok: 0, failure: 1, settings: 2, interrupted: INTERRUPTED_EXIT_CODE } as const;
@@ -141,10 +144,10 @@ export async function runOnce<S extends ProgramSettings>(
   { context, run, interrupted = EXIT.ok }: {
     context: ProgramContext;
     /**
-     * Returns the exit code. An error becomes one line on standard error and exit code 1, or 2 for a SettingsError. If
-     * the reader of the output has closed it, the exit code is 0.
+     * Returns the exit code, by default 0. An error becomes one line on standard error and exit code 1, or 2 for a
+     * SettingsError. If the reader of the output has closed it, the exit code is 0.
      */
-    run: (settings: S, positionals: readonly string[]) => Promise<number>;
+    run: (settings: S, positionals: readonly string[]) => Promise<number | void>;
     /** Exit code at Ctrl-C; default 0. Unfinished work has another code, so that a script does not continue after it. */
     interrupted?: InterruptedCode<S>;
   },
@@ -153,13 +156,14 @@ export async function runOnce<S extends ProgramSettings>(
   if (prepared.kind === "exit") return prepared.code;
   const { settings, positionals } = prepared;
   try {
-    return await run(settings, positionals);
+    return await run(settings, positionals).finally(() => outputOf(context).flush()) ?? EXIT.ok;
   } catch (error) {
     if (error instanceof OutputClosed) return EXIT.ok;
     if (error instanceof Interrupted) {
       return typeof interrupted === "number" ? interrupted : interrupted(settings, positionals);
     }
-    context.complain(`${program.name}: ${errorText(error)}`);
+    const usage = error instanceof UsageError ? `\n\n${formatUsage(program)}` : "";
+    context.complain(`${program.name}: ${errorText(error)}${usage}`);
     return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
   } finally {
     // The caller ends the process with the exit code.

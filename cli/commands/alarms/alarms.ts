@@ -5,23 +5,15 @@
  */
 import { formatTimeUs, newStoredFrame, sourceOfId } from "@vessel/gateway/frame";
 import type { BlockFile } from "@vessel/gateway/journal";
-import { errorText, Ranges, systemClock } from "@vessel/gateway/base";
+import { errorText, Ranges } from "@vessel/gateway/base";
 import { type AlarmInterval, AlarmIntervals } from "./intervals.ts";
 import { ALARM_PGNS, alarmWord } from "./sources.ts";
-import { outputOptions, wantsJson } from "../../client/client_options.ts";
+import { outputOptions } from "../../client/client_options.ts";
+import { runOnFiles } from "../inspect/run.ts";
 import { programOptions } from "../../settings/common_options.ts";
-import { blocksOf, bytesOf, count, type ExaminedBlock, findFiles, type FoundFile, spanOf } from "../inspect/file.ts";
+import { blocksOf, count, type ExaminedBlock, type FoundFile, spanOf } from "../inspect/file.ts";
 import { flagGroup } from "../../settings/option_types.ts";
-import {
-  errorsOf,
-  EXIT,
-  outputOf,
-  type Program,
-  type ProgramContext,
-  runOnce,
-  stopSignalOf,
-} from "../../program/program.ts";
-import { Progress } from "../../program/progress.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
 import { type Column, formatTable } from "../../program/table.ts";
 import type { Output } from "../../program/terminal.ts";
 import type { SettingsOf } from "../../settings/options.ts";
@@ -68,49 +60,24 @@ const COLUMNS: readonly Column[] = [
 
 /** Runs `vbg alarms`. Returns the exit code: 1 if something cannot be read. */
 export async function run(context: ProgramContext): Promise<number> {
-  return await runOnce(program, {
+  return await runOnFiles(program, {
     context,
-    interrupted: EXIT.interrupted,
-    run: async (settings, names) => await alarms(settings, { names, context }),
+    run: async (settings, { found, output, json, onBytes, fail }) => {
+      const intervals = new AlarmIntervals(settings);
+      const reader = new AlarmReader(intervals);
+      for (const file of await openInOrder(found, fail)) {
+        const { path, bytes, index } = file;
+        if (index.state === "torn") {
+          context.complain(`${program.name}: ${path}: torn, ${bytes - index.end} bytes cannot be read`);
+        }
+        for await (const found of blocksOf(file, onBytes)) {
+          const problem = reader.read(found, file);
+          if (problem !== undefined) fail(`${path}: byte ${found.place.offset}: ${problem}`);
+        }
+      }
+      await output.write(json ? formatJson(intervals.all) : formatText(intervals.all, output));
+    },
   });
-}
-
-async function alarms(
-  settings: AlarmsSettings,
-  { names, context }: { names: readonly string[]; context: ProgramContext },
-): Promise<number> {
-  const [output, stopping] = [outputOf(context), stopSignalOf(context)];
-  const found = await findFiles(names);
-  const total = bytesOf(found);
-  const progress = new Progress({ output: errorsOf(context), total, unit: "bytes", clock: systemClock });
-  const intervals = new AlarmIntervals(settings);
-  const reader = new AlarmReader(intervals);
-  let failures = 0;
-  const onBytes = (bytes: number) => {
-    stopping.throwIfAborted();
-    progress.add(bytes);
-  };
-  const fail = (what: string) => {
-    failures++;
-    context.complain(`${program.name}: ${what}`);
-  };
-  try {
-    for (const file of await openInOrder(found, fail)) {
-      const { path, bytes, index } = file;
-      if (index.state === "torn") {
-        context.complain(`${program.name}: ${path}: torn, ${bytes - index.end} bytes cannot be read`);
-      }
-      for await (const found of blocksOf(file, onBytes)) {
-        const problem = reader.read(found, file);
-        if (problem !== undefined) fail(`${path}: byte ${found.place.offset}: ${problem}`);
-      }
-    }
-  } finally {
-    progress.done();
-  }
-  await output.write(wantsJson(settings, output) ? formatJson(intervals.all) : formatText(intervals.all, output));
-  await output.flush();
-  return failures === 0 ? EXIT.ok : EXIT.failure;
 }
 
 /** The readable files, sorted by the time of their first block. */

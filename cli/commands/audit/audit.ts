@@ -68,7 +68,6 @@ export async function run(context: ProgramContext): Promise<number> {
         ? formatJson(report)
         : formatReport(report).split("\n").map(printable).join("\n");
       await output.write(`${lines}\n`);
-      await output.flush();
       return report.isGood ? EXIT.ok : EXIT.failure;
     },
   });

@@ -17,8 +17,7 @@ import {
 } from "./options.ts";
 import { formatBoat, formatInit, formatList, formatListJson, formatRevoked, formatServer } from "./report.ts";
 import type { CommandFile } from "../../program/dispatch.ts";
-import { formatUsage } from "../../program/help.ts";
-import { EXIT, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
+import { type Program, type ProgramContext, runOnce, SettingsError, UsageError } from "../../program/program.ts";
 import type { ProgramSettings } from "../../settings/common_options.ts";
 
 const clock = systemClock;
@@ -109,10 +108,7 @@ export const listCommand: CommandFile = {
     }),
 };
 
-/** The operands of the command line are wrong. */
-class UsageError extends Error {}
-
-/** Runs a command that returns the text to print, if any; a usage error is exit code 2. */
+/** Runs a command that returns the text to print, if any. */
 async function runCommand<S extends ProgramSettings>(
   program: Program<S>,
   { context, run }: { context: ProgramContext; run: (settings: S, words: readonly string[]) => Promise<string> },
@@ -123,13 +119,10 @@ async function runCommand<S extends ProgramSettings>(
       try {
         const text = await run(settings, words);
         if (text !== "") context.print(text);
-        return EXIT.ok;
       } catch (error) {
-        if (!(error instanceof UsageError || error instanceof CertificateError)) throw error;
-        const usage = error instanceof UsageError ? `\n\n${formatUsage(program)}` : "";
+        if (!(error instanceof CertificateError)) throw error;
         const hint = error instanceof FilesExistError ? "; -force overwrites it" : "";
-        context.complain(`${program.name}: ${error.message}${hint}${usage}`);
-        return EXIT.settings;
+        throw new SettingsError(error.message + hint, { cause: error });
       }
     },
   });

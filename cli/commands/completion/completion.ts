@@ -9,7 +9,7 @@ import { programOptions, type ProgramSettings } from "../../settings/common_opti
 import { bashCompletion, fishCompletion, zshCompletion } from "./scripts.ts";
 import { completionOfProgram, completionOfSet } from "./table.ts";
 import type { CommandFile, CommandSet } from "../../program/dispatch.ts";
-import { EXIT, type Program, runOnce } from "../../program/program.ts";
+import { type Program, runOnce, SettingsError } from "../../program/program.ts";
 
 const SCRIPTS = new Map([["bash", bashCompletion], ["zsh", zshCompletion], ["fish", fishCompletion]]);
 
@@ -31,11 +31,8 @@ export function completionCommand(client: CommandSet): CommandFile {
         run: async (_settings, [shell = "", ...others]) => {
           const script = SCRIPTS.get(shell);
           if (script === undefined || others.length > 0) {
-            const known = [...SCRIPTS.keys()].join(", ");
-            context.complain(
-              `${program.name}: Cannot complete for "${[shell, ...others].join(" ")}": expected one of ${known}`,
-            );
-            return EXIT.settings;
+            const [given, known] = [[shell, ...others].join(" "), [...SCRIPTS.keys()].join(", ")];
+            throw new SettingsError(`Cannot complete for "${given}": expected one of ${known}`);
           }
           const places = await Promise.all([
             completionOfSet(client),
@@ -43,7 +40,6 @@ export function completionCommand(client: CommandSet): CommandFile {
             completionOfSet(cloud),
           ]);
           context.print(script(places.flat()).trimEnd());
-          return EXIT.ok;
         },
       }),
   };

@@ -13,8 +13,16 @@ import {
 } from "@vessel/gateway";
 import { convertChecks, convertOptions, type ConvertSettings } from "./options.ts";
 import { formatJson, formatReport } from "./report.ts";
-import { formatUsage } from "../../program/help.ts";
-import { errorsOf, EXIT, type Program, type ProgramContext, runOnce, stopSignalOf } from "../../program/program.ts";
+import {
+  errorsOf,
+  EXIT,
+  type Program,
+  type ProgramContext,
+  runOnce,
+  SettingsError,
+  stopSignalOf,
+  UsageError,
+} from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 import { untilStopped } from "../../program/until_stopped.ts";
 
@@ -49,10 +57,7 @@ async function convert(
   { names, context }: { names: readonly string[]; context: ProgramContext },
 ): Promise<number> {
   const problem = await findProblem(names);
-  if (problem !== undefined) {
-    context.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
-    return EXIT.settings;
-  }
+  if (problem !== undefined) throw new UsageError(problem);
   const progress = new Progress({
     ...{ output: errorsOf(context), unit: "bytes", clock: systemClock },
     total: await bytesOfAll(names),
@@ -67,13 +72,8 @@ async function convert(
     return summary.files.length > 0 ? EXIT.ok : EXIT.failure;
   } catch (error) {
     stopping.throwIfAborted();
-    if (error instanceof OutputExistsError) {
-      context.complain(`${program.name}: ${error.message}; -force overwrites it`);
-      return EXIT.settings;
-    }
-    if (!(error instanceof ConvertError && WRONG_USE.includes(error.reason))) throw error;
-    context.complain(`${program.name}: ${error.message}`);
-    return EXIT.settings;
+    if (error instanceof OutputExistsError) throw new SettingsError(`${error.message}; -force overwrites it`);
+    throw error instanceof ConvertError && WRONG_USE.includes(error.reason) ? new SettingsError(error.message) : error;
   }
 }
 

@@ -4,8 +4,8 @@
  * @module
  */
 import { CERTIFICATE_WARN_MS, systemClock } from "@vessel/gateway/base";
-import { chooseServer, type ChosenServer } from "../../client/boat_choice.ts";
-import { loadClientConfig } from "../../client/client_config.ts";
+import type { ChosenServer } from "../../client/boat_choice.ts";
+import { serverContextOf } from "../../client/server_command.ts";
 import { outputOptions, serverChecks, serverOptions, wantsJson } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { checkInterfaces } from "./can.ts";
@@ -13,7 +13,7 @@ import type { Finding } from "./finding.ts";
 import { checkCertificate, checkClock, checkDirectory, checkServerCertificate } from "./machine.ts";
 import { checkServer } from "./server.ts";
 import { flagGroup, optional } from "../../settings/option_types.ts";
-import { EXIT, outputOf, type Program, type ProgramContext, runOnce, stopSignalOf } from "../../program/program.ts";
+import { EXIT, outputOf, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
 import { paint, printable, type Style } from "../../program/terminal.ts";
 import type { SettingsOf } from "../../settings/options.ts";
 
@@ -82,7 +82,7 @@ const STYLES: Readonly<Record<Finding["state"], Style>> = { ok: "green", warn: "
 
 /** Runs `vbg doctor`. Returns the exit code. */
 export async function run(context: ProgramContext): Promise<number> {
-  return await runOnce(program, { context, run: async (settings) => await doctor(settings, context) });
+  return await runOnce(program, { context, run: (settings) => doctor(settings, context) });
 }
 
 async function doctor(settings: DoctorSettings, context: ProgramContext): Promise<number> {
@@ -100,23 +100,15 @@ async function doctor(settings: DoctorSettings, context: ProgramContext): Promis
   }
   const ok = !found.some(({ state }) => state === "fail");
   if (isJson) await output.write(`${JSON.stringify({ ok, checks: found })}\n`);
-  await output.flush();
   return ok ? EXIT.ok : EXIT.failure;
 }
 
 /** Runs the checks one by one, so that users see which one is slow. */
 async function* examinations(settings: DoctorSettings, context: ProgramContext): AsyncGenerator<Finding[]> {
-  const { environment } = context;
   const { journalDir, stateDir, interfaces, certificates, timeoutMs } = settings;
   const [limits, nowMs] = [settings, systemClock.wallUs() / 1000];
   let server: ChosenServer | undefined;
-  const choose = async () => {
-    const config = await loadClientConfig({ path: settings.config, environment });
-    const { findBoats } = await import("@vessel/gateway");
-    const signal = stopSignalOf(context);
-    const note = (text: string) => context.complain(`${program.name}: ${text}`);
-    return server = await chooseServer(settings, { config, discover: findBoats, environment, signal, note });
-  };
+  const choose = async () => server = await serverContextOf(settings, { context, name: program.name });
   yield await checkServer({ choose, timeoutMs });
   yield await checkServerCertificate(server?.address().url ?? "", { nowMs, limits, timeoutMs });
   for (const path of certificates) yield [await checkCertificate(path, { nowMs, limits })];

@@ -5,14 +5,13 @@
  */
 import type { FrameRecorder } from "@vessel/gateway";
 import { formatDuration, Logger, systemClock } from "@vessel/gateway/base";
-import { chooseServer, discoverOnNetwork } from "../../client/boat_choice.ts";
+import { serverContextOf } from "../../client/server_command.ts";
 import { loadClientConfig } from "../../client/client_config.ts";
 import { filterOf, wantsJson } from "../../client/client_options.ts";
 import { LiveView } from "./live.ts";
 import { dumpChecks, dumpOptions, type DumpSettings, retryOf } from "./options.ts";
 import { dumpSession } from "./session.ts";
 import { DumpView } from "./view.ts";
-import { formatUsage } from "../../program/help.ts";
 import {
   errorsOf,
   EXIT,
@@ -21,6 +20,7 @@ import {
   type ProgramContext,
   runOnce,
   stopSignalOf,
+  UsageError,
 } from "../../program/program.ts";
 import { advised } from "../../client/server_advice.ts";
 import { type Output, printLine } from "../../program/terminal.ts";
@@ -64,12 +64,9 @@ function pathsOf({ file }: DumpSettings, words: readonly string[]): readonly str
 async function dump(
   settings: DumpSettings,
   { words, context }: { words: readonly string[]; context: ProgramContext },
-): Promise<number> {
+): Promise<number | void> {
   const problem = findProblem(settings, words);
-  if (problem !== undefined) {
-    context.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
-    return EXIT.settings;
-  }
+  if (problem !== undefined) throw new UsageError(problem);
   const paths = pathsOf(settings, words);
   if (settings.inspect) {
     const { json } = settings;
@@ -88,10 +85,7 @@ async function dump(
     else await showLive(settings, parts);
   } catch (error) {
     throw advised(error);
-  } finally {
-    await output.flush();
   }
-  return EXIT.ok;
 }
 
 function findProblem(settings: DumpSettings, words: readonly string[]): string | undefined {
@@ -129,17 +123,14 @@ async function showRecordings(
 }
 
 async function showLive(settings: DumpSettings, { context, output, view, signal, note }: Parts): Promise<void> {
-  const { environment } = context;
-  const config = await loadClientConfig({ path: settings.config, environment });
-  // The signal that ends the reading must not abort the last acknowledgement.
   const options = {
     retry: settings.reconnect ? retryOf(settings) : { retries: 0 },
+    // The signal that ends the reading must not abort the last acknowledgement.
     signal: new AbortController().signal,
   };
-  const parts = { config, discover: discoverOnNetwork, environment, signal, options, note };
-  const chosen = await chooseServer(settings, parts);
-  const { client, serverText } = chosen;
-  const filter = filterOf(settings, chosen.exclusions);
+  const server = await serverContextOf(settings, { context, name: program.name, signal, options });
+  const { client, serverText } = server;
+  const filter = filterOf(settings, server.exclusions);
   const recorder = await openRecorder(settings);
   try {
     const live = new LiveView({ client, view, note, isQuiet: settings.quiet, serverText, filter, recorder });

@@ -3,21 +3,12 @@
  *
  * @module
  */
-import { errorText, systemClock } from "@vessel/gateway/base";
-import { outputOptions, wantsJson } from "../../client/client_options.ts";
+import { errorText } from "@vessel/gateway/base";
+import { outputOptions } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
-import { bytesOf, findFiles } from "./file.ts";
+import { runOnFiles } from "./run.ts";
 import { formatFile, formatJson, readRows } from "./report.ts";
-import {
-  errorsOf,
-  EXIT,
-  outputOf,
-  type Program,
-  type ProgramContext,
-  runOnce,
-  stopSignalOf,
-} from "../../program/program.ts";
-import { Progress } from "../../program/progress.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
 import type { SettingsOf } from "../../settings/options.ts";
 
 const options = { ...outputOptions, ...programOptions };
@@ -35,39 +26,17 @@ export const program: Program<InspectSettings> = {
 
 /** Runs `vbg inspect`. Returns the exit code. */
 export async function run(context: ProgramContext): Promise<number> {
-  return await runOnce(program, {
+  return await runOnFiles(program, {
     context,
-    interrupted: EXIT.interrupted,
-    run: async (settings, names) => await inspect(settings, { names, context }),
+    run: async (_settings, { found, output, json, onBytes, fail }) => {
+      let written = 0;
+      for (const { path, open } of found) {
+        const file = await open().catch((error) => fail(`${path}: ${errorText(error)}`));
+        if (!file) continue;
+        const rows = await readRows(file, onBytes);
+        const gap = written++ > 0 && !json ? "\n" : "";
+        await output.write(`${gap}${json ? formatJson(rows) : formatFile(rows, output)}\n`);
+      }
+    },
   });
-}
-
-async function inspect(
-  settings: InspectSettings,
-  { names, context }: { names: readonly string[]; context: ProgramContext },
-): Promise<number> {
-  const [output, stopping] = [outputOf(context), stopSignalOf(context)];
-  const files = await findFiles(names);
-  const total = bytesOf(files);
-  const progress = new Progress({ output: errorsOf(context), total, unit: "bytes", clock: systemClock });
-  const isJson = wantsJson(settings, output);
-  let failures = 0;
-  let written = 0;
-  for (const found of files) {
-    const file = await found.open().catch((error) =>
-      void context.complain(`${program.name}: ${found.path}: ${errorText(error)}`)
-    );
-    if (file === undefined) {
-      failures++;
-      continue;
-    }
-    const rows = await readRows(file, (bytes) => {
-      stopping.throwIfAborted();
-      progress.add(bytes);
-    }).finally(() => progress.done());
-    const gap = written++ > 0 && !isJson ? "\n" : "";
-    await output.write(`${gap}${isJson ? formatJson(rows) : formatFile(rows, output)}\n`);
-  }
-  await output.flush();
-  return failures === 0 ? EXIT.ok : EXIT.failure;
 }

@@ -13,7 +13,6 @@ import { type LoadReport, runLoad } from "./run.ts";
 import { flagGroup, optional } from "../../settings/option_types.ts";
 import {
   errorsOf,
-  EXIT,
   outputOf,
   type Program,
   type ProgramContext,
@@ -85,10 +84,10 @@ export const program: Program<LoadtestSettings> = {
 
 /** Runs `vbg loadtest`. Returns the exit code. */
 export async function run(context: ProgramContext): Promise<number> {
-  return await runOnce(program, { context, run: async (settings) => await loadtest(settings, context) });
+  return await runOnce(program, { context, run: (settings) => loadtest(settings, context) });
 }
 
-async function loadtest(settings: LoadtestSettings, context: ProgramContext): Promise<number> {
+async function loadtest(settings: LoadtestSettings, context: ProgramContext): Promise<void> {
   const output = outputOf(context);
   const journal = await recordingOf(settings.journalDir);
   const total = Math.floor(settings.rate * settings.durationMs / 1000);
@@ -97,11 +96,8 @@ async function loadtest(settings: LoadtestSettings, context: ProgramContext): Pr
     const onSent = (frames: number) => progress.add(frames);
     const signal = stopSignalOf(context, { hangUp: journal !== undefined });
     const report = await runLoad({ ...settings, journal, signal, clock: systemClock, onSent });
-    progress.done();
     const text = wantsJson(settings, output) ? formatJson(report) : formatText(report);
     await output.write(`${text}\n`);
-    await output.flush();
-    return EXIT.ok;
   } finally {
     progress.done();
     if (journal) await Deno.remove(journal.stateDirectory, { recursive: true });

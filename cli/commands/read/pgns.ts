@@ -61,7 +61,7 @@ export async function run(context: ProgramContext): Promise<number> {
             throw new Error(`PGN ${word} has no definition: vbg pgns lists those that have one`);
           }
           await (json ? writeJson(output, details) : output.write(pgnDetailsText(details, form) + "\n"));
-          return EXIT.ok;
+          return;
         }
         const found = (await definitions.list()).filter((each) => hasAll(each, words));
         if (found.length === 0 && !json) throw new Error(`No message description contains "${words.join(" ")}"`);
@@ -69,8 +69,6 @@ export async function run(context: ProgramContext): Promise<number> {
         return found.length === 0 ? EXIT.failure : EXIT.ok;
       } catch (error) {
         throw advised(error);
-      } finally {
-        await output.flush();
       }
     },
   });

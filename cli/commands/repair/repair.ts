@@ -4,22 +4,13 @@
  * @module
  */
 import { BlockError, JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
-import { errorText, systemClock } from "@vessel/gateway/base";
-import { outputOptions, wantsJson } from "../../client/client_options.ts";
+import { errorText } from "@vessel/gateway/base";
+import { outputOptions } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
-import { bytesOf, count, findFiles, type FoundFile, rangeText } from "../inspect/file.ts";
+import { runOnFiles } from "../inspect/run.ts";
+import { count, type FoundFile, rangeText } from "../inspect/file.ts";
 import { flagGroup } from "../../settings/option_types.ts";
-import {
-  errorsOf,
-  EXIT,
-  outputOf,
-  type Program,
-  type ProgramContext,
-  runOnce,
-  SettingsError,
-  stopSignalOf,
-} from "../../program/program.ts";
-import { Progress } from "../../program/progress.ts";
+import { type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
 import { type RepairedFile, repairFile, type RepairOptions, RepairState } from "./file.ts";
 import { repairHeader } from "./header.ts";
 import { printable } from "../../program/terminal.ts";
@@ -53,38 +44,18 @@ export const program: Program<RepairSettings> = {
 
 /** Runs `vbg repair`. Returns the exit code. */
 export async function run(context: ProgramContext): Promise<number> {
-  return await runOnce(program, {
+  return await runOnFiles(program, {
     context,
-    interrupted: EXIT.interrupted,
-    run: async (settings, names) => await repair(settings, { names, context }),
+    hangUp: true,
+    run: async ({ out: directory }, { found, output, json, onBytes }) => {
+      await requireFreeNames(found, directory);
+      const state = new RepairState();
+      const files: RepairedFile[] = [];
+      for (const file of found) files.push(await repairOne(file, { directory, name: file.name, state, onBytes }));
+      await output.write(`${json ? formatJson(files) : files.map(describe).join("\n")}\n`);
+      return files.every(({ out }) => out !== undefined);
+    },
   });
-}
-
-async function repair(
-  settings: RepairSettings,
-  { names, context }: { names: readonly string[]; context: ProgramContext },
-): Promise<number> {
-  const [output, stopping] = [outputOf(context), stopSignalOf(context, { hangUp: true })];
-  const found = await findFiles(names);
-  const directory = settings.out;
-  await requireFreeNames(found, directory);
-  const total = bytesOf(found);
-  const progress = new Progress({ output: errorsOf(context), total, unit: "bytes", clock: systemClock });
-  const onBytes = (bytes: number) => {
-    stopping.throwIfAborted();
-    progress.add(bytes);
-  };
-  const state = new RepairState();
-  const files: RepairedFile[] = [];
-  try {
-    for (const file of found) files.push(await repairOne(file, { directory, name: file.name, state, onBytes }));
-  } finally {
-    progress.done();
-  }
-  const text = wantsJson(settings, output) ? formatJson(files) : files.map(describe).join("\n");
-  await output.write(`${text}\n`);
-  await output.flush();
-  return files.every(({ out }) => out !== undefined) ? EXIT.ok : EXIT.failure;
 }
 
 /** Checks before writing that no output file exists. */

@@ -12,14 +12,12 @@ import {
   type StreamEvent,
 } from "@vessel/gateway/client";
 import { errorText } from "@vessel/gateway/base";
-import { chooseServer, discoverOnNetwork } from "../../client/boat_choice.ts";
-import { loadClientConfig } from "../../client/client_config.ts";
-import { filterOf, wantsJson } from "../../client/client_options.ts";
+import { filterOf } from "../../client/client_options.ts";
 import { LiveView } from "../dump/live.ts";
 import { retryOf } from "../dump/options.ts";
 import { DumpView } from "../dump/view.ts";
-import { EXIT, outputOf, type Program, type ProgramContext, runOnce, stopSignalOf } from "../../program/program.ts";
-import { advised } from "../../client/server_advice.ts";
+import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
+import { runOnServer, type ServerContext } from "../../client/server_command.ts";
 import { lastFrames } from "./history.ts";
 import { unitsOf } from "../../client/units_options.ts";
 import { tailChecks, tailOptions, type TailSettings } from "./options.ts";
@@ -34,40 +32,25 @@ export const program: Program<TailSettings> = {
 
 /** Runs `vbg tail`. Returns the exit code. */
 export async function run(context: ProgramContext): Promise<number> {
-  return await runOnce(program, { context, run: (settings) => tail(settings, context) });
+  return await runOnServer(program, {
+    context,
+    interrupted: EXIT.ok,
+    clientOptions: (settings) => ({ retry: retryOf(settings) }),
+    run: tail,
+  });
 }
 
-async function tail(settings: TailSettings, context: ProgramContext): Promise<number> {
-  const { environment } = context;
-  const output = outputOf(context);
-  const json = wantsJson(settings, output);
+async function tail(settings: TailSettings, server: ServerContext): Promise<void> {
+  const { client, output, json, note, signal, serverText, exclusions } = server;
   const units = unitsOf(settings, output);
   const view = new DumpView({ ...settings, where: settings.where?.where, output, json, units });
-  const signal = stopSignalOf(context);
-  const note = (text: string) => context.complain(`${program.name}: ${text}`);
-  const config = await loadClientConfig({ path: settings.config, environment });
-  const { client, serverText, exclusions } = await chooseServer(settings, {
-    config,
-    discover: discoverOnNetwork,
-    environment,
-    signal,
-    note,
-    options: { retry: retryOf(settings) },
-  });
   const filter = filterOf(settings, exclusions);
   const live = new LiveView({ client, view, note, isQuiet: settings.quiet, serverText, filter });
   const events = client.subscribe(filter, { devices: true }).events();
   const following = settings.last === 0
     ? events
     : withRecorded(events, { client, filter, count: settings.last, signal, note });
-  try {
-    await live.run(following, signal);
-  } catch (error) {
-    throw advised(error);
-  } finally {
-    await output.flush();
-  }
-  return EXIT.ok;
+  await live.run(following, signal);
 }
 
 interface RecordedStart {

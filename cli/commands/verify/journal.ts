@@ -1,8 +1,10 @@
 import { errorText } from "@vessel/gateway/base";
+import { newStoredFrame } from "@vessel/gateway/frame";
+import { BlockReader } from "@vessel/gateway/journal";
+import { isSame } from "../audit/frames.ts";
 import { epochText, type FoundFile } from "../inspect/file.ts";
 import { type Fault, type VerifiedFile, verifyFile } from "./file.ts";
-import { checkRun, checkUnnamed, type FoundGap, type NumbersFound } from "./numbers.ts";
-import { OverlapReader } from "./overlap.ts";
+import { checkRun, checkUnnamed, type FoundGap, type NumbersFound, type Overlap } from "./numbers.ts";
 
 /** Result for the files of one epoch, or for all files without an epoch. */
 export interface VerifiedRun {
@@ -25,31 +27,20 @@ export interface VerifiedJournal {
   errors: number;
 }
 
-/** Progress and abort of a verification. */
-export interface VerifyOptions {
-  signal: AbortSignal;
-  /** Called with the number of bytes done. */
-  onBytes: (bytes: number) => void;
-}
+/** Called with the number of bytes done; an error that it throws ends the verification. */
+type OnBytes = (bytes: number) => void;
 
 /** Reads every frame of all files, and checks the numbers within and across them. Changes nothing. */
-export async function verifyJournal(found: readonly FoundFile[], options: VerifyOptions): Promise<VerifiedJournal> {
+export async function verifyJournal(found: readonly FoundFile[], onBytes: OnBytes): Promise<VerifiedJournal> {
   const files: VerifiedFile[] = [];
-  for (const file of found) {
-    files.push(
-      await verifyFile(file, (bytes) => {
-        options.signal.throwIfAborted();
-        options.onBytes(bytes);
-      }),
-    );
-  }
+  for (const file of found) files.push(await verifyFile(file, onBytes));
   const runs: VerifiedRun[] = [];
   for (const [word, ofRun] of Map.groupBy(files, ({ epochWord }) => epochWord)) {
     const blocks = ofRun.flatMap(({ numbered }) => numbered);
     if (blocks.length === 0) continue;
     const found = word === 0 ? checkUnnamed(blocks) : checkRun(blocks);
     const epoch = ofRun.find((file) => file.epoch !== undefined)?.epoch ?? epochText(word);
-    runs.push(await runReport(found, { epoch, signal: options.signal }));
+    runs.push(await runReport(found, { epoch, onBytes }));
   }
   const unexplained = runs.flatMap(({ gaps }) => gaps).filter(({ reason }) => reason === undefined);
   const errors = [...files, ...runs].reduce((sum, each) => sum + each.errors.length, unexplained.length);
@@ -58,12 +49,12 @@ export async function verifyJournal(found: readonly FoundFile[], options: Verify
 
 async function runReport(
   { firstSeq, lastSeq, gaps, overlaps, backwards, restarts }: NumbersFound,
-  { epoch, signal }: { epoch: string | undefined; signal: AbortSignal },
+  { epoch, onBytes }: { epoch: string | undefined; onBytes: OnBytes },
 ): Promise<VerifiedRun> {
   const run: VerifiedRun = { epoch, firstSeq, lastSeq, gaps, repeated: 0, errors: [], notes: [] };
   using reader = new OverlapReader();
   for (const { one, other } of overlaps) {
-    signal.throwIfAborted();
+    onBytes(0);
     const { path, offset, firstSeq } = other;
     const what = await reader.firstDifference({ one, other }).then(
       (seq) => seq === undefined ? undefined : `Frame ${seq} differs in ${one.path}, byte ${one.offset}`,
@@ -77,4 +68,30 @@ async function runReport(
   }
   for (const { path, firstSeq } of restarts) run.notes.push({ path, what: `Numbers restart at ${firstSeq}` });
   return run;
+}
+
+/** Compares the frames of blocks that share numbers. */
+class OverlapReader implements Disposable {
+  readonly #readers = [new BlockReader(), new BlockReader()] as const;
+
+  /** The first number with different frames; undefined if all are equal. */
+  async firstDifference({ one, other }: Overlap): Promise<number | undefined> {
+    const [ofOne, ofOther] = await Promise.all([
+      this.#readers[0].read(one.path, one),
+      this.#readers[1].read(other.path, other),
+    ]);
+    const [frame, otherFrame] = [newStoredFrame(), newStoredFrame()];
+    const [frames, otherFrames] = [ofOne.frames(), ofOther.frames()];
+    const lastSeq = Math.min(one.lastSeq, other.lastSeq);
+    while (otherFrames.next(otherFrame) && otherFrame.seq <= lastSeq) {
+      while (frame.seq < otherFrame.seq) if (!frames.next(frame)) return undefined;
+      if (frame.seq === otherFrame.seq && !isSame(frame, otherFrame)) return frame.seq;
+      if (otherFrame.seq === lastSeq) return undefined;
+    }
+    return undefined;
+  }
+
+  [Symbol.dispose](): void {
+    for (const reader of this.#readers) reader[Symbol.dispose]();
+  }
 }

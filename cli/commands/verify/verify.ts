@@ -3,20 +3,10 @@
  *
  * @module
  */
-import { systemClock } from "@vessel/gateway/base";
-import { outputOptions, wantsJson } from "../../client/client_options.ts";
+import { outputOptions } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
-import { bytesOf, findFiles } from "../inspect/file.ts";
-import {
-  errorsOf,
-  EXIT,
-  outputOf,
-  type Program,
-  type ProgramContext,
-  runOnce,
-  stopSignalOf,
-} from "../../program/program.ts";
-import { Progress } from "../../program/progress.ts";
+import { runOnFiles } from "../inspect/run.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
 import { verifyJournal } from "./journal.ts";
 import { formatFile, formatJson, formatRuns } from "./report.ts";
 import type { SettingsOf } from "../../settings/options.ts";
@@ -38,29 +28,15 @@ export const program: Program<VerifySettings> = {
 
 /** Runs `vbg verify`. Returns the exit code. */
 export async function run(context: ProgramContext): Promise<number> {
-  return await runOnce(program, {
+  return await runOnFiles(program, {
     context,
-    interrupted: EXIT.interrupted,
-    run: async (settings, names) => {
-      const output = outputOf(context);
-      const files = await findFiles(names);
-      const progress = new Progress({
-        output: errorsOf(context),
-        total: bytesOf(files),
-        unit: "bytes",
-        clock: systemClock,
-      });
-      const found = await verifyJournal(files, {
-        signal: stopSignalOf(context),
-        onBytes: (bytes) => progress.add(bytes),
-      })
-        .finally(() => progress.done());
-      const text = wantsJson(settings, output)
-        ? formatJson(found)
-        : [...found.files.map((file) => formatFile(file, output)), formatRuns(found, output)].join("\n");
+    run: async (_settings, { found, output, json, onBytes }) => {
+      const verified = await verifyJournal(found, onBytes);
+      const text = json
+        ? formatJson(verified)
+        : [...verified.files.map((file) => formatFile(file, output)), formatRuns(verified, output)].join("\n");
       await output.write(`${text}\n`);
-      await output.flush();
-      return found.errors === 0 ? EXIT.ok : EXIT.failure;
+      return verified.errors === 0;
     },
   });
 }
