@@ -24,8 +24,8 @@ import {
   type BoatSettings,
   listenAddress,
 } from "./settings/boat_options.ts";
-import { retentionOf, writtenCompression } from "./settings/journal_options.ts";
-import { definedOnly, type ReloadableOf } from "./settings/options.ts";
+import { journalOf, type SharedRecordingOptions } from "./settings/journal_options.ts";
+import { definedOnly, pick, type ReloadableOf } from "./settings/options.ts";
 import { serverLimits, serverOptionsOf } from "./settings/server_limits.ts";
 import { mqttOf } from "./settings/mqtt_options.ts";
 import { replicationLimitsOf, replicationOf } from "./settings/replication_options.ts";
@@ -90,17 +90,11 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
 export function boatLimits(settings: ReloadableOf<typeof boatOptions>): BoatLimits {
   return {
     ...serverLimits(settings),
+    ...pick(settings, [
+      ...(["sendEnabled", "readOnly", "sendRules", "sendRateLimit", "sendRateBurst", "queryMaxTimeoutMs"] as const),
+      ...(["maxQueries", "alertDedupWindowMs", "busSilenceTimeoutMs", "busSilenceThresholdMs"] as const),
+    ]),
     tokens: readTokens(settings),
-    sendEnabled: settings.sendEnabled,
-    readOnly: settings.readOnly,
-    sendRules: settings.sendRules,
-    sendRateLimit: settings.sendRateLimit,
-    sendRateBurst: settings.sendRateBurst,
-    queryMaxTimeoutMs: settings.queryMaxTimeoutMs,
-    maxQueries: settings.maxQueries,
-    alertDedupWindowMs: settings.alertDedupWindowMs,
-    busSilenceTimeoutMs: settings.busSilenceTimeoutMs,
-    busSilenceThresholdMs: settings.busSilenceThresholdMs,
     replicationLimits: replicationLimitsOf(settings),
   };
 }
@@ -146,21 +140,14 @@ function recordingOf(
   settings: BoatSettings,
   { stateDirectory, instanceId }: { stateDirectory: string; instanceId: string | undefined },
 ): RecordingOptions {
-  return definedOnly<RecordingOptions>({
+  const own = definedOnly<Omit<RecordingOptions, keyof SharedRecordingOptions>>({
     directory: settings.journalDir,
     stateDirectory,
     prefix: settings.journalPrefix,
-    blockBytes: settings.journalBlockBytes,
-    compression: writtenCompression(settings),
-    rotateDurationMs: settings.journalRotateDurationMs,
-    rotateBytes: settings.journalRotateBytes,
-    syncIntervalMs: settings.journalSyncIntervalMs,
-    maxBacklogBytes: settings.journalBacklogBytes,
     slowBlockMs: settings.journalPackAfterMs,
-    retention: retentionOf(settings),
-    archiveCommand: settings.archiveCommand || undefined,
     instanceId,
   });
+  return { ...own, ...journalOf(settings) };
 }
 
 async function start(

@@ -9,6 +9,11 @@ export interface Column {
   max?: number;
 }
 
+/** A column that shows a text of each item. */
+export interface ItemColumn<T> extends Column {
+  text: (item: T) => string;
+}
+
 /** Columns and form of a printed table. */
 export interface TableOptions {
   columns: readonly Column[];
@@ -40,6 +45,14 @@ export function formatTable(
       .join(GAP).trimEnd();
   const titles = line(columns.map(({ title }) => title));
   return [paint({ hasColor: color }, "bold", titles), ...cells.map(line)].join("\n");
+}
+
+/** Formats a table with a row for each item. */
+export function formatItems<T>(
+  items: readonly T[],
+  { columns, ...form }: Omit<TableOptions, "columns"> & { columns: readonly ItemColumn<T>[] },
+): string {
+  return formatTable(items.map((item) => columns.map(({ text }) => text(item))), { columns, ...form });
 }
 
 /** The text cut to `width` characters, ending with `…` if cut. */

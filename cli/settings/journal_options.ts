@@ -1,6 +1,6 @@
-import type { RetentionSettings } from "@vessel/gateway";
+import type { CloudRecordingOptions, RetentionSettings } from "@vessel/gateway";
 import { OptionGroup, reloadable } from "./option_types.ts";
-import { type Check, refuse, type SettingsOf, warn } from "./options.ts";
+import { type Check, definedOnly, refuse, type SettingsOf, warn } from "./options.ts";
 
 const journal = new OptionGroup("Journal", { section: "journal" });
 const MIN_SYNC_INTERVAL_MS = 50;
@@ -133,34 +133,33 @@ export const journalOptions = {
 /** Settings of the journal. */
 export type JournalSettings = SettingsOf<typeof journalOptions>;
 
-/** The compression that is written; the checks refuse `zstd-dict`, which can only be read. */
-export function writtenCompression(
-  { journalCompression }: Pick<JournalSettings, "journalCompression">,
-): "none" | "zstd" {
-  return journalCompression === "none" ? "none" : "zstd";
-}
+/** Options of the library that boat and cloud share. */
+export type SharedRecordingOptions = Omit<CloudRecordingOptions, "archiveStartTimeoutMs">;
 
-/** The library's retention settings; 0 means no limit. */
-export function retentionOf(
-  settings: Pick<
-    JournalSettings,
-    | "retentionMaxAgeMs"
-    | "retentionMinKeepMs"
-    | "retentionMaxBytes"
-    | "retentionSoftPercent"
-    | "retentionOverflow"
-    | "archiveTrigger"
-  >,
-): RetentionSettings {
-  const { retentionMaxAgeMs, retentionMinKeepMs, retentionMaxBytes, archiveTrigger } = settings;
-  return {
-    maxAgeMs: retentionMaxAgeMs || undefined,
-    minKeepMs: retentionMinKeepMs || undefined,
-    maxBytes: retentionMaxBytes || undefined,
+/** The library's options of the journal that boat and cloud share; 0 means no limit. */
+export function journalOf(
+  settings: Omit<JournalSettings, "journalDir" | "journalPrefix" | "journalPackAfterMs">,
+): SharedRecordingOptions {
+  const { archiveTrigger } = settings;
+  const retention: RetentionSettings = {
+    maxAgeMs: settings.retentionMaxAgeMs || undefined,
+    minKeepMs: settings.retentionMinKeepMs || undefined,
+    maxBytes: settings.retentionMaxBytes || undefined,
     softPercent: settings.retentionSoftPercent,
     overflow: settings.retentionOverflow,
     archive: archiveTrigger === "disabled" ? "off" : archiveTrigger,
   };
+  return definedOnly<SharedRecordingOptions>({
+    blockBytes: settings.journalBlockBytes,
+    // The checks refuse zstd-dict, which can only be read.
+    compression: settings.journalCompression === "none" ? "none" : "zstd",
+    rotateDurationMs: settings.journalRotateDurationMs,
+    rotateBytes: settings.journalRotateBytes,
+    syncIntervalMs: settings.journalSyncIntervalMs,
+    maxBacklogBytes: settings.journalBacklogBytes,
+    archiveCommand: settings.archiveCommand || undefined,
+    retention,
+  });
 }
 
 /** Most buses that a journal distinguishes. */

@@ -142,6 +142,11 @@ export function definedOnly<T extends object>(options: Unset<T>): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
 
+/** The named properties of an object. */
+export function pick<T extends object, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, K>;
+}
+
 /** Text printed in place of a secret. */
 export const SECRET_TEXT = "****";
 

@@ -1,5 +1,6 @@
 import type { ConnectionOptions, ServerLimits, ServerOptions } from "@vessel/gateway";
 import type { ConnectionSettings } from "./connection_options.ts";
+import { pick } from "./options.ts";
 
 /** Limits that every server reads from settings of the same name. */
 type CommonLimits = Omit<ServerLimits, "tokens">;
@@ -8,32 +9,19 @@ type CommonOptions = Required<Omit<ServerOptions, keyof ConnectionOptions | "log
 
 /** The limits that every server has in common. */
 export function serverLimits(settings: CommonLimits): CommonLimits {
-  return {
-    allowOrigins: settings.allowOrigins,
-    deviceIdleTimeoutMs: settings.deviceIdleTimeoutMs,
-    maxStreams: settings.maxStreams,
-    maxHistory: settings.maxHistory,
-    maxHistoryRequests: settings.maxHistoryRequests,
-    maxSessions: settings.maxSessions,
-    maxSessionsPerOwner: settings.maxSessionsPerOwner,
-    maxBufferDurationMs: settings.maxBufferDurationMs,
-  };
+  return pick(settings, [
+    ...(["allowOrigins", "deviceIdleTimeoutMs", "maxStreams", "maxHistory", "maxHistoryRequests"] as const),
+    ...(["maxSessions", "maxSessionsPerOwner", "maxBufferDurationMs"] as const),
+  ]);
 }
 
 /** The other options that every server has in common. */
 export function serverOptionsOf(
   settings: CommonOptions & ConnectionSettings,
 ): CommonOptions & Required<ConnectionOptions> {
-  return {
-    streamBufferBytes: settings.streamBufferBytes,
-    streamMemoryBytes: settings.streamMemoryBytes,
-    maxBodyBytes: settings.maxBodyBytes,
-    bodyTimeoutMs: settings.bodyTimeoutMs,
-    maxConnections: settings.maxConnections,
-    maxHandshakes: settings.maxHandshakes,
-    maxHandshakesPerAddress: settings.maxHandshakesPerAddress,
-    handshakeTimeoutMs: settings.handshakeTimeoutMs,
-    connectionIdleTimeoutMs: settings.connectionIdleTimeoutMs,
-    trustedProxies: settings.trustedProxies,
-  };
+  return pick(settings, [
+    ...(["streamBufferBytes", "streamMemoryBytes", "maxBodyBytes", "bodyTimeoutMs", "maxConnections"] as const),
+    ...(["maxHandshakes", "maxHandshakesPerAddress", "handshakeTimeoutMs", "connectionIdleTimeoutMs"] as const),
+    "trustedProxies",
+  ]);
 }

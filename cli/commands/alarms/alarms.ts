@@ -14,7 +14,7 @@ import { programOptions } from "../../settings/common_options.ts";
 import { blocksOf, count, type ExaminedBlock, type FoundFile, spanOf } from "../inspect/file.ts";
 import { flagGroup } from "../../settings/option_types.ts";
 import type { Program, ProgramContext } from "../../program/program.ts";
-import { type Column, formatTable } from "../../program/table.ts";
+import { formatItems, type ItemColumn } from "../../program/table.ts";
 import type { Output } from "../../program/terminal.ts";
 import type { SettingsOf } from "../../settings/options.ts";
 
@@ -45,17 +45,17 @@ export const program: Program<AlarmsSettings> = {
   positionals: "FILE|DIR ...",
 };
 
-const COLUMNS: readonly Column[] = [
-  { title: "FIRST" },
-  { title: "LASTED", align: "right" },
-  { title: "BUS" },
-  { title: "SRC", align: "right" },
-  { title: "SEVERITY" },
-  { title: "SOURCE" },
-  { title: "CODE" },
-  { title: "COUNT", align: "right" },
-  { title: "ENDED" },
-  { title: "DETAIL" },
+const COLUMNS: readonly ItemColumn<AlarmInterval>[] = [
+  { title: "FIRST", text: ({ firstUs }) => formatTimeUs(firstUs) },
+  { title: "LASTED", align: "right", text: ({ firstUs, lastUs }) => timeSpanText(lastUs - firstUs) },
+  { title: "BUS", text: ({ bus }) => bus },
+  { title: "SRC", align: "right", text: ({ src }) => `${src}` },
+  { title: "SEVERITY", text: ({ severity }) => severity },
+  { title: "SOURCE", text: ({ source }) => source },
+  { title: "CODE", text: ({ code }) => code },
+  { title: "COUNT", align: "right", text: ({ count }) => `${count}` },
+  { title: "ENDED", text: ({ clearedUs }) => clearedUs === undefined ? "silent" : "cleared" },
+  { title: "DETAIL", text: ({ detail }) => detail },
 ];
 
 /** Runs `vbg alarms`. Returns the exit code: 1 if something cannot be read. */
@@ -125,17 +125,9 @@ class AlarmReader {
   }
 }
 
-function formatText(intervals: readonly AlarmInterval[], { columns, hasColor }: Output): string {
-  const rows = intervals.map(({ firstUs, lastUs, clearedUs, bus, src, severity, source, code, count, detail }) => [
-    formatTimeUs(firstUs),
-    timeSpanText(lastUs - firstUs),
-    ...[bus, `${src}`, severity, source, code, `${count}`],
-    clearedUs === undefined ? "silent" : "cleared",
-    detail,
-  ]);
-  if (rows.length === 0) return "no alarms\n";
-  const table = formatTable(rows, { columns: COLUMNS, width: columns, color: hasColor });
-  return `${table}\n${count(rows.length, "episode")}\n`;
+function formatText(intervals: readonly AlarmInterval[], { columns: width, hasColor: color }: Output): string {
+  if (intervals.length === 0) return "no alarms\n";
+  return `${formatItems(intervals, { columns: COLUMNS, width, color })}\n${count(intervals.length, "episode")}\n`;
 }
 
 function formatJson(intervals: readonly AlarmInterval[]): string {

@@ -1,5 +1,6 @@
 import { AUTHORITY_FILES, type CertificateFolder, type IssuedCertificate } from "@vessel/gateway/cloud";
 import { formatAddress } from "@vessel/gateway/base";
+import { formatItems, type ItemColumn } from "../../program/table.ts";
 
 /** Port on which a cloud accepts replication. */
 const GRPC_PORT = 9443;
@@ -125,14 +126,14 @@ export function formatRevoked(revoked: readonly IssuedCertificate[], caDir: stri
 /** Table of all certificates. */
 export function formatList(certificates: readonly IssuedCertificate[], nowMs: number): string {
   if (certificates.length === 0) return "No certificates yet";
-  const rows = certificates.map((
-    each,
-  ) => [each.serial, dateOf(each.notAfterMs), stateText(each, nowMs), each.kind, each.name]);
-  const table = [["SERIAL", "ENDS", "STATE", "KIND", "NAME"], ...rows];
-  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
-  return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join(
-    "\n",
-  );
+  const columns: readonly ItemColumn<IssuedCertificate>[] = [
+    { title: "SERIAL", text: ({ serial }) => serial },
+    { title: "ENDS", text: ({ notAfterMs }) => dateOf(notAfterMs) },
+    { title: "STATE", text: (certificate) => stateText(certificate, nowMs) },
+    { title: "KIND", text: ({ kind }) => kind },
+    { title: "NAME", text: ({ name }) => name },
+  ];
+  return formatItems(certificates, { columns, width: Infinity, color: false });
 }
 
 /** All certificates, a line of JSON each. */

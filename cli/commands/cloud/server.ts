@@ -9,7 +9,6 @@ import {
   type CloudLimits,
   type CloudOptions,
   type CloudPorts,
-  type CloudRecordingOptions,
   type ServerOptions,
   startCloud,
 } from "@vessel/gateway";
@@ -29,8 +28,8 @@ import {
   type CloudSettings,
 } from "../../settings/cloud_options.ts";
 import type { CommandFile } from "../../program/dispatch.ts";
-import { retentionOf, writtenCompression } from "../../settings/journal_options.ts";
-import { definedOnly, type ReloadableOf } from "../../settings/options.ts";
+import { journalOf } from "../../settings/journal_options.ts";
+import { definedOnly, pick, type ReloadableOf } from "../../settings/options.ts";
 import { serverLimits, serverOptionsOf } from "../../settings/server_limits.ts";
 import { PERMISSIONS } from "../../program/permissions.ts";
 import { type Running, serve, type ServerProgram, type Starting } from "../../program/program.ts";
@@ -80,14 +79,10 @@ export function cloudLimits(settings: ReloadableOf<typeof cloudOptions>): CloudL
   return {
     ...serverLimits(settings),
     tokens: readTokens(settings),
-    rateLimit: settings.rateLimit,
-    rateBurst: settings.rateBurst,
-    maxLiveLagFrames: settings.maxLiveLagFrames,
-    copyRefuseMs: settings.copyRefuseMs,
-    maxInstances: settings.maxInstances,
-    brokerIdleTimeoutMs: settings.brokerIdleTimeoutMs,
-    maxIdleBrokers: settings.maxIdleBrokers,
-    scrubBytesPerSecond: settings.scrubBytesPerSecond,
+    ...pick(settings, [
+      ...(["rateLimit", "rateBurst", "maxLiveLagFrames", "copyRefuseMs", "maxInstances"] as const),
+      ...(["brokerIdleTimeoutMs", "maxIdleBrokers", "scrubBytesPerSecond"] as const),
+    ]),
   };
 }
 
@@ -102,17 +97,7 @@ export function fixedOptions(settings: CloudSettings): FixedOptions {
       ports: portsOf(settings),
       ringFrames: settings.ringFrames,
       maxValues: settings.maxValues,
-      journal: definedOnly<CloudRecordingOptions>({
-        blockBytes: settings.journalBlockBytes,
-        compression: writtenCompression(settings),
-        rotateDurationMs: settings.journalRotateDurationMs,
-        rotateBytes: settings.journalRotateBytes,
-        syncIntervalMs: settings.journalSyncIntervalMs,
-        maxBacklogBytes: settings.journalBacklogBytes,
-        retention: retentionOf(settings),
-        archiveCommand: settings.archiveCommand || undefined,
-        archiveStartTimeoutMs: settings.archiveStartTimeoutMs,
-      }),
+      journal: { ...journalOf(settings), archiveStartTimeoutMs: settings.archiveStartTimeoutMs },
     }),
   };
 }

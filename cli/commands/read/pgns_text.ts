@@ -1,6 +1,6 @@
 import type { KnownPgn, PgnDetails, PgnField, PgnGroup, PgnLayout } from "@vessel/gateway/client";
 import { NOTHING } from "../../client/frame_text.ts";
-import { formatTable } from "../../program/table.ts";
+import { formatItems, formatTable, type ItemColumn } from "../../program/table.ts";
 import { paint, printable } from "../../program/terminal.ts";
 
 /** Format of a text. */
@@ -15,23 +15,21 @@ const FRAMINGS: Readonly<Record<KnownPgn["framing"], string>> = {
   either: "single or fast",
 };
 
+const LIST_COLUMNS: readonly ItemColumn<KnownPgn>[] = [
+  { title: "PGN", align: "right", text: ({ pgn }) => String(pgn) },
+  { title: "DESCRIPTION", text: ({ description }) => description },
+  { title: "FRAMES", text: ({ framing }) => framing },
+  {
+    title: "INTERVAL",
+    align: "right",
+    text: ({ interval_ms }) => interval_ms === undefined ? "" : `${interval_ms} ms`,
+  },
+  { title: "LAYOUTS", align: "right", text: ({ layouts }) => layouts === 1 ? "" : String(layouts) },
+];
+
 /** Text of the list. */
-export function pgnListText(pgns: readonly KnownPgn[], { width, color }: Form): string {
-  const rows = pgns.map(({ pgn, description, framing, interval_ms, layouts }) => [
-    String(pgn),
-    description,
-    framing,
-    interval_ms === undefined ? "" : `${interval_ms} ms`,
-    layouts === 1 ? "" : String(layouts),
-  ]);
-  const columns = [
-    { title: "PGN", align: "right" },
-    { title: "DESCRIPTION" },
-    { title: "FRAMES" },
-    { title: "INTERVAL", align: "right" },
-    { title: "LAYOUTS", align: "right" },
-  ] as const;
-  return formatTable(rows, { columns, width, color });
+export function pgnListText(pgns: readonly KnownPgn[], form: Form): string {
+  return formatItems(pgns, { columns: LIST_COLUMNS, ...form });
 }
 
 /** Text of the definition of a PGN. */

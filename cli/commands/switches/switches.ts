@@ -13,7 +13,8 @@ import { EXIT, type Program, type ProgramContext } from "../../program/program.t
 import { runOnServer, type ServerContext, writeJson, writeJsonLine } from "../../client/server_command.ts";
 import { watch } from "../../client/server_watch.ts";
 import { BANK_STATUS, deviceText, MAX_BANK, type SwitchBank, SwitchBanks, switchesText } from "./banks.ts";
-import { type Column, formatTable } from "../../program/table.ts";
+import { formatItems, type ItemColumn } from "../../program/table.ts";
+import { withBus } from "../../client/devices_table.ts";
 import type { SettingsOf } from "../../settings/options.ts";
 
 const bank = flagGroup("Switches");
@@ -112,31 +113,19 @@ async function watchBanks(banks: SwitchBanks, server: ServerContext): Promise<vo
   await Promise.race([follow(), watch(server, makeText)]);
 }
 
-const COLUMNS: readonly Column[] = [
-  { title: "BANK", align: "right" },
-  { title: "SRC", align: "right" },
-  { title: "DEVICE", max: 40 },
-  { title: "LAST" },
-  { title: "SWITCHES" },
-];
-const BUS: Column = { title: "BUS", max: 12 };
-
 function bankTable(
   banks: readonly SwitchBank[],
   { devices, server: { output } }: { devices: readonly Device[]; server: ServerContext },
 ): string {
   if (banks.length === 0) return "No switch bank has reported";
-  const hasBuses = banks.some(({ bus }) => bus !== undefined);
-  const rows = banks.map(({ bus = "", src, instance, ts, switches }) => [
-    ...(hasBuses ? [bus] : []),
-    String(instance),
-    String(src),
-    deviceText(deviceOf({ src, ...(bus !== "" && { bus }) }, devices)),
-    timeOfDay(ts),
-    switchesText(switches),
-  ]);
-  const columns = [...(hasBuses ? [BUS] : []), ...COLUMNS];
-  return formatTable(rows, { columns, width: output.columns, color: output.hasColor });
+  const columns: ItemColumn<SwitchBank>[] = [
+    { title: "BANK", align: "right", text: ({ instance }) => String(instance) },
+    { title: "SRC", align: "right", text: ({ src }) => String(src) },
+    { title: "DEVICE", max: 40, text: (bank) => deviceText(deviceOf(bank, devices)) },
+    { title: "LAST", text: ({ ts }) => timeOfDay(ts) },
+    { title: "SWITCHES", text: ({ switches }) => switchesText(switches) },
+  ];
+  return formatItems(banks, { columns: withBus(banks, columns), width: output.columns, color: output.hasColor });
 }
 
 function bankJson({ instance, src, bus, ts, switches }: SwitchBank, devices: readonly Device[]) {
