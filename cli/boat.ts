@@ -15,8 +15,11 @@ import {
   startDemo,
 } from "@vessel/gateway";
 import type { Logger } from "@vessel/gateway/base";
-import { changedTokens, readTokens } from "./settings/auth_file.ts";
+import { PERMISSIONS } from "./program/permissions.ts";
+import { type Running, serve, type ServerProgram } from "./program/program.ts";
+import { startAdvised, urlOf } from "./program/server_start.ts";
 import { alertsOf } from "./settings/alert_options.ts";
+import { changedTokens, readTokens } from "./settings/auth_file.ts";
 import {
   BOAT_CONFIG_NAME,
   boatChecks,
@@ -25,15 +28,11 @@ import {
   listenAddress,
 } from "./settings/boat_options.ts";
 import { journalOf, type SharedRecordingOptions } from "./settings/journal_options.ts";
-import { definedOnly, pick, type ReloadableOf } from "./settings/options.ts";
-import { serverLimits, serverOptionsOf } from "./settings/server_limits.ts";
 import { mqttOf } from "./settings/mqtt_options.ts";
+import { definedOnly, pick, type ReloadableOf } from "./settings/options.ts";
 import { replicationLimitsOf, replicationOf } from "./settings/replication_options.ts";
-import { PERMISSIONS } from "./program/permissions.ts";
-import { type Running, serve, type ServerProgram } from "./program/program.ts";
-import { startAdvised } from "./program/start_advice.ts";
+import { serverLimits, serverOptionsOf } from "./settings/session_options.ts";
 import { DEMO_STATE, isDefaultStateDir, openStateDir, temporaryDemoFolder } from "./settings/state_dir.ts";
-import { urlOf } from "./program/url_of.ts";
 import { virtualDeviceOf } from "./settings/virtual_device_options.ts";
 
 /** Name, help and settings of the boat server. */

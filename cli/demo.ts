@@ -4,8 +4,6 @@
  * @module
  */
 import { type Cloud, ListenError, startCloud } from "@vessel/gateway";
-import { connectCloud } from "@vessel/gateway/client";
-import { Authority, initAuthority } from "@vessel/gateway/cloud";
 import {
   errorText,
   formatAddress,
@@ -15,14 +13,16 @@ import {
   pause,
   systemClock,
 } from "@vessel/gateway/base";
+import { connectCloud } from "@vessel/gateway/client";
+import { Authority, initAuthority } from "@vessel/gateway/cloud";
 import { runBoat } from "./boat.ts";
+import { PERMISSIONS } from "./program/permissions.ts";
+import { type Running, serve, type ServerProgram } from "./program/program.ts";
+import { urlOf } from "./program/server_start.ts";
 import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./settings/boat_options.ts";
 import { OptionGroup } from "./settings/option_types.ts";
 import { type Check, type SettingsOf, warn } from "./settings/options.ts";
-import { PERMISSIONS } from "./program/permissions.ts";
-import { type Running, serve, type ServerProgram } from "./program/program.ts";
 import { DEMO_STATE, isDefaultStateDir, temporaryDemoFolder } from "./settings/state_dir.ts";
-import { urlOf } from "./program/url_of.ts";
 
 const network = new OptionGroup("Network");
 

@@ -1,3 +1,5 @@
+import type { FindBoatsOptions, FoundBoat } from "@vessel/gateway";
+import { errorText } from "@vessel/gateway/base";
 import {
   type Client,
   type ClientOptions,
@@ -6,13 +8,11 @@ import {
   connectCloud,
   type Filter,
 } from "@vessel/gateway/client";
-import type { FindBoatsOptions, FoundBoat } from "@vessel/gateway";
-import { errorText } from "@vessel/gateway/base";
+import type { Environment } from "../settings/options.ts";
 import { BoatAddresses, cloudBoatAddress, type ServerAddress, serverAddressOf } from "./boat_addresses.ts";
 import type { ClientConfig, ConfiguredBoat, Exclusions } from "./client_config.ts";
 import type { ServerChoice } from "./client_options.ts";
 import { findLocalServer, LOCAL_SERVERS } from "./local_servers.ts";
-import type { Environment } from "../settings/options.ts";
 
 /** The chosen server. */
 export interface ChosenServer {

@@ -1,10 +1,10 @@
 import { errorText, parseDuration } from "@vessel/gateway/base";
 import { readName } from "@vessel/gateway/frame";
-import { isToken } from "./client_options.ts";
+import { SettingsError } from "../program/program.ts";
 import { HoconError, readHocon } from "../settings/hocon.ts";
 import { nearest } from "../settings/nearest.ts";
 import type { Environment } from "../settings/options.ts";
-import { SettingsError } from "../program/program.ts";
+import { isToken } from "./client_options.ts";
 
 /** Frames that no command shows. */
 export interface Exclusions {

@@ -1,10 +1,11 @@
 import type { Filter } from "@vessel/gateway";
 import { readName } from "@vessel/gateway/frame";
-import type { ProgramSettings } from "../settings/common_options.ts";
-import { flagGroup, optional } from "../settings/option_types.ts";
-import { doubtManufacturers } from "../settings/filter_names.ts";
-import { type Check, type Option, refuse, type SettingsOf, warn } from "../settings/options.ts";
+import { UNIT_SYSTEMS, type UnitSystem } from "@vessel/gateway/units";
 import type { Output } from "../program/terminal.ts";
+import type { ProgramSettings } from "../settings/common_options.ts";
+import { doubtManufacturers } from "../settings/filter_names.ts";
+import { flagGroup, optional } from "../settings/option_types.ts";
+import { type Check, type Option, refuse, type SettingsOf, warn } from "../settings/options.ts";
 
 const server = flagGroup("Server");
 const frames = flagGroup("Frames");
@@ -97,6 +98,35 @@ export type ClientSettings = ProgramSettings & SettingsOf<typeof serverOptions> 
 /** Whether JSON is printed. */
 export function wantsJson({ json }: OutputChoice, { isTerminal }: Pick<Output, "isTerminal">): boolean {
   return json ?? !isTerminal;
+}
+
+/** Option of the units of values in text output. */
+export const unitsOptions = {
+  units: optional(output.oneOf<UnitSystem>({
+    name: "units",
+    environment: true,
+    default: "nautical",
+    choices: UNIT_SYSTEMS,
+    help:
+      "Units of the values: nautical (kn, nm, degrees and minutes), metric (km/h, km, decimal degrees), or si (as in " +
+      "JSON). Without it: nautical on a terminal, else si. JSON is always in SI.",
+  })),
+};
+
+/** Option of labels in JSON. */
+export const labelsOptions = {
+  labels: output.boolean({
+    name: "labels",
+    help: "In JSON: add an object labels with the labels of numbers that are codes. Text output always has them.",
+  }),
+};
+
+/** The units of an output. */
+export function unitsOf(
+  { units }: SettingsOf<typeof unitsOptions>,
+  { isTerminal }: Pick<Output, "isTerminal">,
+): UnitSystem {
+  return units ?? (isTerminal ? "nautical" : "si");
 }
 
 const pgns = { commas: true, placeholder: "PGN", validate: checkNumber("PGN", MAX_PGN) } as const;

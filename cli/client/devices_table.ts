@@ -1,7 +1,7 @@
 import type { Device } from "@vessel/gateway/client";
 import { labelsOfPayload } from "@vessel/gateway/pgn";
-import { bytesText, timeOfDay } from "./frame_text.ts";
 import { formatItems, type ItemColumn } from "../program/table.ts";
+import { bytesText, timeOfDay } from "./frame_text.ts";
 
 /** PGN of the device class. */
 const ADDRESS_CLAIM = 60928;

@@ -1,10 +1,5 @@
-import type { Filter } from "@vessel/gateway/client";
 import { type Clock, systemClock } from "@vessel/gateway/base";
-import { type ChoiceParts, chooseServer, type ChosenServer, discoverOnNetwork } from "./boat_choice.ts";
-import { loadClientConfig } from "./client_config.ts";
-import { type ClientSettings, wantsJson } from "./client_options.ts";
-import { doubtBuses } from "../settings/filter_names.ts";
-import type { Environment } from "../settings/options.ts";
+import type { Filter } from "@vessel/gateway/client";
 import {
   errorsOf,
   EXIT,
@@ -15,8 +10,13 @@ import {
   runOnce,
   stopSignalOf,
 } from "../program/program.ts";
-import { advised } from "./server_advice.ts";
 import type { Output } from "../program/terminal.ts";
+import { doubtBuses } from "../settings/filter_names.ts";
+import type { Environment } from "../settings/options.ts";
+import { type ChoiceParts, chooseServer, type ChosenServer, discoverOnNetwork } from "./boat_choice.ts";
+import { loadClientConfig } from "./client_config.ts";
+import { type ClientSettings, wantsJson } from "./client_options.ts";
+import { advised } from "./server_advice.ts";
 
 /** The chosen server and the outputs of a command that uses it. */
 export interface ServerContext extends ChosenServer {

@@ -1,9 +1,9 @@
 import { pause } from "@vessel/gateway/base";
-import { advised, mayPass } from "./server_advice.ts";
-import type { ServerContext } from "./server_command.ts";
+import { rowsOf } from "../program/live_screen.ts";
 import { cut } from "../program/table.ts";
 import { type Output, paint } from "../program/terminal.ts";
-import { rowsOf } from "../program/live_screen.ts";
+import { advised, mayPass } from "./server_advice.ts";
+import type { ServerContext } from "./server_command.ts";
 
 /** Time between two requests. */
 const WATCH_MS = 1000;

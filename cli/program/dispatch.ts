@@ -1,6 +1,6 @@
 import { VERSION } from "@vessel/gateway/version";
-import { type HelpSubject, wrap } from "./help.ts";
 import { hint } from "../settings/nearest.ts";
+import { type HelpSubject, wrap } from "./help.ts";
 import { EXIT, type ProgramContext } from "./program.ts";
 
 /** Exports of a command's file. */

@@ -1,6 +1,6 @@
 import { configPlaces } from "../settings/config_file.ts";
-import { COMMON_FLAGS } from "./common_flags.ts";
 import { environmentName, type Option, type Options, settingNames } from "../settings/options.ts";
+import { COMMON_FLAGS } from "./common_flags.ts";
 
 /** Properties of a program for its help. */
 export interface HelpSubject<S> {

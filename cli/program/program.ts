@@ -2,14 +2,14 @@ import type { SystemdNotifier } from "@vessel/gateway";
 import { errorText, Logger } from "@vessel/gateway/base";
 import { VERSION } from "@vessel/gateway/version";
 import type { FileSettings, ProgramSettings, RunSettings } from "../settings/common_options.ts";
+import { describeProblem, type Environment, parseCommandLine } from "../settings/options.ts";
+import { loadSettings, type SettingsSubject } from "../settings/settings.ts";
+import { formatReport } from "../settings/validate.ts";
 import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
 import { Interrupted, INTERRUPTED_EXIT_CODE, interruption, type InterruptionOptions } from "./interrupt.ts";
-import { describeProblem, type Environment, parseCommandLine } from "../settings/options.ts";
 import { runInstead, tracedCommand } from "./otel.ts";
 import { type Reload, reloadSettings } from "./reload.ts";
-import { loadSettings, type SettingsSubject } from "../settings/settings.ts";
 import { flushProcessOutputs, type Output, OutputClosed, printLine, processErrors, processOutput } from "./terminal.ts";
-import { formatReport } from "../settings/validate.ts";
 
 /** A program: its name, help, table and checks. */
 export interface Program<S extends AnySettings> extends SettingsSubject<S>, HelpSubject<S> {}

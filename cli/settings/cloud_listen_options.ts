@@ -1,6 +1,6 @@
 import { isOwnMachine } from "@vessel/gateway";
-import { readClientAuthorities, readRevoked } from "@vessel/gateway/cloud";
 import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress } from "@vessel/gateway/base";
+import { readClientAuthorities, readRevoked } from "@vessel/gateway/cloud";
 import { OptionGroup } from "./option_types.ts";
 import { type AsyncCheck, type Check, refuse, type SettingsOf } from "./options.ts";
 import { authoritiesProblem, tlsPairProblem } from "./tls_pair.ts";

@@ -1,12 +1,13 @@
 import { BOAT_DEFAULTS, CLOUD_DEFAULTS } from "@vessel/gateway";
 import { authOptions, tokenChecks } from "./auth_options.ts";
 import { cloudListenChecks, cloudListenOptions, cloudTrustChecks } from "./cloud_listen_options.ts";
-import { fileOptions, keptFolder, programOptions, runOptions } from "./common_options.ts";
+import { fileOptions, programOptions, runOptions } from "./common_options.ts";
 import { connectionOptions } from "./connection_options.ts";
 import { journalFileChecks, journalOptions } from "./journal_options.ts";
 import { OptionGroup, reloadable } from "./option_types.ts";
 import type { AsyncCheck, Check, SettingsOf } from "./options.ts";
 import { sessionOptions } from "./session_options.ts";
+import { keptFolder } from "./state_dir.ts";
 
 const journal = new OptionGroup("Journal");
 

@@ -1,6 +1,7 @@
 import { LOG_LEVELS, type LogLevel } from "@vessel/gateway/base";
 import { flagGroup, optional, OptionGroup, reloadable } from "./option_types.ts";
-import type { Environment, SettingsOf } from "./options.ts";
+import type { SettingsOf } from "./options.ts";
+import { keptFolder } from "./state_dir.ts";
 
 const program = flagGroup("Program");
 const operation = new OptionGroup("Operation");
@@ -83,16 +84,6 @@ export type FileSettings = SettingsOf<ReturnType<typeof fileOptions>>;
 
 /** Settings of programs that run until they are stopped. */
 export type RunSettings = SettingsOf<typeof runOptions>;
-
-/** State directory of a service: the one that systemd gives, else the user's, else one below `/var/lib`. */
-export function keptFolder({ STATE_DIRECTORY, XDG_STATE_HOME, HOME }: Environment, name: string): string {
-  // systemd lists several directories with colons between them.
-  const [managed] = STATE_DIRECTORY?.split(":") ?? [];
-  if (managed) return managed;
-  // The XDG specification requires that relative paths are ignored.
-  if (XDG_STATE_HOME?.startsWith("/")) return `${XDG_STATE_HOME}/${name}`;
-  return HOME ? `${HOME}/.local/state/${name}` : `/var/lib/${name}`;
-}
 
 function checkHttpUrl(value: string): string | undefined {
   const protocol = URL.canParse(value) ? new URL(value).protocol : "";

@@ -1,4 +1,3 @@
-import { X509Certificate } from "node:crypto";
 import {
   BOAT_DEFAULTS,
   type BoatLimits,
@@ -9,6 +8,7 @@ import {
   type ReplicationOptions,
 } from "@vessel/gateway";
 import { parseAddress } from "@vessel/gateway/base";
+import { X509Certificate } from "node:crypto";
 import { OptionGroup, reloadable } from "./option_types.ts";
 import { type Check, definedOnly, refuse, type ReloadableOf, type SettingsOf, warn } from "./options.ts";
 import { authoritiesProblem, reasonOf, tlsPairProblem } from "./tls_pair.ts";

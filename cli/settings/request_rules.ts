@@ -6,6 +6,7 @@ import {
   type RequestRuleBase,
   type SubKeyPosition,
 } from "@vessel/gateway";
+import { parseDuration } from "@vessel/gateway/base";
 import {
   BROADCAST_ADDRESS,
   isAddressed,
@@ -17,7 +18,6 @@ import {
 } from "@vessel/gateway/frame";
 import { manufacturerCode } from "@vessel/gateway/pgn";
 import { manufacturerHint } from "./filter_names.ts";
-import { parseDuration } from "@vessel/gateway/base";
 import { nearest } from "./nearest.ts";
 import { OptionGroup } from "./option_types.ts";
 import { type Check, type SettingsOf, warn } from "./options.ts";

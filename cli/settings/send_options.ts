@@ -1,5 +1,5 @@
-import { errorText } from "@vessel/gateway/base";
 import { formatSendRule, parseSendRule, parseSendRules, type SendRule } from "@vessel/gateway";
+import { errorText } from "@vessel/gateway/base";
 import { nearest } from "./nearest.ts";
 import { OptionGroup, reloadable } from "./option_types.ts";
 import { type Check, type SettingsOf, warn } from "./options.ts";

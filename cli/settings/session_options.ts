@@ -1,11 +1,24 @@
-import { BOAT_DEFAULTS, type Slot } from "@vessel/gateway";
+import {
+  BOAT_DEFAULTS,
+  type ConnectionOptions,
+  type ServerLimits,
+  type ServerOptions,
+  type Slot,
+} from "@vessel/gateway";
+import type { ConnectionSettings } from "./connection_options.ts";
 import { OptionGroup, reloadable } from "./option_types.ts";
-import type { SettingsOf } from "./options.ts";
+import { pick, type SettingsOf } from "./options.ts";
 import { readSlots } from "./slots.ts";
-import { defaultStreamMemory } from "./stream_memory.ts";
 
 const sessions = new OptionGroup("Sessions");
 const network = new OptionGroup("Network");
+/** Divisor of the machine's memory for the default. */
+const PART = 16;
+/** Lower bound of the default. */
+export const MIN_STREAM_MEMORY_BYTES = 32 * 2 ** 20;
+const MAX_DEFAULT_BYTES = 2 ** 30;
+/** Memory limits of control groups: version 2, version 1. Absent outside of a control group. */
+const CGROUP_LIMITS = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
 const MIN_BODY_BYTES = 1024;
 
 /** Options of sessions and of requests, the same for every server. */
@@ -83,3 +96,59 @@ export const sessionOptions = {
 
 /** Settings of sessions and of request bodies. */
 export type SessionSettings = SettingsOf<typeof sessionOptions>;
+
+/** Limits that every server reads from settings of the same name. */
+type CommonLimits = Omit<ServerLimits, "tokens">;
+/** Options that every server reads from settings of the same name. */
+type CommonOptions = Required<Omit<ServerOptions, keyof ConnectionOptions | "log" | "clock">>;
+
+/** The limits that every server has in common. */
+export function serverLimits(settings: CommonLimits): CommonLimits {
+  return pick(settings, [
+    ...(["allowOrigins", "deviceIdleTimeoutMs", "maxStreams", "maxHistory", "maxHistoryRequests"] as const),
+    ...(["maxSessions", "maxSessionsPerOwner", "maxBufferDurationMs"] as const),
+  ]);
+}
+
+/** The other options that every server has in common. */
+export function serverOptionsOf(
+  settings: CommonOptions & ConnectionSettings,
+): CommonOptions & Required<ConnectionOptions> {
+  return pick(settings, [
+    ...(["streamBufferBytes", "streamMemoryBytes", "maxBodyBytes", "bodyTimeoutMs", "maxConnections"] as const),
+    ...(["maxHandshakes", "maxHandshakesPerAddress", "handshakeTimeoutMs", "connectionIdleTimeoutMs"] as const),
+    "trustedProxies",
+  ]);
+}
+
+/** The default of `-stream-memory`, bytes: a sixteenth of the memory of the machine or its control group. */
+export function defaultStreamMemory(): number {
+  return streamMemoryOf([machineBytes(), ...CGROUP_LIMITS.map(readLimit)]);
+}
+
+/** A sixteenth of the least of these amounts within 32 MiB and 1 GiB, in whole MiB; unknown ones are undefined. */
+export function streamMemoryOf(amounts: readonly (number | undefined)[]): number {
+  const known = amounts.filter((bytes) => bytes !== undefined);
+  const part = Math.min(...known) / PART;
+  const bytes = Math.min(MAX_DEFAULT_BYTES, Math.max(MIN_STREAM_MEMORY_BYTES, Number.isFinite(part) ? part : 0));
+  return Math.floor(bytes / 2 ** 20) * 2 ** 20;
+}
+
+function machineBytes(): number | undefined {
+  try {
+    return Deno.systemMemoryInfo().total;
+  } catch {
+    // Not permitted, or not supported here.
+    return undefined;
+  }
+}
+
+function readLimit(path: string): number | undefined {
+  try {
+    const text = Deno.readTextFileSync(path).trim();
+    return /^\d+$/.test(text) ? Number(text) : undefined;
+  } catch {
+    // No such control group, or no permission to read it.
+    return undefined;
+  }
+}

@@ -1,9 +1,9 @@
 import { type Device, formatName, type Frame, readName } from "@vessel/gateway/frame";
 import type { Decoded } from "@vessel/gateway/pgn";
+import { amountMatcher, labelMatcher } from "./fields.ts";
 import { type Matcher, matcherOf, partOf } from "./match.ts";
 import type { Expression, Literal, Operator, Subject, Value } from "./parse.ts";
 import { DEVICE_FIELDS } from "./subjects.ts";
-import { amountMatcher, labelMatcher } from "./fields.ts";
 
 /** Frame fields that expressions use. `decoded` may be a getter: it is read only if the result depends on it. */
 export interface WhereFrame extends Pick<Frame, "pgn" | "src" | "dst" | "prio" | "seq" | "bus"> {

@@ -22,11 +22,16 @@ function doubtFields(source: string): string | undefined {
   return `No known PGN has a field "${first}"${hint(first, { known })}`;
 }
 
+/** All comparisons of an expression. */
+function* comparisonsOf(expression: Expression): Generator<Extract<Expression, { subject: Subject }>> {
+  if ("subject" in expression) yield expression;
+  if ("term" in expression) yield* comparisonsOf(expression.term);
+  if ("terms" in expression) { for (const term of expression.terms) yield* comparisonsOf(term); }
+}
+
 /** All subjects that an expression compares. */
-export function* subjectsOf(expression: Expression): Generator<Subject> {
-  if ("subject" in expression) yield expression.subject;
-  if ("term" in expression) yield* subjectsOf(expression.term);
-  if ("terms" in expression) { for (const term of expression.terms) yield* subjectsOf(term); }
+export function subjectsOf(expression: Expression): Iterable<Subject> {
+  return comparisonsOf(expression).map(({ subject }) => subject);
 }
 
 function* fieldsOf(source: string): Generator<string> {
@@ -35,14 +40,13 @@ function* fieldsOf(source: string): Generator<string> {
 
 /** Manufacturers named in an expression. */
 function* manufacturersOf(expression: Expression): Generator<string> {
-  if ("term" in expression) yield* manufacturersOf(expression.term);
-  if ("terms" in expression) { for (const term of expression.terms) yield* manufacturersOf(term); }
-  if (!("subject" in expression)) return;
-  const { subject } = expression;
-  if (subject.kind !== "device" || subject.name !== "manufacturer") return;
-  const isWhole = expression.kind === "in" || ["==", "!="].includes(expression.operator);
-  for (const { literal } of expression.kind === "in" ? expression.values : [expression.value]) {
-    if (isWhole && typeof literal === "string") yield literal;
+  for (const comparison of comparisonsOf(expression)) {
+    const { subject } = comparison;
+    if (subject.kind !== "device" || subject.name !== "manufacturer") continue;
+    const isWhole = comparison.kind === "in" || ["==", "!="].includes(comparison.operator);
+    for (const { literal } of comparison.kind === "in" ? comparison.values : [comparison.value]) {
+      if (isWhole && typeof literal === "string") yield literal;
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-import { DEVICE_FIELDS, type DeviceField, HEADER_FIELDS, type HeaderField } from "./subjects.ts";
 import { nearest } from "../settings/nearest.ts";
+import { DEVICE_FIELDS, type DeviceField, HEADER_FIELDS, type HeaderField } from "./subjects.ts";
 import { type Span, type Token, tokensOf, WhereError } from "./tokens.ts";
 
 /** A value that fields are compared with. */

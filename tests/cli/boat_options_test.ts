@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { defaultStreamMemory, streamMemoryOf } from "../../cli/settings/stream_memory.ts";
+import { defaultStreamMemory, streamMemoryOf } from "../../cli/settings/session_options.ts";
 import { boatProgram } from "../../cli/boat.ts";
 import { boatChecks, boatOptions, type BoatSettings, listenAddress } from "../../cli/settings/boat_options.ts";
 import packageFile from "../../cli/deno.json" with { type: "json" };

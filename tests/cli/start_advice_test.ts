@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { startAdvised } from "../../cli/program/start_advice.ts";
+import { startAdvised } from "../../cli/program/server_start.ts";
 import { BusError, ListenError } from "../../mod.ts";
 
 Deno.test("what keeps a server from starting is told with what to do, where that is known", () => {

@@ -3,20 +3,20 @@
  *
  * @module
  */
+import { errorText, Ranges } from "@vessel/gateway/base";
 import { formatTimeUs, newStoredFrame, sourceOfId } from "@vessel/gateway/frame";
 import type { BlockFile } from "@vessel/gateway/journal";
-import { errorText, Ranges } from "@vessel/gateway/base";
-import { type AlarmInterval, AlarmIntervals } from "./intervals.ts";
-import { ALARM_PGNS, alarmWord } from "./sources.ts";
 import { outputOptions } from "../../client/client_options.ts";
-import { runOnFiles } from "../inspect/run.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import { blocksOf, count, type ExaminedBlock, type FoundFile, spanOf } from "../inspect/file.ts";
-import { flagGroup } from "../../settings/option_types.ts";
 import type { Program, ProgramContext } from "../../program/program.ts";
 import { formatItems, type ItemColumn } from "../../program/table.ts";
 import type { Output } from "../../program/terminal.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup } from "../../settings/option_types.ts";
 import type { SettingsOf } from "../../settings/options.ts";
+import { blocksOf, count, type ExaminedBlock, type FoundFile, spanOf } from "../inspect/file.ts";
+import { runOnFiles } from "../inspect/run.ts";
+import { type AlarmInterval, AlarmIntervals } from "./intervals.ts";
+import { ALARM_PGNS, alarmWord } from "./sources.ts";
 
 const flags = flagGroup("Alarm intervals");
 

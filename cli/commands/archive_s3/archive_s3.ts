@@ -4,13 +4,13 @@
  * @module
  */
 import { errorText } from "@vessel/gateway/base";
+import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
-import { basename } from "node:path";
-import { archiveS3Checks, archiveS3Options, type ArchiveS3Settings, isKeyPart } from "./options.ts";
-import { findAwsAccount } from "./aws_credentials.ts";
-import { type Environment, parseCommandLine } from "../../settings/options.ts";
 import { EXIT, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
+import { type Environment, parseCommandLine } from "../../settings/options.ts";
+import { findAwsAccount } from "./aws_credentials.ts";
+import { archiveS3Checks, archiveS3Options, type ArchiveS3Settings, isKeyPart } from "./options.ts";
 import { S3Store } from "./s3_store.ts";
 
 /** Name, operands and settings of `vbg archive-s3`. */

@@ -3,15 +3,15 @@
  *
  * @module
  */
+import { outputOptions, wantsJson } from "../../client/client_options.ts";
+import { EXIT, outputOf, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
+import { printable } from "../../program/terminal.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
+import { refuse, type SettingsOf } from "../../settings/options.ts";
 import { audit } from "./compare.ts";
 import { boatDirectory, cloudDirectory } from "./location.ts";
 import { formatJson, formatReport } from "./report.ts";
-import { outputOptions, wantsJson } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import { flagGroup, optional } from "../../settings/option_types.ts";
-import { EXIT, outputOf, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
-import { printable } from "../../program/terminal.ts";
-import { refuse, type SettingsOf } from "../../settings/options.ts";
 
 const flags = flagGroup("Input");
 

@@ -1,9 +1,9 @@
-import { type InstanceState, parseState, STATE_FILE } from "@vessel/gateway/cloud";
 import { Ranges } from "@vessel/gateway/base";
+import { type InstanceState, parseState, STATE_FILE } from "@vessel/gateway/cloud";
+import { ExpectedFrames, type ExpectedReport } from "./expected.ts";
 import { isSame, MergedFrames } from "./frames.ts";
 import { Numbers } from "./numbers.ts";
 import { findParts, type Part } from "./parts.ts";
-import { ExpectedFrames, type ExpectedReport } from "./expected.ts";
 
 /** The two directories to compare. */
 export interface AuditOptions {

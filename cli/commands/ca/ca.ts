@@ -3,8 +3,11 @@
  *
  * @module
  */
-import { Authority, CertificateError, FilesExistError, initAuthority, readIssued } from "@vessel/gateway/cloud";
 import { systemClock } from "@vessel/gateway/base";
+import { Authority, CertificateError, FilesExistError, initAuthority, readIssued } from "@vessel/gateway/cloud";
+import type { CommandFile } from "../../program/dispatch.ts";
+import { type Program, type ProgramContext, runOnce, SettingsError, UsageError } from "../../program/program.ts";
+import type { ProgramSettings } from "../../settings/common_options.ts";
 import {
   caInitOptions,
   type CaInitSettings,
@@ -16,9 +19,6 @@ import {
   type CaRevokeSettings,
 } from "./options.ts";
 import { formatBoat, formatInit, formatList, formatListJson, formatRevoked, formatServer } from "./report.ts";
-import type { CommandFile } from "../../program/dispatch.ts";
-import { type Program, type ProgramContext, runOnce, SettingsError, UsageError } from "../../program/program.ts";
-import type { ProgramSettings } from "../../settings/common_options.ts";
 
 const clock = systemClock;
 

@@ -1,5 +1,5 @@
-import { isIP } from "node:net";
 import { isHostName } from "@vessel/gateway/cloud";
+import { isIP } from "node:net";
 import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
 import { flagGroup, optional } from "../../settings/option_types.ts";
 import type { Option, SettingsOf } from "../../settings/options.ts";

@@ -1,5 +1,5 @@
-import { AUTHORITY_FILES, type CertificateFolder, type IssuedCertificate } from "@vessel/gateway/cloud";
 import { formatAddress } from "@vessel/gateway/base";
+import { AUTHORITY_FILES, type CertificateFolder, type IssuedCertificate } from "@vessel/gateway/cloud";
 import { formatItems, type ItemColumn } from "../../program/table.ts";
 
 /** Port on which a cloud accepts replication. */

@@ -3,14 +3,14 @@
  *
  * @module
  */
-import { importPeer, PeerImportError, type PeerImportReport } from "@vessel/gateway/cloud";
 import { errorText, lockDirectory, silentLogger } from "@vessel/gateway/base";
-import { dataDirOption } from "../../settings/cloud_options.ts";
+import { importPeer, PeerImportError, type PeerImportReport } from "@vessel/gateway/cloud";
 import type { CommandFile } from "../../program/dispatch.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import type { SettingsOf } from "../../settings/options.ts";
 import { EXIT, type Program, type ProgramContext, runOnce, SettingsError } from "../../program/program.ts";
 import { printable } from "../../program/terminal.ts";
+import { dataDirOption } from "../../settings/cloud_options.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 
 const options = { dataDir: dataDirOption, ...programOptions };
 

@@ -12,6 +12,10 @@ import {
   type ServerOptions,
   startCloud,
 } from "@vessel/gateway";
+import type { CommandFile } from "../../program/dispatch.ts";
+import { PERMISSIONS } from "../../program/permissions.ts";
+import { type Running, serve, type ServerProgram, type Starting } from "../../program/program.ts";
+import { urlOf } from "../../program/server_start.ts";
 import { changedTokens, readTokens } from "../../settings/auth_file.ts";
 import {
   ACME_HTTP_LISTEN,
@@ -27,13 +31,9 @@ import {
   cloudOptions,
   type CloudSettings,
 } from "../../settings/cloud_options.ts";
-import type { CommandFile } from "../../program/dispatch.ts";
 import { journalOf } from "../../settings/journal_options.ts";
 import { definedOnly, pick, type ReloadableOf } from "../../settings/options.ts";
-import { serverLimits, serverOptionsOf } from "../../settings/server_limits.ts";
-import { PERMISSIONS } from "../../program/permissions.ts";
-import { type Running, serve, type ServerProgram, type Starting } from "../../program/program.ts";
-import { urlOf } from "../../program/url_of.ts";
+import { serverLimits, serverOptionsOf } from "../../settings/session_options.ts";
 
 const serverProgram: ServerProgram<CloudSettings> = {
   name: "vbg-cloud",

@@ -5,11 +5,11 @@
  */
 import { boatProgram } from "../../boat.ts";
 import { cloud } from "../../cloud.ts";
+import type { CommandFile, CommandSet } from "../../program/dispatch.ts";
+import { type Program, runOnce, SettingsError } from "../../program/program.ts";
 import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
 import { bashCompletion, fishCompletion, zshCompletion } from "./scripts.ts";
 import { completionOfProgram, completionOfSet } from "./table.ts";
-import type { CommandFile, CommandSet } from "../../program/dispatch.ts";
-import { type Program, runOnce, SettingsError } from "../../program/program.ts";
 
 const SCRIPTS = new Map([["bash", bashCompletion], ["zsh", zshCompletion], ["fish", fishCompletion]]);
 

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { errorText, systemClock } from "@vessel/gateway/base";
 import {
   ConvertError,
   type ConvertOptions,
@@ -11,8 +10,8 @@ import {
   OutputExistsError,
   type RecordingInput,
 } from "@vessel/gateway";
-import { convertChecks, convertOptions, type ConvertSettings } from "./options.ts";
-import { formatJson, formatReport } from "./report.ts";
+import { errorText, systemClock } from "@vessel/gateway/base";
+import { untilStopped } from "../../program/interrupt.ts";
 import {
   errorsOf,
   EXIT,
@@ -24,7 +23,8 @@ import {
   UsageError,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
-import { untilStopped } from "../../program/until_stopped.ts";
+import { convertChecks, convertOptions, type ConvertSettings } from "./options.ts";
+import { formatJson, formatReport } from "./report.ts";
 
 /** Name, operands and settings of `vbg convert`. */
 export const program: Program<ConvertSettings> = {

@@ -1,5 +1,5 @@
 import { errorText } from "@vessel/gateway/base";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./machine.ts";
 
 /** Bits a second of every NMEA 2000 bus. */
 const BITRATE = 250_000;

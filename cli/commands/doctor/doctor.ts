@@ -5,17 +5,16 @@
  */
 import { CERTIFICATE_WARN_MS, systemClock } from "@vessel/gateway/base";
 import type { ChosenServer } from "../../client/boat_choice.ts";
-import { serverContextOf } from "../../client/server_command.ts";
 import { outputOptions, serverChecks, serverOptions, wantsJson } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import { checkInterfaces } from "./can.ts";
-import type { Finding } from "./finding.ts";
-import { checkCertificate, checkClock, checkDirectory, checkServerCertificate } from "./machine.ts";
-import { checkServer } from "./server.ts";
-import { flagGroup, optional } from "../../settings/option_types.ts";
+import { serverContextOf } from "../../client/server_command.ts";
 import { EXIT, outputOf, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
 import { paint, printable, type Style } from "../../program/terminal.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
 import type { SettingsOf } from "../../settings/options.ts";
+import { checkInterfaces } from "./can.ts";
+import { checkCertificate, checkClock, checkDirectory, checkServerCertificate, type Finding } from "./machine.ts";
+import { checkServer } from "./server.ts";
 
 const machine = flagGroup("Machine");
 const limits = flagGroup("Limits");

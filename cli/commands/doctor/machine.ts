@@ -1,9 +1,20 @@
+import { errorText } from "@vessel/gateway/base";
 import { X509Certificate } from "node:crypto";
 import { statfs } from "node:fs/promises";
 import { isIP } from "node:net";
 import { connect } from "node:tls";
-import { errorText } from "@vessel/gateway/base";
-import type { Finding } from "./finding.ts";
+
+/** Result of one check. `skip`: not requested, or not possible here. */
+export type FindingState = "ok" | "warn" | "fail" | "skip";
+
+/** A check and its result. */
+export interface Finding {
+  /** Subject of the check, such as `journal directory`. */
+  name: string;
+  state: FindingState;
+  /** Details, and what to do about a problem. */
+  text: string;
+}
 
 /** Thresholds for disks and certificates. */
 export interface MachineLimits {

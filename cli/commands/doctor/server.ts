@@ -1,9 +1,9 @@
 import type { BoatHealth } from "@vessel/gateway";
-import type { InstanceStatus } from "@vessel/gateway/client";
 import { errorText } from "@vessel/gateway/base";
+import type { InstanceStatus } from "@vessel/gateway/client";
 import type { ChosenServer } from "../../client/boat_choice.ts";
-import type { Finding, FindingState } from "./finding.ts";
 import { advised } from "../../client/server_advice.ts";
+import type { Finding, FindingState } from "./machine.ts";
 
 const STATES: Readonly<Record<string, FindingState>> = { ok: "ok", degraded: "warn", unhealthy: "fail" };
 

@@ -1,6 +1,6 @@
-import { DeadlineQueue } from "./deadline_queue.ts";
 import { decode, type Decoded, type DecodedValue } from "@vessel/gateway/pgn";
 import { type LayoutPlan, type PgnPlan, planOf, type WatchedItem } from "./changes_plan.ts";
+import { DeadlineQueue } from "./deadline_queue.ts";
 
 /** A message as the tracker sees it. */
 export interface TrackedFrame {

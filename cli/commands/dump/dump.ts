@@ -5,13 +5,10 @@
  */
 import type { FrameRecorder } from "@vessel/gateway";
 import { formatDuration, Logger, systemClock } from "@vessel/gateway/base";
-import { serverContextOf } from "../../client/server_command.ts";
 import { loadClientConfig } from "../../client/client_config.ts";
-import { filterOf, wantsJson } from "../../client/client_options.ts";
-import { LiveView } from "./live.ts";
-import { dumpChecks, dumpOptions, type DumpSettings, retryOf } from "./options.ts";
-import { dumpSession } from "./session.ts";
-import { DumpView } from "./view.ts";
+import { filterOf, unitsOf, wantsJson } from "../../client/client_options.ts";
+import { advised } from "../../client/server_advice.ts";
+import { serverContextOf } from "../../client/server_command.ts";
 import {
   errorsOf,
   EXIT,
@@ -22,9 +19,11 @@ import {
   stopSignalOf,
   UsageError,
 } from "../../program/program.ts";
-import { advised } from "../../client/server_advice.ts";
 import { type Output, printLine } from "../../program/terminal.ts";
-import { unitsOf } from "../../client/units_options.ts";
+import { LiveView } from "./live.ts";
+import { dumpChecks, dumpOptions, type DumpSettings, retryOf } from "./options.ts";
+import { dumpSession } from "./session.ts";
+import { DumpView } from "./view.ts";
 
 /** Name, operands and settings of `vbg dump`. */
 export const program: Program<DumpSettings> = {

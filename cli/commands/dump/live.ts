@@ -1,10 +1,10 @@
 import type { Client, ClientFrame, Filter, FrameRecorder, Reading, StreamEvent } from "@vessel/gateway";
 import { errorText } from "@vessel/gateway/base";
 import { NoServerError } from "../../client/boat_choice.ts";
+import { advised } from "../../client/server_advice.ts";
+import { doubtBuses } from "../../settings/filter_names.ts";
 import { LiveDump } from "./frame.ts";
 import type { DumpView } from "./view.ts";
-import { doubtBuses } from "../../settings/filter_names.ts";
-import { advised } from "../../client/server_advice.ts";
 
 /** What live frames are shown by. */
 export interface LiveParts {

@@ -1,3 +1,4 @@
+import { pause } from "@vessel/gateway/base";
 import { newStoredFrame } from "@vessel/gateway/frame";
 import {
   type Clock,
@@ -10,12 +11,11 @@ import {
   type RecordedInput,
   RecordedMonotonic,
 } from "@vessel/gateway/recordings";
-import { pause } from "@vessel/gateway/base";
-import { StoredDump } from "./frame.ts";
-import type { DumpView } from "./view.ts";
+import { untilStopped } from "../../program/interrupt.ts";
 import { Progress } from "../../program/progress.ts";
 import type { Output } from "../../program/terminal.ts";
-import { untilStopped } from "../../program/until_stopped.ts";
+import { StoredDump } from "./frame.ts";
+import type { DumpView } from "./view.ts";
 
 /** Inputs, filters and output. */
 export interface OfflineDump {

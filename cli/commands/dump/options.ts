@@ -2,14 +2,15 @@ import type { RetryOptions } from "@vessel/gateway/client";
 import {
   filterChecks,
   filterOptions,
+  labelsOptions,
   outputOptions,
   serverChecks,
   serverOptions,
+  unitsOptions,
 } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { flagGroup, optional } from "../../settings/option_types.ts";
 import { type Check, refuse, type SettingsOf, warn } from "../../settings/options.ts";
-import { labelsOptions, unitsOptions } from "../../client/units_options.ts";
 import { doubtWhere, parseWhere, type Where } from "../../where/mod.ts";
 
 /** An expression as written and as compiled. */

@@ -1,10 +1,10 @@
 import type { UnitSystem } from "@vessel/gateway/units";
+import type { Output } from "../../program/terminal.ts";
+import type { DeviceAt, Where } from "../../where/mod.ts";
 import { type Change, ChangeTracker, type Silence } from "./changes.ts";
 import { KnownDevices } from "./devices.ts";
 import type { DumpFrame } from "./frame.ts";
 import { jsonLine, jsonSilence, terminalLine, terminalSilence } from "./lines.ts";
-import type { Output } from "../../program/terminal.ts";
-import type { DeviceAt, Where } from "../../where/mod.ts";
 
 /** Output and filters of a view. */
 export interface DumpViewOptions {

@@ -5,11 +5,11 @@
  */
 import { errorText } from "@vessel/gateway/base";
 import { outputOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import { runOnFiles } from "./run.ts";
-import { formatFile, formatJson, readRows } from "./report.ts";
 import type { Program, ProgramContext } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
 import type { SettingsOf } from "../../settings/options.ts";
+import { formatFile, formatJson, readRows } from "./report.ts";
+import { runOnFiles } from "./run.ts";
 
 const options = { ...outputOptions, ...programOptions };
 

@@ -4,13 +4,9 @@
  * @module
  */
 import type { RecordingOptions } from "@vessel/gateway";
-import { JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
 import { systemClock } from "@vessel/gateway/base";
+import { JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
 import { outputOptions, wantsJson } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import { count } from "../inspect/file.ts";
-import { type LoadReport, runLoad } from "./run.ts";
-import { flagGroup, optional } from "../../settings/option_types.ts";
 import {
   errorsOf,
   outputOf,
@@ -21,7 +17,11 @@ import {
   stopSignalOf,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
 import type { SettingsOf } from "../../settings/options.ts";
+import { count } from "../inspect/file.ts";
+import { type LoadReport, runLoad } from "./run.ts";
 
 const load = flagGroup("Load");
 const MAX_SOURCES = 252;

@@ -3,14 +3,13 @@
  *
  * @module
  */
-import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
+import { labelsOptions, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
 import { deviceTable } from "../../client/devices_table.ts";
-import { flagGroup } from "../../settings/option_types.ts";
-import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
 import { runOnServer, type ServerContext, writeJson, writeJsonLine } from "../../client/server_command.ts";
-import { labelsOptions } from "../../client/units_options.ts";
 import { watch } from "../../client/server_watch.ts";
+import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup } from "../../settings/option_types.ts";
 import type { SettingsOf } from "../../settings/options.ts";
 
 const flags = flagGroup("Output");

@@ -4,14 +4,13 @@
  * @module
  */
 import type { ClientFrame, HistoryQuery } from "@vessel/gateway/client";
+import { filterOf, unitsOf } from "../../client/client_options.ts";
+import { runOnServer, type ServerContext } from "../../client/server_command.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
+import { type Output, paint } from "../../program/terminal.ts";
 import { LiveDump } from "../dump/frame.ts";
 import { DumpView } from "../dump/view.ts";
 import { historyChecks, historyOptions, type HistorySettings, timeOf } from "./history_options.ts";
-import { filterOf } from "../../client/client_options.ts";
-import type { Program, ProgramContext } from "../../program/program.ts";
-import { runOnServer, type ServerContext } from "../../client/server_command.ts";
-import { type Output, paint } from "../../program/terminal.ts";
-import { unitsOf } from "../../client/units_options.ts";
 
 /** Name, operands and settings of `vbg history`. */
 export const program: Program<HistorySettings> = {

@@ -2,14 +2,15 @@ import { parseDuration } from "@vessel/gateway/base";
 import {
   filterChecks,
   filterOptions,
+  labelsOptions,
   outputOptions,
   serverChecks,
   serverOptions,
+  unitsOptions,
 } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { durationText, flagGroup, optional, readTimestamp } from "../../settings/option_types.ts";
 import type { Check, Option, SettingsOf } from "../../settings/options.ts";
-import { labelsOptions, unitsOptions } from "../../client/units_options.ts";
 
 const frames = flagGroup("Frames");
 const output = flagGroup("Output");

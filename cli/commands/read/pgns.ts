@@ -12,11 +12,11 @@ import {
   serverOptions,
   wantsJson,
 } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import { pgnDetailsText, pgnListText } from "./pgns_text.ts";
-import { EXIT, outputOf, type Program, type ProgramContext, runOnce, SettingsError } from "../../program/program.ts";
 import { advised } from "../../client/server_advice.ts";
 import { serverContextOf, writeJson } from "../../client/server_command.ts";
+import { EXIT, outputOf, type Program, type ProgramContext, runOnce, SettingsError } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { pgnDetailsText, pgnListText } from "./pgns_text.ts";
 
 /** Name, operands and settings of `vbg pgns`. */
 export const program: Program<ClientSettings> = {

@@ -8,18 +8,20 @@ import {
   filterChecks,
   filterOf,
   filterOptions,
+  labelsOptions,
   outputOptions,
   serverChecks,
   serverOptions,
+  unitsOf,
+  unitsOptions,
 } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import { flagGroup } from "../../settings/option_types.ts";
-import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
 import { runOnServer, type ServerContext, writeJson, writeJsonLine } from "../../client/server_command.ts";
 import { pollServer, watch } from "../../client/server_watch.ts";
-import { labelsOptions, unitsOf, unitsOptions } from "../../client/units_options.ts";
-import { newValues, valuesText } from "./values_text.ts";
+import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup } from "../../settings/option_types.ts";
 import { refuse, type SettingsOf } from "../../settings/options.ts";
+import { newValues, valuesText } from "./values_text.ts";
 
 const flags = flagGroup("Output");
 

@@ -1,6 +1,6 @@
 import type { DecodedLastValue, LastValues } from "@vessel/gateway/client";
-import { inOrder } from "../../client/devices_table.ts";
 import type { UnitSystem } from "@vessel/gateway/units";
+import { inOrder } from "../../client/devices_table.ts";
 import { listLines, nameOf, payloadTexts, timeOfDay } from "../../client/frame_text.ts";
 import { padded } from "../../program/table.ts";
 import { paint, printable } from "../../program/terminal.ts";

@@ -1,3 +1,4 @@
+import { pathExists, syncDirectory } from "@vessel/gateway/base";
 import {
   type Compression,
   encodeBlockHeader,
@@ -7,7 +8,6 @@ import {
   type FileHeader,
   JOURNAL_FILE_MODE,
 } from "@vessel/gateway/journal";
-import { pathExists, syncDirectory } from "@vessel/gateway/base";
 
 /** A block to write. */
 export interface OutputBlock {

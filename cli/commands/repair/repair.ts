@@ -3,18 +3,18 @@
  *
  * @module
  */
-import { BlockError, JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
 import { errorText } from "@vessel/gateway/base";
+import { BlockError, JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
 import { outputOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import { runOnFiles } from "../inspect/run.ts";
-import { count, type FoundFile, rangeText } from "../inspect/file.ts";
-import { flagGroup } from "../../settings/option_types.ts";
 import { type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
+import { printable } from "../../program/terminal.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup } from "../../settings/option_types.ts";
+import { refuse, type SettingsOf } from "../../settings/options.ts";
+import { count, type FoundFile, rangeText } from "../inspect/file.ts";
+import { runOnFiles } from "../inspect/run.ts";
 import { type RepairedFile, repairFile, type RepairOptions, RepairState } from "./file.ts";
 import { repairHeader } from "./header.ts";
-import { printable } from "../../program/terminal.ts";
-import { refuse, type SettingsOf } from "../../settings/options.ts";
 
 const flags = flagGroup("Output files");
 

@@ -3,15 +3,14 @@
  *
  * @module
  */
-import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
+import { outputOptions, serverChecks, serverOptions, unitsOf, unitsOptions } from "../../client/client_options.ts";
 import { frameText } from "../../client/frame_text.ts";
-import { flagGroup } from "../../settings/option_types.ts";
-import type { Program, ProgramContext } from "../../program/program.ts";
-import { addressChecks, addressOptions } from "./options.ts";
 import { runOnServer, writeJson } from "../../client/server_command.ts";
-import { unitsOf, unitsOptions } from "../../client/units_options.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup } from "../../settings/option_types.ts";
 import type { SettingsOf } from "../../settings/options.ts";
+import { addressChecks, addressOptions } from "./options.ts";
 
 const message = flagGroup("Message");
 const output = flagGroup("Output");

@@ -5,9 +5,9 @@
  */
 import type { MessageToSend } from "@vessel/gateway/client";
 import { nameOf } from "../../client/frame_text.ts";
-import { digitsOf, sendCommandChecks, sendCommandOptions, type SendSettings } from "./options.ts";
-import type { Program, ProgramContext } from "../../program/program.ts";
 import { runOnServer, writeJson } from "../../client/server_command.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
+import { digitsOf, sendCommandChecks, sendCommandOptions, type SendSettings } from "./options.ts";
 
 /** Name, operands and settings of `vbg send`. */
 export const program: Program<SendSettings> = {

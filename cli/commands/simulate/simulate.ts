@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { errorText } from "@vessel/gateway/base";
 import {
   ConvertError,
   convertRecordings,
@@ -14,10 +13,7 @@ import {
   type SimulationOptions,
   startSimulation,
 } from "@vessel/gateway";
-import { listenAddress } from "../../settings/boat_options.ts";
-import { definedOnly } from "../../settings/options.ts";
-import { serverLimits, serverOptionsOf } from "../../settings/server_limits.ts";
-import { formatReport } from "../convert/report.ts";
+import { errorText } from "@vessel/gateway/base";
 import { PERMISSIONS } from "../../program/permissions.ts";
 import {
   EXIT,
@@ -28,9 +24,12 @@ import {
   SettingsError,
   type Starting,
 } from "../../program/program.ts";
+import { startAdvised, urlOf } from "../../program/server_start.ts";
+import { listenAddress } from "../../settings/boat_options.ts";
+import { definedOnly } from "../../settings/options.ts";
+import { serverLimits, serverOptionsOf } from "../../settings/session_options.ts";
+import { formatReport } from "../convert/report.ts";
 import { simulateChecks, simulateOptions, type SimulateSettings } from "./options.ts";
-import { startAdvised } from "../../program/start_advice.ts";
-import { urlOf } from "../../program/url_of.ts";
 
 /** Name, help and settings of the command. */
 export const program: ServerProgram<SimulateSettings> = {

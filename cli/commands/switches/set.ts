@@ -6,11 +6,12 @@
 import type { Device, MessageToSend } from "@vessel/gateway/client";
 import { formatHex } from "@vessel/gateway/frame";
 import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
 import { nameOf } from "../../client/frame_text.ts";
-import { flagGroup, optional } from "../../settings/option_types.ts";
-import { type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
 import { runOnServer, type ServerContext, writeJson } from "../../client/server_command.ts";
+import { type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 import {
   BANK_CONTROL,
   BANK_SWITCHES,
@@ -26,7 +27,6 @@ import {
   type SwitchState,
 } from "./banks.ts";
 import { type ReadBack, sendAndReadBack } from "./read_back.ts";
-import type { SettingsOf } from "../../settings/options.ts";
 
 const flags = flagGroup("Switches");
 const MAX_ADDRESS = 253;

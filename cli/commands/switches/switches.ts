@@ -3,19 +3,19 @@
  *
  * @module
  */
-import type { Device } from "@vessel/gateway/client";
 import { pause } from "@vessel/gateway/base";
+import type { Device } from "@vessel/gateway/client";
 import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
+import { withBus } from "../../client/devices_table.ts";
 import { timeOfDay } from "../../client/frame_text.ts";
-import { flagGroup, optional } from "../../settings/option_types.ts";
-import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
 import { runOnServer, type ServerContext, writeJson, writeJsonLine } from "../../client/server_command.ts";
 import { watch } from "../../client/server_watch.ts";
-import { BANK_STATUS, deviceText, MAX_BANK, type SwitchBank, SwitchBanks, switchesText } from "./banks.ts";
+import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
 import { formatItems, type ItemColumn } from "../../program/table.ts";
-import { withBus } from "../../client/devices_table.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
 import type { SettingsOf } from "../../settings/options.ts";
+import { BANK_STATUS, deviceText, MAX_BANK, type SwitchBank, SwitchBanks, switchesText } from "./banks.ts";
 
 const bank = flagGroup("Switches");
 const output = flagGroup("Output");

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { errorText } from "@vessel/gateway/base";
 import {
   ApiError,
   type Client,
@@ -11,23 +12,52 @@ import {
   type Reading,
   type StreamEvent,
 } from "@vessel/gateway/client";
-import { errorText } from "@vessel/gateway/base";
-import { filterOf } from "../../client/client_options.ts";
-import { LiveView } from "../dump/live.ts";
-import { retryOf } from "../dump/options.ts";
-import { DumpView } from "../dump/view.ts";
-import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
+import {
+  filterChecks,
+  filterOf,
+  filterOptions,
+  outputOptions,
+  serverChecks,
+  serverOptions,
+  unitsOf,
+} from "../../client/client_options.ts";
 import { runOnServer, type ServerContext } from "../../client/server_command.ts";
+import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup } from "../../settings/option_types.ts";
+import type { SettingsOf } from "../../settings/options.ts";
+import { LiveView } from "../dump/live.ts";
+import { reconnectOptions, retryOf, viewChecks, viewOptions } from "../dump/options.ts";
+import { DumpView } from "../dump/view.ts";
 import { lastFrames } from "./history.ts";
-import { unitsOf } from "../../client/units_options.ts";
-import { tailChecks, tailOptions, type TailSettings } from "./options.ts";
+
+const frames = flagGroup("Frames");
+
+const MAX_LAST = 100_000;
+
+const options = {
+  ...serverOptions,
+  ...reconnectOptions,
+  ...filterOptions,
+  last: frames.integer({
+    name: "last",
+    default: 0,
+    max: MAX_LAST,
+    help: "Number of recorded frames to show first: the newest that match the filter, at most one day old.",
+  }),
+  ...viewOptions,
+  ...outputOptions,
+  ...programOptions,
+};
+
+type TailSettings = SettingsOf<typeof options>;
 
 /** Name, operands and settings of `vbg tail`. */
 export const program: Program<TailSettings> = {
   name: "vbg tail",
   summary: "follows the frames of a boat until Ctrl-C, optionally after the last recorded ones",
-  options: tailOptions,
-  checks: tailChecks,
+  options,
+  checks: [...serverChecks, ...filterChecks, ...viewChecks],
 };
 
 /** Runs `vbg tail`. Returns the exit code. */

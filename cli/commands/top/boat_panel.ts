@@ -1,8 +1,8 @@
 /** The rows of a boat's values, in a fixed order. */
 import type { Decoded } from "@vessel/gateway/pgn";
 import { type UnitSystem, valueText } from "@vessel/gateway/units";
-import type { BoatValue, BoatValues, Source } from "./boat_values.ts";
 import { NOTHING } from "../../client/frame_text.ts";
+import type { BoatValue, BoatValues, Source } from "./boat_values.ts";
 
 /** A row of the panel. */
 export interface PanelRow {

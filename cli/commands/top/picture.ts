@@ -1,7 +1,7 @@
 import type { BoatHealth, BoatReplication, DecodedLastValue, Device, LastValues } from "@vessel/gateway/client";
 import type { UnitSystem } from "@vessel/gateway/units";
-import type { BoatValues } from "./boat_values.ts";
 import type { Output } from "../../program/terminal.ts";
+import type { BoatValues } from "./boat_values.ts";
 import type { DeviceRates } from "./rates.ts";
 
 /** Data of a server at one time. */

@@ -5,21 +5,20 @@
  */
 import { ApiError } from "@vessel/gateway/client";
 import type { UnitSystem } from "@vessel/gateway/units";
-import { PANEL_PGNS } from "./boat_panel.ts";
-import { BoatValues } from "./boat_values.ts";
-import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
+import { outputOptions, serverChecks, serverOptions, unitsOf, unitsOptions } from "../../client/client_options.ts";
 import { timeOfDay } from "../../client/frame_text.ts";
-import { Interrupted } from "../../program/interrupt.ts";
-import { EXIT, type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
 import { runOnServer, type ServerContext, writeJsonLine } from "../../client/server_command.ts";
 import { pollServer } from "../../client/server_watch.ts";
-import type { Picture, Sample } from "./picture.ts";
-import { unitsOf, unitsOptions } from "../../client/units_options.ts";
-import { DeviceRates, sumOf } from "./rates.ts";
+import { Interrupted } from "../../program/interrupt.ts";
 import { type Key, keysOf, rowsOf, Screen } from "../../program/live_screen.ts";
-import { clampView, draw, viewAfter } from "./view.ts";
+import { EXIT, type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
 import type { SettingsOf } from "../../settings/options.ts";
+import { PANEL_PGNS } from "./boat_panel.ts";
+import { BoatValues } from "./boat_values.ts";
+import type { Picture, Sample } from "./picture.ts";
+import { DeviceRates, sumOf } from "./rates.ts";
+import { clampView, draw, viewAfter } from "./view.ts";
 
 const options = { ...serverOptions, ...outputOptions, ...unitsOptions, ...programOptions };
 

@@ -1,9 +1,9 @@
 import type { HealthStatus } from "@vessel/gateway/client";
+import type { Key } from "../../program/live_screen.ts";
 import { cut } from "../../program/table.ts";
 import { paint, printable, type Style } from "../../program/terminal.ts";
 import type { Picture, ScreenSize, View } from "./picture.ts";
 import { rateTexts, sumOf } from "./rates.ts";
-import type { Key } from "../../program/live_screen.ts";
 import { devicesTable, overview, valuesTable } from "./view_parts.ts";
 
 const TABS = ["Overview", "Devices", "Values"];

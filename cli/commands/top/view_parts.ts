@@ -1,9 +1,9 @@
 import type { BoatReplication, Device } from "@vessel/gateway/client";
-import { equipmentRows, navigationRows, type PanelRow } from "./boat_panel.ts";
 import { inOrder, withBus } from "../../client/devices_table.ts";
 import { NOTHING, payloadText, timeOfDay } from "../../client/frame_text.ts";
 import { cut, formatItems, type ItemColumn, lengthOf, padded } from "../../program/table.ts";
 import { paint, printable } from "../../program/terminal.ts";
+import { equipmentRows, navigationRows, type PanelRow } from "./boat_panel.ts";
 import type { Picture, ScreenSize } from "./picture.ts";
 import { rateTexts, sumOf } from "./rates.ts";
 

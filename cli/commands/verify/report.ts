@@ -1,7 +1,7 @@
 import { formatTimeUs } from "@vessel/gateway/frame";
 import type { GapReason } from "@vessel/gateway/journal";
-import { count, rangeText } from "../inspect/file.ts";
 import { paint, printable } from "../../program/terminal.ts";
+import { count, rangeText } from "../inspect/file.ts";
 import type { Fault, VerifiedFile } from "./file.ts";
 import type { VerifiedJournal, VerifiedRun } from "./journal.ts";
 import type { FoundGap } from "./numbers.ts";

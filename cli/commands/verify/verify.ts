@@ -4,12 +4,12 @@
  * @module
  */
 import { outputOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import { runOnFiles } from "../inspect/run.ts";
 import type { Program, ProgramContext } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import type { SettingsOf } from "../../settings/options.ts";
+import { runOnFiles } from "../inspect/run.ts";
 import { verifyJournal } from "./journal.ts";
 import { formatFile, formatJson, formatRuns } from "./report.ts";
-import type { SettingsOf } from "../../settings/options.ts";
 
 const options = { ...outputOptions, ...programOptions };
 

@@ -1,4 +1,5 @@
 import { BusError, ListenError } from "@vessel/gateway";
+import { ALL_ADDRESSES, formatAddress, type ListenAddress } from "@vessel/gateway/base";
 
 /** Advice about errors of the start, by the end of their messages. */
 const ADVICE: readonly (readonly [kind: typeof BusError | typeof ListenError, end: string, advice: string])[] = [
@@ -10,4 +11,10 @@ const ADVICE: readonly (readonly [kind: typeof BusError | typeof ListenError, en
 export function startAdvised(error: unknown): unknown {
   const known = ADVICE.find(([kind, end]) => error instanceof kind && error.message.endsWith(end));
   return known && error instanceof Error ? new Error(`${error.message}; ${known[2]}`, { cause: error }) : error;
+}
+
+/** URL of an address for a browser; `localhost` replaces the wildcard address. */
+export function urlOf({ hostname, port }: ListenAddress, { tls = false }: { tls?: boolean } = {}): string {
+  const isAny = hostname === ALL_ADDRESSES || hostname === "0.0.0.0";
+  return `${tls ? "https" : "http"}://${formatAddress({ hostname: isAny ? "localhost" : hostname, port })}`;
 }
