@@ -127,6 +127,8 @@ export interface Inputs {
 export interface Resolution<S> {
   outcomes: { [K in keyof S]: Outcome<S[K]> };
   problems: readonly Problem[];
+  /** The values that could be read. */
+  values: Partial<S>;
   /** Undefined if a problem is an error. */
   settings: S | undefined;
 }
@@ -213,7 +215,7 @@ export function resolveSettings<S>(
     if (message !== undefined) problems.push({ severity: check.severity, name: table[blamed].name, source, message });
   }
   const failed = problems.some(({ severity }) => severity === "error");
-  return { outcomes: complete, problems, settings: failed ? undefined : values as S };
+  return { outcomes: complete, problems, values, settings: failed ? undefined : values as S };
 }
 
 /** Runs asynchronous checks; skips those whose first setting has an error already. */
@@ -221,14 +223,8 @@ export async function resolveAsync<S>(
   table: Options<S>,
   { resolution, checks }: { resolution: Resolution<S>; checks: readonly AsyncCheck<S>[] },
 ): Promise<Resolution<S>> {
-  const { outcomes } = resolution;
+  const { outcomes, values } = resolution;
   const problems = [...resolution.problems];
-  const values: Partial<S> = {};
-  const take = <K extends keyof S & string>(name: K) => {
-    const outcome = outcomes[name];
-    if (outcome.ok) values[name] = outcome.value;
-  };
-  settingNames(table).forEach(take);
   for (const { settings, test } of checks) {
     const [blamed] = settings;
     const { name } = table[blamed];
@@ -238,7 +234,7 @@ export async function resolveAsync<S>(
     if (message !== undefined) problems.push({ severity: "error", name, source: outcomes[blamed].source, message });
   }
   const failed = problems.some(({ severity }) => severity === "error");
-  return { outcomes, problems, settings: failed ? undefined : resolution.settings };
+  return { ...resolution, problems, settings: failed ? undefined : resolution.settings };
 }
 
 /** `flag -port`, `environment VBG_PORT`, `config key "port"` or `default`. */

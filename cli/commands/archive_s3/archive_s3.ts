@@ -62,18 +62,18 @@ export async function run(
     run: async (settings, paths) => {
       const store = await openStore(settings, context.environment);
       await archiveAll(readRequests(input, complain), { store, settings, answer });
-      refuse(paths, { answer, why: "no line on standard input says whose file it is" });
+      answerAll(paths, { answer, why: "no line on standard input says whose file it is" });
       return EXIT.ok;
     },
   });
   if (code === EXIT.ok) return EXIT.ok;
   const [why = "it failed"] = complaints.join("\n").split("\n");
   for await (const { path } of readRequests(input, context.complain)) answer(path, why);
-  refuse(parseCommandLine(context.args, archiveS3Options).positionals, { answer, why });
+  answerAll(parseCommandLine(context.args, archiveS3Options).positionals, { answer, why });
   return EXIT.settings;
 }
 
-function refuse(paths: readonly string[], { answer, why }: { answer: Answer; why: string }): void {
+function answerAll(paths: readonly string[], { answer, why }: { answer: Answer; why: string }): void {
   for (const path of paths) answer(path, why);
 }
 

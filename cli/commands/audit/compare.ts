@@ -1,5 +1,7 @@
 import { Ranges } from "@vessel/gateway/base";
 import { type InstanceState, parseState, STATE_FILE } from "@vessel/gateway/cloud";
+import { epochWordOf } from "@vessel/gateway/journal";
+import { epochText } from "../inspect/file.ts";
 import { ExpectedFrames, type ExpectedReport } from "./expected.ts";
 import { isSame, MergedFrames } from "./frames.ts";
 import { Numbers } from "./numbers.ts";
@@ -71,7 +73,10 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     const isCurrent = state?.epochs.current !== undefined && wordOf(state.epochs.current) === word;
     const comparison = new Comparison({ boat: ofBoat, cloud: ofCloud, state: isCurrent ? state : undefined, expected });
     await comparison.run();
-    report.epochs.push({ epoch: ofBoat.epoch ?? ofCloud.epoch ?? hexOf(word), ...comparison.report() });
+    report.epochs.push({
+      epoch: ofBoat.epoch ?? ofCloud.epoch ?? epochText(word) ?? "00000000",
+      ...comparison.report(),
+    });
     report.damage.boat.push(...ofBoat.damage);
     report.damage.cloud.push(...ofCloud.damage);
   }
@@ -198,11 +203,5 @@ async function readState(directory: string): Promise<InstanceState | undefined> 
 
 /** First four bytes of an epoch, as in file headers. */
 function wordOf(epoch: string): number {
-  return new DataView(Uint8Array.fromHex(epoch.slice(0, 8)).buffer).getUint32(0, true);
-}
-
-function hexOf(word: number): string {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, word, true);
-  return bytes.toHex();
+  return epochWordOf(Uint8Array.fromHex(epoch.slice(0, 8)));
 }

@@ -1,6 +1,7 @@
 import { errorText } from "@vessel/gateway/base";
 import { newStoredFrame, type StoredFrame } from "@vessel/gateway/frame";
 import { BlockReader, type Gap } from "@vessel/gateway/journal";
+import { basename } from "node:path";
 import type { Part } from "./parts.ts";
 
 /** Iterates over the frames of one part. */
@@ -87,7 +88,7 @@ export class MergedFrames implements Disposable {
   }
 
   async #openPart(part: Part): Promise<Cursor | undefined> {
-    const where = `${part.path.slice(part.path.lastIndexOf("/") + 1)}, byte ${part.offset}`;
+    const where = `${basename(part.path)}, byte ${part.offset}`;
     try {
       const block = await this.#reader.read(part.path, part);
       if (block.baseSeq !== part.seq) throw new TypeError("its header has another number");

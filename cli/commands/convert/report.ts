@@ -1,5 +1,6 @@
 import { type ConvertedFile, type ConvertedInput, type ConvertSummary, RECORDING_NOTES } from "@vessel/gateway";
 import { formatTimeUs } from "@vessel/gateway/frame";
+import { count } from "../inspect/file.ts";
 
 /** Texts of the reasons in {@linkcode ConvertedInput.recording}. */
 const SKIP_REASONS: Readonly<Record<keyof ConvertedInput["recording"]["passedOver"], string>> = {
@@ -84,10 +85,6 @@ export function formatJson({ inputs, files, messages, buses, epoch }: ConvertSum
 function counts<T extends object>(counters: T): [keyof T, T[keyof T]][] {
   const keys = Object.keys(counters) as (keyof T)[];
   return keys.map((key): [keyof T, T[keyof T]] => [key, counters[key]]).filter(([, value]) => value !== 0);
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 function quoted(name: string): string {

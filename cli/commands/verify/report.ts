@@ -2,6 +2,7 @@ import { formatTimeUs } from "@vessel/gateway/frame";
 import type { GapReason } from "@vessel/gateway/journal";
 import { paint, printable } from "../../program/terminal.ts";
 import { count, rangeText } from "../inspect/file.ts";
+import { contentText } from "../inspect/report.ts";
 import type { Fault, VerifiedFile } from "./file.ts";
 import type { VerifiedJournal, VerifiedRun } from "./journal.ts";
 import type { FoundGap } from "./numbers.ts";
@@ -20,14 +21,9 @@ interface Style {
 
 /** The lines of one file. */
 export function formatFile(file: VerifiedFile, style: Style): string {
-  const { path, blocks, frames, firstSeq, lastSeq, firstTimeUs, latestTimeUs, errors, notes } = file;
-  const numbers = firstSeq === undefined || lastSeq === undefined ? "" : ` ${rangeText(firstSeq, lastSeq)}`;
-  const times = firstTimeUs === undefined || latestTimeUs === undefined
-    ? ""
-    : `, ${formatTimeUs(firstTimeUs)} to ${formatTimeUs(latestTimeUs)}`;
+  const { path, errors, notes } = file;
   return [
-    `${printable(path)}: ${count(blocks, "block")}, ${count(frames, "frame")}${numbers}${times}: ` +
-    verdict(errors.length, style),
+    `${printable(path)}: ${contentText(file)}: ${verdict(errors.length, style)}`,
     ...linesOf(errors, notes, style),
   ].join("\n");
 }
