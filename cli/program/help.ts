@@ -24,14 +24,8 @@ const INDENT = " ".repeat(8);
 const HEAD = ["Flag", "Default", "Environment", "Configuration key", "Meaning"];
 const OPTIONAL_COLUMNS = ["Environment", "Configuration key"];
 
-/** How much help shows. */
-export interface HelpExtent {
-  /** Every option, also of a program whose help is short otherwise (see common_flags.ts). Default: false. */
-  all?: boolean;
-}
-
-/** Text of `--help`: options under their groups. */
-export function formatHelp<S>(subject: HelpSubject<S>, { all = false }: HelpExtent = {}): string {
+/** Text of `--help`: options under their groups. Without `all` only the common ones, see common_flags.ts. */
+export function formatHelp<S>(subject: HelpSubject<S>, { all = false }: { all?: boolean } = {}): string {
   const common = all ? undefined : COMMON_FLAGS[subject.name];
   const groups = groupsOf(subject).map(([group, options]) => ({
     group,

@@ -6,11 +6,12 @@ import { type Expression, parseExpression, type Subject } from "./parse.ts";
 
 /** Names a field that no known PGN has, or an unknown manufacturer; undefined if all are known. */
 export function doubtWhere(source: string): string | undefined {
-  return doubtFields(source) ?? doubtManufacturers([...manufacturersOf(parseExpression(source))]);
+  const expression = parseExpression(source);
+  return doubtFields(expression) ?? doubtManufacturers([...manufacturersOf(expression)]);
 }
 
-function doubtFields(source: string): string | undefined {
-  const strange = new Set(fieldsOf(source));
+function doubtFields(expression: Expression): string | undefined {
+  const strange = new Set(fieldsOf(expression));
   if (strange.size === 0) return undefined;
   const known = new Set<string>();
   for (const name of knownFields()) {
@@ -29,13 +30,9 @@ function* comparisonsOf(expression: Expression): Generator<Extract<Expression, {
   if ("terms" in expression) { for (const term of expression.terms) yield* comparisonsOf(term); }
 }
 
-/** All subjects that an expression compares. */
-export function subjectsOf(expression: Expression): Iterable<Subject> {
-  return comparisonsOf(expression).map(({ subject }) => subject);
-}
-
-function* fieldsOf(source: string): Generator<string> {
-  for (const subject of subjectsOf(parseExpression(source))) if (subject.kind === "field") yield subject.path[0];
+/** Outermost names of the fields in an expression. */
+function* fieldsOf(expression: Expression): Generator<string> {
+  for (const { subject } of comparisonsOf(expression)) if (subject.kind === "field") yield subject.path[0];
 }
 
 /** Manufacturers named in an expression. */

@@ -1,6 +1,5 @@
 import { checkExpression } from "./check.ts";
 import { compileExpression, type DeviceAt, type WhereFrame } from "./compile.ts";
-import { subjectsOf } from "./doubt.ts";
 import { parseExpression } from "./parse.ts";
 
 export type { DeviceAt, WhereFrame } from "./compile.ts";
@@ -12,10 +11,6 @@ export { MAX_WHERE_DEPTH, MAX_WHERE_LENGTH } from "./parse.ts";
 export interface Where {
   /** Whether a frame matches. Calls `deviceAt` only if the result depends on a device. */
   test(frame: WhereFrame, deviceAt?: DeviceAt): boolean;
-  /** The expression needs `decoded`. */
-  usesDecoded: boolean;
-  /** The expression needs the device table. */
-  usesDevices: boolean;
 }
 
 /**
@@ -55,12 +50,7 @@ export function parseWhere(source: string): Where {
   const expression = parseExpression(source);
   checkExpression(expression, source);
   const test = compileExpression(expression);
-  const subjects = [...subjectsOf(expression)];
-  return {
-    test: (frame, deviceAt = noDevice) => test(frame, deviceAt),
-    usesDecoded: subjects.some(({ kind }) => kind === "field"),
-    usesDevices: subjects.some(({ kind }) => kind === "device"),
-  };
+  return { test: (frame, deviceAt = noDevice) => test(frame, deviceAt) };
 }
 
 function noDevice(): undefined {}

@@ -33,10 +33,8 @@ const options = {
   ...programOptions,
 };
 
-type AlarmsSettings = SettingsOf<typeof options>;
-
 /** Name, operands and settings of `vbg alarms`. */
-export const program: Program<AlarmsSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg alarms",
   summary:
     "lists the alarms of a boat from journal files (.lpj) and directories with their write-ahead logs: RV-C diagnostics " +

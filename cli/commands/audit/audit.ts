@@ -40,10 +40,8 @@ const options = {
   ...programOptions,
 };
 
-type AuditSettings = SettingsOf<typeof options>;
-
 /** Name, operands and settings of `vbg audit`. */
-export const program: Program<AuditSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg audit",
   summary: "compares a boat's journal with what a cloud holds of it, frame by frame and byte for byte; both are only " +
     "read, torn files and write-ahead logs included. Exit code 1: something is missing, extra or different",

@@ -13,10 +13,8 @@ import { runOnFiles } from "./run.ts";
 
 const options = { ...outputOptions, ...programOptions };
 
-type InspectSettings = SettingsOf<typeof options>;
-
 /** Name, operands and settings of `vbg inspect`. */
-export const program: Program<InspectSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg inspect",
   summary: "shows the header, blocks, totals and index of journal files (.lpj), or of all files and write-ahead logs " +
     "of directories. JSON: one line for each file. Exit code 1: a file cannot be read",

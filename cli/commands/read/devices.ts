@@ -29,11 +29,8 @@ const options = {
   ...programOptions,
 };
 
-/** Settings of `vbg devices`. */
-export type DevicesSettings = SettingsOf<typeof options>;
-
 /** Name, operands and settings of `vbg devices`. */
-export const program: Program<DevicesSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg devices",
   summary: "lists the devices seen on the buses; times are UTC",
   options,

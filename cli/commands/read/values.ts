@@ -45,11 +45,8 @@ const options = {
   ...programOptions,
 };
 
-/** Settings of `vbg values`. */
-export type ValuesSettings = SettingsOf<typeof options>;
-
 /** Name, operands and settings of `vbg values`. */
-export const program: Program<ValuesSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg values",
   summary: "shows the newest message of each kind from each device; times are UTC",
   options,

@@ -28,10 +28,8 @@ const options = {
   ...programOptions,
 };
 
-type RepairSettings = SettingsOf<typeof options>;
-
 /** Name, operands and settings of `vbg repair`. */
-export const program: Program<RepairSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg repair",
   summary:
     "copies the readable part of journal files (.lpj), or of all files of directories, to complete files of the same " +

@@ -46,11 +46,8 @@ const options = {
   ...programOptions,
 };
 
-/** Settings of `vbg switches`. */
-export type SwitchesSettings = SettingsOf<typeof options>;
-
 /** Name, operands and settings of `vbg switches`. */
-export const program: Program<SwitchesSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg switches",
   summary: "shows the banks of switches (PGN 127501) and their states, without unavailable switches; times are UTC",
   options,

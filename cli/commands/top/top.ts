@@ -22,11 +22,8 @@ import { clampView, draw, viewAfter } from "./view.ts";
 
 const options = { ...serverOptions, ...outputOptions, ...unitsOptions, ...programOptions };
 
-/** Settings of `vbg top`. */
-export type TopSettings = SettingsOf<typeof options>;
-
 /** Name, operands and settings of `vbg top`. */
-export const program: Program<TopSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg top",
   summary:
     "shows a boat live on a terminal: rates, devices, health, replication, newest values; times are UTC. Keys: tab, 1, " +

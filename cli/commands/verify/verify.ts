@@ -13,10 +13,8 @@ import { formatFile, formatJson, formatRuns } from "./report.ts";
 
 const options = { ...outputOptions, ...programOptions };
 
-type VerifySettings = SettingsOf<typeof options>;
-
 /** Name, operands and settings of `vbg verify`. */
-export const program: Program<VerifySettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg verify",
   summary:
     "reads every block and frame of journal files (.lpj), and of directories with their write-ahead logs, and checks " +
