@@ -19,7 +19,7 @@ export const program: Program<ArchiveS3Settings> = {
   summary:
     "sends journal files to an S3-compatible store, as the server's -journal-archive-command. Each line of standard " +
     'input is a file, {"path": "FILE.lpj", "instance_id": "aurora"}, and is answered by one, {"path", "status"}, with ' +
-    '"error" where the status is "error". Exit code 0 whatever they say, 2 when none could be tried',
+    '"error" where the status is "error". Exit code 0 even if a status is "error", 2 if no file could be tried',
   options: archiveS3Options,
   checks: archiveS3Checks,
   positionals: "[FILE ...]",

@@ -7,6 +7,9 @@ import { isSame, MergedFrames } from "./frames.ts";
 import { Numbers } from "./numbers.ts";
 import { findParts, type Part } from "./parts.ts";
 
+/** Epoch of files that name none. */
+const NO_EPOCH = "00000000";
+
 /** The two directories to compare. */
 export interface AuditOptions {
   /** Journal directory of the boat. */
@@ -74,7 +77,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     const comparison = new Comparison({ boat: ofBoat, cloud: ofCloud, state: isCurrent ? state : undefined, expected });
     await comparison.run();
     report.epochs.push({
-      epoch: ofBoat.epoch ?? ofCloud.epoch ?? epochText(word) ?? "00000000",
+      epoch: ofBoat.epoch ?? ofCloud.epoch ?? epochText(word) ?? NO_EPOCH,
       ...comparison.report(),
     });
     report.damage.boat.push(...ofBoat.damage);

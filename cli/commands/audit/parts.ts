@@ -1,6 +1,6 @@
-import { errorText } from "@vessel/gateway/base";
-import { type BlockFile, openBlockFile, readJournalDirectory, storedBytes } from "@vessel/gateway/journal";
 import { basename } from "node:path";
+import { type BlockFile, openBlockFile, readJournalDirectory, storedBytes } from "@vessel/gateway/journal";
+import { errorText } from "@vessel/gateway/base";
 
 /** A block of frames with consecutive numbers; blocks of files are read later. */
 export interface Part {

@@ -81,7 +81,7 @@ export function formatFile(
       sealsInto === undefined ? indexText(compression, state) : "not needed"
     }`,
     ...damaged > 0 ? [paint(style, "red", `damaged: ${count(damaged, "place")} where no block begins`)] : [],
-    ...state === "torn" ? [paint(style, "red", `torn: ${bytes - end} bytes behind byte ${end} are no block`)] : [],
+    ...state === "torn" ? [paint(style, "red", `torn: ${bytes - end} bytes after byte ${end} are no block`)] : [],
   ].join("\n");
 }
 
@@ -157,8 +157,8 @@ function cellsOf(
     return [`${offset}`, seq, "", timeText(timeUs), `${bytes}`, "", "", `DAMAGED: ${content.why}`];
   }
   const { frames, devices, notes, damage } = content;
-  const told = [damage === undefined ? "" : `DAMAGED: ${damage}`, notesText(notes, before)];
-  const words = told.filter((text) => text !== "").join("; ");
+  const texts = [damage === undefined ? "" : `DAMAGED: ${damage}`, notesText(notes, before)];
+  const words = texts.filter((text) => text !== "").join("; ");
   return [`${offset}`, seq, `${frames}`, timeText(timeUs), `${bytes}`, ratio, `${devices}`, words];
 }
 

@@ -1,10 +1,7 @@
 import { errorText } from "@vessel/gateway/base";
-import { newStoredFrame } from "@vessel/gateway/frame";
-import { BlockReader } from "@vessel/gateway/journal";
-import { isSame } from "../audit/frames.ts";
 import { epochText, type FoundFile } from "../inspect/file.ts";
 import { type Fault, type VerifiedFile, verifyFile } from "./file.ts";
-import { checkRun, checkUnnamed, type FoundGap, type NumbersFound, type Overlap } from "./numbers.ts";
+import { checkRun, checkUnnamed, firstDifference, type FoundGap, type NumbersFound } from "./numbers.ts";
 
 /** Result for the files of one epoch, or for all files without an epoch. */
 export interface VerifiedRun {
@@ -52,11 +49,10 @@ async function runReport(
   { epoch, onBytes }: { epoch: string | undefined; onBytes: OnBytes },
 ): Promise<VerifiedRun> {
   const run: VerifiedRun = { epoch, firstSeq, lastSeq, gaps, repeated: 0, errors: [], notes: [] };
-  using reader = new OverlapReader();
   for (const { one, other } of overlaps) {
     onBytes(0);
     const { path, offset, firstSeq } = other;
-    const what = await reader.firstDifference({ one, other }).then(
+    const what = await firstDifference({ one, other }).then(
       (seq) => seq === undefined ? undefined : `Frame ${seq} differs in ${one.path}, byte ${one.offset}`,
       (error) => `Cannot compare with ${one.path}: ${errorText(error)}`,
     );
@@ -68,30 +64,4 @@ async function runReport(
   }
   for (const { path, firstSeq } of restarts) run.notes.push({ path, what: `Numbers restart at ${firstSeq}` });
   return run;
-}
-
-/** Compares the frames of blocks that share numbers. */
-class OverlapReader implements Disposable {
-  readonly #readers = [new BlockReader(), new BlockReader()] as const;
-
-  /** The first number with different frames; undefined if all are equal. */
-  async firstDifference({ one, other }: Overlap): Promise<number | undefined> {
-    const [ofOne, ofOther] = await Promise.all([
-      this.#readers[0].read(one.path, one),
-      this.#readers[1].read(other.path, other),
-    ]);
-    const [frame, otherFrame] = [newStoredFrame(), newStoredFrame()];
-    const [frames, otherFrames] = [ofOne.frames(), ofOther.frames()];
-    const lastSeq = Math.min(one.lastSeq, other.lastSeq);
-    while (otherFrames.next(otherFrame) && otherFrame.seq <= lastSeq) {
-      while (frame.seq < otherFrame.seq) if (!frames.next(frame)) return undefined;
-      if (frame.seq === otherFrame.seq && !isSame(frame, otherFrame)) return frame.seq;
-      if (otherFrame.seq === lastSeq) return undefined;
-    }
-    return undefined;
-  }
-
-  [Symbol.dispose](): void {
-    for (const reader of this.#readers) reader[Symbol.dispose]();
-  }
 }
