@@ -1,4 +1,3 @@
-import { pathExists, syncDirectory } from "@vessel/gateway/base";
 import {
   type Compression,
   encodeBlockHeader,
@@ -8,6 +7,7 @@ import {
   type FileHeader,
   JOURNAL_FILE_MODE,
 } from "@vessel/gateway/journal";
+import { pathExists, syncDirectory } from "@vessel/gateway/base";
 
 /** A block to write. */
 export interface OutputBlock {
@@ -32,13 +32,13 @@ export class OutputFile {
   #bytes = FILE_HEADER_BYTES;
 
   private constructor(
-    paths: { path: string; directory: string; part: string },
+    place: { path: string; directory: string; part: string },
     header: OutputHeader,
     file: Deno.FsFile,
   ) {
-    this.path = paths.path;
-    this.#directory = paths.directory;
-    this.#part = paths.part;
+    this.path = place.path;
+    this.#directory = place.directory;
+    this.#part = place.part;
     this.#header = header;
     this.#file = file;
   }
@@ -47,9 +47,9 @@ export class OutputFile {
     directory: string,
     { name, header }: { name: string; header: OutputHeader },
   ): Promise<OutputFile> {
-    const paths = { path: `${directory}/${name}`, directory, part: `${directory}/.${name}.part` };
-    const file = await Deno.open(paths.part, { write: true, create: true, truncate: true, mode: JOURNAL_FILE_MODE });
-    const output = new OutputFile(paths, header, file);
+    const place = { path: `${directory}/${name}`, directory, part: `${directory}/.${name}.part` };
+    const file = await Deno.open(place.part, { write: true, create: true, truncate: true, mode: JOURNAL_FILE_MODE });
+    const output = new OutputFile(place, header, file);
     await output.#write(encodeFileHeader(header));
     return output;
   }
@@ -72,7 +72,7 @@ export class OutputFile {
     await this.#file.sync();
     this.#file.close();
     // A hard link would fail by itself if the name exists, but file systems of memory cards have none.
-    if (await pathExists(this.path)) throw new Deno.errors.AlreadyExists(`"${this.path}" exists`);
+    if (await pathExists(this.path)) throw new Deno.errors.AlreadyExists(`"${this.path}" is there by now`);
     await Deno.rename(this.#part, this.path);
     await syncDirectory(this.#directory);
   }
