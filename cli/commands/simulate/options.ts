@@ -48,7 +48,7 @@ export const simulateOptions = {
     name: "slots",
     placeholder: "JSON",
     default: [],
-    help: 'Sessions that begin with the first frame played: [{"id": "x", "buffer_timeout": "PT1M", "filter": ' +
+    help: 'Sessions that begin with the first frame played: [{"id": "x", "buffer_timeout": "1m", "filter": ' +
       '{"pgn": [127250]}}]. Filters have pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus.',
     parse: (value) => readSlots(value, SLOTS),
     parseText: (value) => readSlots(readJson(value), SLOTS),
