@@ -164,7 +164,7 @@ export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
       "Cannot use ACME without -acme-email: it accepts the authority's terms of service",
   ),
   ...(["tlsClientCa", "acmeCa"] as const).map((name): Check<CloudListenSettings> =>
-    refuse([name], ({ [name]: path }) => path === "" ? undefined : authoritiesProblem(path))
+    refuse([name], ({ [name]: path }) => authoritiesProblem(path))
   ),
 ];
 

@@ -138,7 +138,7 @@ export const mqttChecks: readonly Check<MqttOptionSettings>[] = [
       mqttUsername === "" && (mqttPassword !== "" || mqttPasswordFile !== "") &&
       "Cannot use an MQTT password without -mqtt-username",
   ),
-  refuse(["mqttCaFile"], ({ mqttCaFile }) => mqttCaFile === "" ? undefined : authoritiesProblem(mqttCaFile)),
+  refuse(["mqttCaFile"], ({ mqttCaFile }) => authoritiesProblem(mqttCaFile)),
   refuse(
     ["mqttCert", "mqttKey"],
     ({ mqttCert, mqttKey }) => tlsPairProblem({ cert: mqttCert, key: mqttKey }, { cert: "mqtt-cert", key: "mqtt-key" }),

@@ -119,7 +119,7 @@ export const replicationChecks: readonly Check<
     ["replicationTlsCert", "replicationTlsKey"],
     ({ replicationTlsCert: cert, replicationTlsKey: key }) => tlsPairProblem({ cert, key }, { cert: CERT, key: KEY }),
   ),
-  refuse(["replicationTlsCa"], ({ replicationTlsCa: ca }) => ca === "" ? undefined : authoritiesProblem(ca)),
+  refuse(["replicationTlsCa"], ({ replicationTlsCa: ca }) => authoritiesProblem(ca)),
   refuse(
     ["replicationTlsCert", "replicationInstanceId", "replicationTlsKey"],
     ({ replicationTlsCert: cert, replicationInstanceId: id }) => {
