@@ -11,13 +11,12 @@
  *
  * @module
  */
-export * from "./block/active_devices.ts";
 export * from "./block/block.ts";
 export * from "./block/builder.ts";
 export { INCOMPLETE_REASONS } from "./block/bus_counts.ts";
 export * from "./block/compression.ts";
 export * from "./block/crc32c.ts";
-export { type DeviceProduct, NO_PRODUCT } from "./block/device_table.ts";
+export { ActiveDevices, type DeviceProduct, NO_PRODUCT } from "./block/device_table.ts";
 export { type FormatVersion, MAX_DISORDER_US } from "./block/layout.ts";
 export { BlockReader, type BlockSource, type StoredBlock } from "./block/reader.ts";
 export * from "./digest/window_digest.ts";
@@ -26,8 +25,13 @@ export * from "./errors.ts";
 export { type BlockFile, openBlockFile } from "./file/block_file.ts";
 export { JournalFile, type JournalFileOptions, type SealedBlock } from "./file/journal_file.ts";
 export * from "./file/layout.ts";
-export { JOURNAL_DIRECTORY_MODE, JOURNAL_FILE_MODE } from "./file/modes.ts";
-export { JOURNAL_EXTENSION, nextFileName, parseFileName } from "./file/name.ts";
+export {
+  JOURNAL_DIRECTORY_MODE,
+  JOURNAL_EXTENSION,
+  JOURNAL_FILE_MODE,
+  nextFileName,
+  parseFileName,
+} from "./file/name.ts";
 export type { BlockLocation } from "./index/block_table.ts";
 export {
   type FileIndex,

@@ -3,11 +3,11 @@ import { pushVarint, VarintReader } from "./varint.ts";
 
 // Body of tag 7, for each bus in the order of their indexes, all numbers varints:
 //
-//   received | dropped | count of reasons | frames or messages for each reason, in the order of INCOMPLETE_REASONS
+//   received | dropped | number of reasons | frames or messages for each reason, in the order of INCOMPLETE_REASONS
 //
-// Reasons at the end of the list that have no count are left out. A reader ignores counts behind the reasons it knows.
+// Trailing reasons with a count of 0 are omitted. A reader ignores counts beyond the reasons that it knows.
 
-/** Why frames never became a message. Codes on disk are indexes in this list: append only. */
+/** Why frames never became a message. Codes on disk are indexes of this list: only append to it. */
 export const INCOMPLETE_REASONS: readonly string[] = [
   "timeout",
   "replaced",
@@ -19,10 +19,10 @@ export const INCOMPLETE_REASONS: readonly string[] = [
   "tp_unexpected",
 ];
 
-/** Most reasons of one bus that are read. */
+/** Maximum number of reasons per bus that a reader accepts. */
 const MAX_REASONS = 32;
 
-/** Encodes the counters of at most {@linkcode MAX_BUSES} buses; reasons that have no code are left out. */
+/** Encodes the counters of at most {@linkcode MAX_BUSES} buses. Omits reasons without a code. */
 export function encodeBusCounts(counts: readonly BusCounts[]): Uint8Array {
   const bytes: number[] = [];
   for (const { received, dropped, incomplete } of counts.slice(0, MAX_BUSES)) {
@@ -33,7 +33,7 @@ export function encodeBusCounts(counts: readonly BusCounts[]): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** Reads what {@linkcode encodeBusCounts} gave; undefined where the bytes make no sense. */
+/** Decodes the output of {@linkcode encodeBusCounts}; undefined if the bytes are invalid. */
 export function decodeBusCounts(body: Uint8Array): BusCounts[] | undefined {
   const reader = new VarintReader(body);
   const counts: BusCounts[] = [];

@@ -3,24 +3,24 @@ import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { BlockError } from "../errors.ts";
 import { findZstdFrames, MAX_WINDOW_LOG, type ZstdFrame } from "./zstd_frames.ts";
 
-/** Fast enough for the event loop: a few milliseconds a block. */
+/** Fast enough for the event loop: a few milliseconds per block. */
 const FAST_LEVEL = 3;
 /**
- * A tenth smaller than level 3, on real recordings as on the simulated boat: here zstd looks for the best way to cut
- * bytes into matches. Levels between win half of it at most, higher ones nothing more.
+ * A tenth smaller than level 3, for real recordings and for the simulated boat: from this level on zstd parses optimally.
+ * Levels in between gain at most half of that, higher ones nothing more.
  */
 const SMALL_LEVEL = 16;
-/** What a frame is unpacked into at first when there are several and it does not tell its size. */
+/** Initial output buffer of one frame of several that does not declare its size, bytes. */
 const FIRST_PIECE_BYTES = 16_384;
 
-/** Unpacks blocks with a dictionary; see {@linkcode loadDictionaryDecoder}. */
+/** Decompresses blocks with a dictionary; see {@linkcode loadDictionaryDecoder}. */
 export interface DictionaryDecoder {
-  /** @throws {BlockError} what comes out is not exactly one block */
+  /** @throws {BlockError} the output is not exactly one block */
   decompress(bytes: Uint8Array, options: { dictionary: Uint8Array; blockBytes: number }): Uint8Array<ArrayBuffer>;
 }
 
 /**
- * Packs a block as it lies in a file. The zstd frame tells its size, as older software's do; it has no checksum, as the
+ * Compresses a block for a file. The zstd frame declares its size, for older readers; it has no checksum, because the
  * block has one.
  */
 export function compress(block: Uint8Array<ArrayBuffer>, compression: "none" | "zstd"): Uint8Array<ArrayBuffer> {
@@ -28,23 +28,23 @@ export function compress(block: Uint8Array<ArrayBuffer>, compression: "none" | "
 }
 
 /**
- * Packs a block as {@linkcode compress} does, but a tenth smaller and twenty times slower: in a thread of its own. Node's
- * asynchronous functions would hold the event loop all the same.
+ * As {@linkcode compress}, but a tenth smaller and twenty times slower: call it in a thread. The asynchronous functions of
+ * node:zlib would block the event loop, too.
  */
 export function compressSmall(block: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return compressAt(SMALL_LEVEL, block);
 }
 
 function compressAt(level: number, block: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  // The package of types does not know the first of them.
+  // A variable, not a literal: the type declarations lack `pledgedSrcSize`.
   const options = { pledgedSrcSize: block.length, params: { [constants.ZSTD_c_compressionLevel]: level } };
   return plain(zstdCompressSync(block, options));
 }
 
 /**
- * Unpacks a block without a dictionary. Blocks that are not compressed are given back as they are.
+ * Decompresses a block without a dictionary. Returns the given bytes if the compression is `none`.
  *
- * @throws {BlockError} what comes out is not exactly one block
+ * @throws {BlockError} the output is not exactly one block
  */
 export function decompress(
   bytes: Uint8Array,
@@ -56,11 +56,11 @@ export function decompress(
   }
   return decompressFrames(bytes, {
     blockBytes,
-    unpack: (frame, { room, isOnly }) => {
-      const chunkSize = isOnly ? blockBytes : Math.min(room, frame.contentBytes ?? FIRST_PIECE_BYTES);
+    unpack: (frame, { maxBytes, isOnly }) => {
+      const chunkSize = isOnly ? blockBytes : Math.min(maxBytes, frame.contentBytes ?? FIRST_PIECE_BYTES);
       return plain(zstdDecompressSync(bytes.subarray(frame.start, frame.end), {
-        // No decoder takes 0; what comes out is measured in any case.
-        maxOutputLength: Math.max(1, room),
+        // No decoder accepts 0; the output is checked below.
+        maxOutputLength: Math.max(1, maxBytes),
         chunkSize: Math.max(64, chunkSize),
         params: { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG },
       }));
@@ -70,10 +70,7 @@ export function decompress(
 
 let dictionaryDecoder: Promise<DictionaryDecoder> | undefined;
 
-/**
- * Loads what blocks with a dictionary need, once. Few journals have them, and node:zlib passes over a dictionary
- * without a word.
- */
+/** Loads the decoder for blocks with a dictionary, once. Few journals have them, and node:zlib silently ignores a dictionary. */
 export function loadDictionaryDecoder(): Promise<DictionaryDecoder> {
   return dictionaryDecoder ??= makeDictionaryDecoder();
 }
@@ -86,37 +83,33 @@ async function makeDictionaryDecoder(): Promise<DictionaryDecoder> {
     decompress: (bytes, { dictionary, blockBytes }) =>
       decompressFrames(bytes, {
         blockBytes,
-        unpack: (frame, { room }) => {
+        unpack: (frame, { maxBytes }) => {
           const packed = bytes.subarray(frame.start, frame.end);
-          return plain(decompressUsingDict(context, packed, dictionary, { defaultHeapSize: Math.max(1, room) }));
+          return plain(decompressUsingDict(context, packed, dictionary, { defaultHeapSize: Math.max(1, maxBytes) }));
         },
       }),
   };
 }
 
-/** Where a frame goes. */
-interface Place {
-  /** Bytes that the block still lacks. */
-  room: number;
-  isOnly: boolean;
-}
+/** Decompresses one frame. `maxBytes`: the rest of the block; `isOnly`: the block has no other frame. */
+type Unpack = (frame: ZstdFrame, options: { maxBytes: number; isOnly: boolean }) => Uint8Array<ArrayBuffer>;
 
-/** Unpacks frame after frame, never into more than a block. */
+/** Decompresses all frames, into at most one block. */
 function decompressFrames(
   bytes: Uint8Array,
-  { blockBytes, unpack }: { blockBytes: number; unpack: (frame: ZstdFrame, place: Place) => Uint8Array<ArrayBuffer> },
+  { blockBytes, unpack }: { blockBytes: number; unpack: Unpack },
 ): Uint8Array<ArrayBuffer> {
   const frames = findZstdFrames(bytes);
   const isOnly = frames.length === 1;
   let block: Uint8Array<ArrayBuffer> | undefined;
   let filled = 0;
   for (const frame of frames) {
-    const room = blockBytes - filled;
+    const maxBytes = blockBytes - filled;
     const { contentBytes } = frame;
-    if ((contentBytes ?? 0) > room) throw wrongSize(filled + (contentBytes ?? 0), blockBytes);
+    if ((contentBytes ?? 0) > maxBytes) throw wrongSize(filled + (contentBytes ?? 0), blockBytes);
     if (contentBytes === 0) continue;
-    const piece = unpackSafely(() => unpack(frame, { room, isOnly }));
-    if (piece.length > room) throw wrongSize(filled + piece.length, blockBytes);
+    const piece = unpackSafely(() => unpack(frame, { maxBytes, isOnly }));
+    if (piece.length > maxBytes) throw wrongSize(filled + piece.length, blockBytes);
     if (isOnly) block = piece;
     else (block ??= new Uint8Array(blockBytes)).set(piece, filled);
     filled += piece.length;
@@ -125,17 +118,16 @@ function decompressFrames(
   return block;
 }
 
-/** Whatever a decoder throws, the bytes are to blame. */
+/** Any error of a decoder means damaged bytes. */
 function unpackSafely(unpack: () => Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   try {
     return unpack();
   } catch (error) {
-    const why = errorText(error);
-    throw new BlockError("compressed", `The compressed block cannot be unpacked: ${why}`);
+    throw new BlockError("compressed", `The block cannot be unpacked: ${errorText(error)}`);
   }
 }
 
-/** The same bytes as a plain array: a Buffer among them would slow down everything that reads blocks. */
+/** The same bytes as a `Uint8Array`: mixing in a `Buffer` would slow down all code that reads blocks. */
 function plain(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, length } = bytes;
   return buffer instanceof ArrayBuffer ? new Uint8Array(buffer, byteOffset, length) : new Uint8Array(bytes);

@@ -1,48 +1,48 @@
 import { BlockError } from "../errors.ts";
 
-// The outside of zstd data (RFC 8878 §3.1). node:zlib as Deno has it reads the first of several frames only, and takes
-// a frame that ends too early for a whole one; neither is an error there. So what lies where is found out here.
+// Frame headers of zstd data (RFC 8878 §3.1). Deno's node:zlib decompresses only the first of several frames, and reports
+// no error for a truncated frame. So the frames are located and checked here.
 
 const FRAME_MAGIC = 0xfd2fb528;
-/** Lowest of the sixteen magic numbers of frames to pass over. */
+/** Lowest of the sixteen magic numbers of skippable frames. */
 const SKIPPABLE_MAGIC = 0x184d2a50;
 const SKIPPABLE_HEADER_BYTES = 8;
 const BLOCK_HEADER_BYTES = 3;
 const MAX_BLOCK_CONTENT_BYTES = 128 * 1024;
 const CHECKSUM_BYTES = 4;
-/** Windows up to this size are read by everybody (RFC 8878 §3.1.1.1.2); as a logarithm for decoders' settings. */
+/** Largest window, log2 of bytes: the size that every decoder should support (RFC 8878 §3.1.1.1.2). */
 export const MAX_WINDOW_LOG = 23;
-/** Nobody cuts a block into more frames, and each of them costs time. */
+/** Maximum number of frames per block: bounds the time. No writer uses that many. */
 const MAX_FRAMES = 1024;
 
-/** A zstd frame inside other bytes. */
+/** Location of a zstd frame, by offsets. */
 export interface ZstdFrame {
   start: number;
   end: number;
-  /** Bytes that it says it becomes; undefined when it does not say. */
+  /** Decompressed size, bytes; undefined if the frame does not declare it. */
   contentBytes: number | undefined;
 }
 
-/** Finds the frames that `bytes` consist of. @throws {BlockError} they consist of something else, or of parts */
+/** Locates the frames in `bytes`. @throws {BlockError} the bytes are not complete zstd frames */
 export function findZstdFrames(bytes: Uint8Array): ZstdFrame[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const frames: ZstdFrame[] = [];
   try {
     for (let at = 0; at < bytes.length;) {
       const magic = view.getUint32(at, true);
-      if (magic - SKIPPABLE_MAGIC >= 0 && magic - SKIPPABLE_MAGIC < 16) {
+      if (magic >= SKIPPABLE_MAGIC && magic < SKIPPABLE_MAGIC + 16) {
         at += SKIPPABLE_HEADER_BYTES + view.getUint32(at + 4, true);
         if (at > bytes.length) fail("is cut short");
         continue;
       }
-      if (magic !== FRAME_MAGIC) fail("is no zstd");
+      if (magic !== FRAME_MAGIC) fail("is not zstd");
       if (frames.length === MAX_FRAMES) fail(`has more than ${MAX_FRAMES} zstd frames`);
       const frame = readFrame(view, at);
       frames.push(frame);
       at = frame.end;
     }
   } catch (error) {
-    // A view's own error: reading behind the end.
+    // Thrown by the view for a read beyond the end.
     if (error instanceof RangeError) fail("is cut short");
     throw error;
   }
@@ -66,7 +66,7 @@ function readFrame(view: DataView, start: number): ZstdFrame {
     const type = (header >> 1) & 3;
     const size = header >> 3;
     if (type === 3 || size > MAX_BLOCK_CONTENT_BYTES) fail("has an impossible zstd block");
-    // Type 1 repeats one byte.
+    // Type 1 is run-length encoded: one byte.
     at += BLOCK_HEADER_BYTES + (type === 1 ? 1 : size);
   }
   if (descriptor & 0x04) at += CHECKSUM_BYTES;
@@ -80,18 +80,10 @@ function checkWindow(descriptor: number): void {
 }
 
 function readContentSize(view: DataView, { at, bytes }: { at: number; bytes: number }): number | undefined {
-  switch (bytes) {
-    case 0:
-      return undefined;
-    case 1:
-      return view.getUint8(at);
-    case 2:
-      return view.getUint16(at, true) + 256;
-    case 4:
-      return view.getUint32(at, true);
-    default:
-      return Number(view.getBigUint64(at, true));
-  }
+  if (bytes === 0) return undefined;
+  if (bytes === 1) return view.getUint8(at);
+  if (bytes === 2) return view.getUint16(at, true) + 256;
+  return bytes === 4 ? view.getUint32(at, true) : Number(view.getBigUint64(at, true));
 }
 
 function fail(why: string): never {

@@ -1,6 +1,6 @@
 import { syncDirectory } from "../../base/mod.ts";
 import { compress } from "../block/compression.ts";
-import { JOURNAL_FILE_MODE } from "./modes.ts";
+import { JOURNAL_FILE_MODE } from "./name.ts";
 import { encodeBlockHeader, encodeFileHeader, encodeIndex, FILE_HEADER_BYTES, type FileHeader } from "./layout.ts";
 
 /** A block that is ready to be written. */

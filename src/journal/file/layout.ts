@@ -1,6 +1,6 @@
 import { type FormatVersion, framesStart, isBlockSize } from "../block/layout.ts";
 import { BlockError } from "../errors.ts";
-import { type Compression, MAX_BLOCK_BYTES, MIN_BLOCK_BYTES } from "../types.ts";
+import type { Compression } from "../types.ts";
 
 // A file: header | blocks | index (compressed files, when they were closed in order). All numbers little-endian.
 
@@ -83,9 +83,7 @@ export function parseFileHeader(bytes: Uint8Array): FileHeader {
   const version = view.getUint8(3);
   if (version !== 1 && version !== 2) throw new BlockError("version", `The journal has version ${version}, not 1 or 2`);
   const blockBytes = view.getUint32(4, true);
-  if (!isBlockSize(blockBytes, { min: MIN_BLOCK_BYTES, max: MAX_BLOCK_BYTES })) {
-    throw new BlockError("block-size", `The journal has blocks of ${blockBytes} bytes`);
-  }
+  if (!isBlockSize(blockBytes)) throw new BlockError("block-size", `The journal has blocks of ${blockBytes} bytes`);
   // The other bits of the flags are for those who know them.
   const code = view.getUint32(8, true) & COMPRESSION_MASK;
   const compression = COMPRESSIONS[code];

@@ -1,7 +1,11 @@
-/** Ending of journal files. */
+/** Extension of journal files. */
 export const JOURNAL_EXTENSION = ".lpj";
-/** First part of their names where nothing else is set. */
+/** Default prefix of file names. */
 export const DEFAULT_PREFIX = "nmea2k";
+/** Mode of files with frames: these tell where a vessel was, so only the owner and the group may read them. */
+export const JOURNAL_FILE_MODE = 0o640;
+/** Mode of created directories with such files. */
+export const JOURNAL_DIRECTORY_MODE = 0o750;
 
 const NAME = /^(.+)-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(?:\.(\d{3}))?Z\.lpj$/;
 

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { type DirectoryLock, FileError, lockDirectory, type Logger, syncDirectory } from "../../base/mod.ts";
-import { JOURNAL_DIRECTORY_MODE } from "../file/modes.ts";
+import { JOURNAL_DIRECTORY_MODE } from "../file/name.ts";
 
 /** A lock of its own: the state directory may be the same one. */
 const LOCK_FILE = ".journal.lock";

@@ -2,7 +2,7 @@ import type { Clock, Logger } from "../../base/mod.ts";
 import type { DeviceProduct } from "../block/device_table.ts";
 import type { FileHeader } from "../file/layout.ts";
 import type { SealedBlock } from "../file/journal_file.ts";
-import type { PackThread } from "../block/pack_thread.ts";
+import type { PackThread } from "../block/packer.ts";
 import type { BlockDevice, BootRecord, BusCounts, Gap } from "../types.ts";
 import type { WindowDigests } from "../digest/window_digest.ts";
 
