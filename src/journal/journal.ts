@@ -6,9 +6,9 @@ import { DEFAULT_PREFIX } from "./file/name.ts";
 import type { WriteFigures } from "./writer/file_sequence.ts";
 import { FormerEpochs, type FormerRecording } from "./index/former_epochs.ts";
 import { JournalIndex } from "./index/journal_index.ts";
-import type { KeeperStatus } from "./keeper/directory_keeper.ts";
-import { Keeper } from "./keeper/keeper.ts";
-import type { RetentionSettings } from "./keeper/retention.ts";
+import type { RetentionStatus } from "./retention/directory_retention.ts";
+import { Keeper } from "./retention/journal_retention.ts";
+import type { RetentionSettings } from "./retention/plan.ts";
 import { type JournalState, JournalWriter, type JournalWriterOptions } from "./writer/journal_writer.ts";
 import { recover } from "./wal/recovery.ts";
 import type { SeqRange } from "./sequence/sequence_start.ts";
@@ -30,7 +30,7 @@ export interface JournalOptions extends
   archiveCommand?: string | undefined;
   /** Id of the instance (boat), passed to that program; default the prefix. */
   instanceId?: string | undefined;
-  /** Interval of retention and archiving, milliseconds; see {@linkcode KeeperOptions}. */
+  /** Interval of retention and archiving, milliseconds; see {@linkcode JournalRetentionOptions}. */
   lookEveryMs?: number | undefined;
   /** Numbers reserved on disk at once; for tests. */
   reserve?: number;
@@ -62,7 +62,7 @@ function keeperOf(
     command: archiveCommand,
     instanceId: instanceId ?? prefix,
     lookEveryMs,
-    isAway: () => guard.looksAway(),
+    isAway: () => guard.checkAway(),
     isOpen: (name) => name === writer.openName,
     isReadable: (name) => index.has(name),
     onPause: (isPaused) => writer.pause(isPaused),
@@ -103,15 +103,16 @@ export class Journal {
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const { directory, stateDirectory, log, clock, reserve } = options;
+    // Set below: the callbacks need them.
     const late: { index?: JournalIndex; writer?: JournalWriter } = {};
-    const guard = await DirectoryGuard.take(directory, { log, onReturn: async () => await late.index?.rescan() });
+    const guard = await DirectoryGuard.open(directory, { log, onReturn: async () => await late.index?.rescan() });
     try {
       const recovered = await recover(options);
       const pending = recovered.pending.map(({ bytes }) => bytes);
       const index = late.index = await JournalIndex.open(directory, {
         log,
         unwritten: () => late.writer?.unwritten() ?? pending,
-        isAway: () => guard.looksAway(),
+        isAway: () => guard.checkAway(),
       });
       const numbers = await SequenceStore.open({
         file: new AtomicFile(stateDirectory, { name: HEAD_FILE }),
@@ -231,7 +232,7 @@ export class Journal {
   }
 
   /** Retention state; undefined if all files are kept. */
-  get files(): KeeperStatus | undefined {
+  get files(): RetentionStatus | undefined {
     return this.#keeper?.status;
   }
 

@@ -46,10 +46,10 @@ export { type FormerRecording, MAX_FORMER_RECORDINGS } from "./index/former_epoc
 export * from "./index/journal_index.ts";
 export * from "./journal.ts";
 export { isTornBlockKept, type JournalDirectory, readJournalDirectory } from "./journal_directory.ts";
-export type { KeeperStatus, KeptDirectory } from "./keeper/directory_keeper.ts";
-export { Keeper, type KeeperOptions } from "./keeper/keeper.ts";
-export { Keepers, type KeepersOptions } from "./keeper/keepers.ts";
-export type { ArchiveTrigger, OverflowPolicy, RetentionSettings, StrangeFile } from "./keeper/retention.ts";
+export type { InstanceDirectory, RetentionStatus } from "./retention/directory_retention.ts";
+export { type JournalRetentionOptions, Keeper } from "./retention/journal_retention.ts";
+export { type FleetRetentionOptions, Keepers } from "./retention/fleet_retention.ts";
+export type { ArchiveTrigger, OverflowPolicy, RetentionSettings, StrangeFile } from "./retention/plan.ts";
 export * from "./sequence/sequence_start.ts";
 export * from "./sequence/sequence_store.ts";
 export * from "./types.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Frame } from "../../src/frame/mod.ts";
 import type { Health } from "../../src/http/mod.ts";
 import type { RecordingOptions } from "../../src/feed/recording.ts";
-import { ALL_OK, readLog, writeScript } from "../journal/keeper/script.ts";
+import { ALL_OK, readLog, writeScript } from "../journal/retention/script.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ClockSteps } from "../../src/journal/writer/clock_steps.ts";
+import { ClockSteps } from "../../src/journal/writer/backlog.ts";
 import { message, START_US } from "../support/messages.ts";
 import { inFolder } from "../support/folder.ts";
 import { frameOf, makeWriter, readJournal } from "../support/journal_run.ts";

@@ -76,7 +76,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "retention by size deletes more than it must",
     find: "kept -= file.bytes;",
     replace: "",
-    tests: ["retention_test.ts"],
+    tests: ["retention/plan_test.ts"],
   },
   {
     name: "a block is skipped whose last frame is the first that is asked for",

@@ -17,7 +17,7 @@ export interface Recovered {
   newestFile: string | undefined;
   /** Frames recovered from a WAL. */
   frames: number;
-  /** Bytes cut off from files. */
+  /** Bytes truncated from files. */
   cutBytes: number;
   /** Recovered blocks that could not be written. The writer writes them; their WAL files are kept. */
   pending: SealedBlock[];
@@ -29,8 +29,8 @@ export interface RecoveryOptions {
   prefix?: string;
   compression?: "none" | "zstd";
   /**
-   * Reads files of the prefix only; default false. Set it if others write into the directory: their newest files say
-   * nothing about the WAL.
+   * Reads files of the prefix only; default false. Set it if other writers use the directory: their newest files say
+   * nothing about this WAL.
    */
   onlyOwn?: boolean;
   log: Logger;
@@ -45,8 +45,8 @@ async function cut(file: Deno.FsFile, { path, end }: { path: string; end: FileEn
   await file.sync();
 }
 
-/** Repairs the end of a file. Returns the number of bytes cut off; undefined if it is complete, or no journal. */
-async function mend(
+/** Repairs the end of a file. Returns the number of truncated bytes; undefined if it is complete, or not a journal. */
+async function repairEnd(
   file: Deno.FsFile,
   { path, name, end }: { path: string; name: string; end: FileEnd | undefined },
 ): Promise<number | undefined> {
@@ -110,12 +110,12 @@ interface Cuts {
 }
 
 /** Reads the ends of files, and truncates torn ones. */
-function mendingEnds(directory: string, { names, cuts }: { names: readonly string[]; cuts: Cuts }): FileEnds {
+function repairedEnds(directory: string, { names, cuts }: { names: readonly string[]; cuts: Cuts }): FileEnds {
   return new FileEnds(names, async (name, mayBeTorn) => {
     const path = `${directory}/${name}`;
     using file = await Deno.open(path, { read: true, write: mayBeTorn });
     const end = await readEnd(file, name);
-    const cutBytes = mayBeTorn ? await mend(file, { path, name, end }) : undefined;
+    const cutBytes = mayBeTorn ? await repairEnd(file, { path, name, end }) : undefined;
     if (cutBytes !== undefined) {
       cuts.bytes += cutBytes;
       cuts.files.push(name);
@@ -132,12 +132,12 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const { directory, prefix = DEFAULT_PREFIX, onlyOwn = false, log } = options;
   const names = await journalNames(directory, onlyOwn ? prefix : undefined);
   const cuts: Cuts = { bytes: 0, files: [] };
-  const ends = mendingEnds(directory, { names, cuts });
+  const ends = repairedEnds(directory, { names, cuts });
   const newest = await ends.find();
   const found: Recovered = {
     lastSeq: newest?.lastSeq ?? 0,
     epoch: newest?.epoch,
-    // Only if a file is readable: the names of foreign files may be thousands of years ahead.
+    // Only if a file is readable: the name of a foreign file may be thousands of years ahead.
     newestFile: newest && [newest.name, ...names].find((name) => parseFileName(name)?.prefix === prefix),
     frames: 0,
     cutBytes: 0,
@@ -164,7 +164,7 @@ export async function mendNewest(
   for (const name of (await journalNames(directory, prefix)).slice(0, count)) {
     const path = `${directory}/${name}`;
     using file = await Deno.open(path, { read: true, write: true });
-    const cutBytes = await mend(file, { path, name, end: await readEnd(file, name) });
+    const cutBytes = await repairEnd(file, { path, name, end: await readEnd(file, name) });
     if (cutBytes !== undefined) log.warn("a file was cut short", { path, cutBytes });
   }
 }

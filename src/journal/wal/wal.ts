@@ -94,8 +94,8 @@ export class WalBuffer {
   }
 
   /** A copy of the bytes from an offset on. */
-  from(place: number): Uint8Array<ArrayBuffer> {
-    return this.#bytes.slice(place, this.#length);
+  from(offset: number): Uint8Array<ArrayBuffer> {
+    return this.#bytes.slice(offset, this.#length);
   }
 
   /** Reserves space for a record; returns the offset after its kind. */
@@ -122,7 +122,7 @@ export class WalBuffer {
   }
 }
 
-/** What a WAL file holds. */
+/** Content of a WAL file. */
 export interface Wal extends WalHeader {
   /** Opening of the block; undefined if it was not written. */
   opening: unknown;

@@ -2,7 +2,7 @@ import { syncDirectory } from "../../base/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import { readFileAt } from "../index/file_index.ts";
 import { JOURNAL_FILE_MODE } from "../file/name.ts";
-import { requireInPlace, writeAll } from "../file/journal_file.ts";
+import { removeIfExists, requireInPlace, writeAll } from "../file/journal_file.ts";
 import { maxWalBytes, readWal, type Wal, WalBuffer, type WalHeader } from "./wal.ts";
 import { MAX_BLOCK_BYTES } from "../types.ts";
 
@@ -47,18 +47,18 @@ export class WalFile {
     // Read together: frames, and even other blocks, arrive during the write.
     const generation = this.#generation;
     const isStale = this.#isStale;
-    const place = this.#synced;
+    const offset = this.#synced;
     const lastSeq = this.#lastSeq;
-    const bytes = this.#buffer.from(place);
+    const bytes = this.#buffer.from(offset);
     if (bytes.length === 0) return lastSeq;
     const file = await this.#open();
     if (isStale) await file.truncate(0);
-    await file.seek(place, Deno.SeekMode.Start);
+    await file.seek(offset, Deno.SeekMode.Start);
     await writeAll(file, bytes);
     await file.syncData();
     if (generation !== this.#generation) return lastSeq;
     this.#isStale = false;
-    this.#synced = place + bytes.length;
+    this.#synced = offset + bytes.length;
     return lastSeq;
   }
 
@@ -131,7 +131,7 @@ export class WalFiles {
   }
 }
 
-/** A WAL file and what it holds. */
+/** A WAL file and its content. */
 export interface StoredWal {
   path: string;
   /** Size of the file. */
@@ -162,9 +162,5 @@ export async function readWals(directory: string): Promise<StoredWal[]> {
 
 /** Removes the WAL files. All their frames must be in blocks. */
 export async function removeWals(directory: string): Promise<void> {
-  for (const name of WAL_NAMES) {
-    await Deno.remove(`${directory}/${name}`).catch((error) => {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    });
-  }
+  for (const name of WAL_NAMES) await removeIfExists(`${directory}/${name}`);
 }

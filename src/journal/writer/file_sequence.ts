@@ -3,20 +3,20 @@ import { nextFileName } from "../file/name.ts";
 import { JournalFile, type SealedBlock } from "../file/journal_file.ts";
 import type { WrittenBlock } from "./journal_writer_types.ts";
 
-/** What was written since the start. */
+/** Write statistics since the start. */
 export interface WriteFigures {
   blocks: number;
   /** Bytes of blocks as stored (after compression). */
   bytes: number;
-  /** How long writing and syncing the newest block took, milliseconds; 0 before the first. */
+  /** Time to write and sync the newest block, milliseconds; 0 before the first. */
   lastBlockMs: number;
 }
 
-/** How files are made. */
+/** Options of a {@linkcode FileSequence}. */
 export interface FileSequenceOptions {
   /** Directory of the files; this process must hold its lock. */
   directory: string;
-  /** First part of their names. */
+  /** Prefix of their names. */
   prefix: string;
   blockBytes: number;
   compression: "none" | "zstd";
@@ -74,10 +74,10 @@ export class FileSequence {
     this.figures.bytes += file.bytes - offset;
     this.figures.lastBlockMs = clock.monoMs() - startMs;
     const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = block;
-    const place = { path: file.path, offset, fileBytes: file.bytes, header: file.header };
+    const location = { path: file.path, offset, fileBytes: file.bytes, header: file.header };
     const { rotateBytes } = this.#options;
     const isFull = rotateBytes > 0 && file.bytes >= rotateBytes;
-    return { written: { firstSeq, lastSeq, firstTimeUs, latestTimeUs, ...place }, isFull };
+    return { written: { firstSeq, lastSeq, firstTimeUs, latestTimeUs, ...location }, isFull };
   }
 
   /** Completes the open file, if any; the next block goes into a new one. */

@@ -5,7 +5,7 @@ import {
   batchesOf,
   MAX_LINE_BYTES,
   requestLine,
-} from "../../../src/journal/keeper/archive_protocol.ts";
+} from "../../../src/journal/retention/archive_protocol.ts";
 import { Random } from "../../support/random.ts";
 
 const PATHS = ["/j/a.lpj", "/j/b.lpj", "/j/c.lpj"];

@@ -1,4 +1,5 @@
 import { FileError, syncDirectory } from "../../base/mod.ts";
+import { removeIfExists, statIfExists } from "../file/journal_file.ts";
 import { JOURNAL_EXTENSION } from "../file/name.ts";
 
 /** Extension of the empty marker file: the journal file of that name is archived. */
@@ -20,7 +21,7 @@ export interface Listing {
 }
 
 /**
- * Looks at all journal files.
+ * Lists the journal files of a directory, and markers without a file.
  *
  * @throws {FileError} the directory cannot be read
  */
@@ -31,7 +32,7 @@ export async function listJournalFiles(directory: string): Promise<Listing> {
     const files: ListedFile[] = [];
     for (const name of names) {
       if (!name.endsWith(JOURNAL_EXTENSION)) continue;
-      const info = await statIfThere(`${directory}/${name}`);
+      const info = await statIfExists(`${directory}/${name}`);
       if (info === undefined) continue;
       const { size: bytes, mtime } = info;
       const isArchived = names.has(name + MARKER_EXTENSION);
@@ -39,7 +40,7 @@ export async function listJournalFiles(directory: string): Promise<Listing> {
     }
     return { files, orphans: [...names].filter((name) => isOrphan(name, names)) };
   } catch (cause) {
-    throw new FileError("look through the journal directory", { path: directory, cause });
+    throw new FileError("list the journal directory", { path: directory, cause });
   }
 }
 
@@ -87,28 +88,6 @@ export async function dateFile(directory: string, { name, nowMs }: { name: strin
   }
 }
 
-/** Removes a marker without a file. */
-export async function removeMarker(directory: string, marker: string): Promise<void> {
-  await removeIfExists(`${directory}/${marker}`);
-}
-
 function isOrphan(name: string, names: ReadonlySet<string>): boolean {
   return name.endsWith(JOURNAL_EXTENSION + MARKER_EXTENSION) && !names.has(name.slice(0, -MARKER_EXTENSION.length));
-}
-
-async function statIfThere(path: string): Promise<Deno.FileInfo | undefined> {
-  try {
-    return await Deno.stat(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-}
-
-async function removeIfExists(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type ArchiveCommandOptions, runArchiveCommand } from "../../../src/journal/keeper/archive_command.ts";
-import type { ArchiveOutcome } from "../../../src/journal/keeper/archive_protocol.ts";
+import { type ArchiveCommandOptions, runArchiveCommand } from "../../../src/journal/retention/archive_command.ts";
+import type { ArchiveOutcome } from "../../../src/journal/retention/archive_protocol.ts";
 import { eventually } from "../../support/eventually.ts";
 import { inFolder } from "../../support/folder.ts";
 import { needs } from "../../support/needs.ts";

@@ -1,67 +1,67 @@
 import { parseFileName } from "../file/name.ts";
 import { EARLIEST_MS } from "./clock_sanity.ts";
 
-/** Policy if space is short and only unarchived files could be deleted. */
+/** Policy when the size limit is exceeded and only unarchived files could be deleted. */
 export type OverflowPolicy = "delete-unarchived" | "pause-recording";
 
-/** When files are archived: not at all, each when it is finished, or when it is about to be deleted. */
+/** When files are archived: never, after completion, or before deletion. */
 export type ArchiveTrigger = "off" | "on-rotate" | "before-expire";
 
 /** Retention limits. Zero or omitted: no limit. */
 export interface RetentionSettings {
-  /** Files that begin longer ago are deleted, */
+  /** Maximum age of a file since its first frame, milliseconds. */
   maxAgeMs?: number | undefined;
-  /** but none that begins less long ago than this, unless there is no room. */
+  /** Minimum age before deletion, milliseconds; `maxBytes` takes precedence. */
   minKeepMs?: number | undefined;
-  /** All files together have at most so many bytes, whatever their age. */
+  /** Maximum total size of the files, bytes. */
   maxBytes?: number | undefined;
-  /** At this part of `maxBytes` files are archived, so that they may be deleted when there is no room. */
+  /** Percentage of `maxBytes` above which files are archived, so that they can be deleted in time. */
   softPercent: number;
-  /** What happens when there is no room and files could not be archived. */
+  /** Policy when `maxBytes` is exceeded and files could not be archived. */
   overflow: OverflowPolicy;
-  /** Must be `off` when there is no command. */
+  /** Must be `off` without an archive command. */
   archive: ArchiveTrigger;
 }
 
-/** A journal file as it lies in the directory. */
+/** A journal file. */
 export interface RetentionFile {
   name: string;
   bytes: number;
   /** Modification time, milliseconds since 1970; omitted if unknown. */
   modifiedMs?: number | undefined;
-  /** Somebody still writes it. */
+  /** True while the file is being written. */
   isOpen: boolean;
-  /** `new`: not tried; `failed`: tried in vain; `done`: a copy is somewhere else. */
+  /** State of archiving: not attempted, last attempt failed, or archived. */
   archive: "new" | "failed" | "done";
 }
 
-/** A file that is left alone: its name is not one of ours, or its time cannot be true. */
+/** A file that is neither archived nor deleted by age: it has a foreign name or an implausible time. */
 export interface StrangeFile {
-  /** Its name. */
+  /** Name. */
   name: string;
-  /** Its size. */
+  /** Size, bytes. */
   bytes: number;
-  /** What is strange. */
+  /** Whether the name or the time is strange. */
   why: "name" | "clock";
 }
 
-/** What is to be done now. */
+/** Actions that are due now. */
 export interface RetentionPlan {
   remove: { file: RetentionFile; why: "age" | "size" }[];
-  /** To be archived for the first time, oldest first. */
+  /** Files to archive for the first time, oldest first. */
   archive: RetentionFile[];
-  /** To be archived again when the time for another try has come. */
+  /** Files to archive again at the next retry. */
   retry: RetentionFile[];
-  /** There is no room, and what could make room is not archived. */
+  /** True if the size limit is exceeded, and only unarchived files could be deleted. */
   isPaused: boolean;
   strange: StrangeFile[];
-  /** Files that neither name nor time of modification date: they are old from now on. */
+  /** Files without a plausible time in name and modification time: their age counts from now. */
   undated: RetentionFile[];
-  /** Bytes of all our files before anything is done. */
+  /** Total size of the journal's files before these actions, bytes. */
   totalBytes: number;
 }
 
-/** Farther in the future than this, a file was recorded with a wrong clock. */
+/** A file further in the future was recorded with a wrong clock. */
 const FUTURE_MS = 24 * 3_600_000;
 
 interface DatedFile extends RetentionFile {
@@ -69,13 +69,13 @@ interface DatedFile extends RetentionFile {
 }
 
 /**
- * Decides which files are deleted and archived. Size takes precedence over minimum age, and that over maximum age.
- * Files are looked at in the order of their names, which is the order of recording even where the clock was wrong. An
- * open file is never touched, though it counts. A file with a name that is not ours neither counts nor is touched. A
- * file whose time cannot be true has the age of its last modification; where that cannot be true either it has none
- * yet. When there is no room it goes in its turn: were it kept, a boat without a clock would fill its disk.
+ * Decides which files to delete and to archive. The maximum size takes precedence over the minimum age, and that over the
+ * maximum age. Files are processed in the order of their names, which is the order of recording even if the clock was
+ * wrong. Open files count but are never changed. Files with a foreign name neither count nor are changed. A file with an
+ * implausible time has the age of its last modification; if that is implausible, too, its age is unknown. The size limit
+ * applies to such files as well: otherwise a boat without a clock would fill its disk.
  *
- * @param options.nowMs undefined when the clock is not known to be right: then nothing is too old
+ * @param options.nowMs undefined while the clock is not trusted: then no file is too old
  */
 export function planRetention(
   files: readonly RetentionFile[],
@@ -103,7 +103,7 @@ export function planRetention(
   const limit = maxBytes > 0 ? maxBytes : Infinity;
   const softLimit = trigger === "off" ? Infinity : limit * softPercent / 100;
   let kept = totalBytes;
-  // Once archived these are deleted at the next look: newer files need not go for their sake.
+  // Bytes that the next check deletes once they are archived: no newer files are deleted instead.
   let promised = 0;
   let isBlocked = false;
   for (const file of dated) {

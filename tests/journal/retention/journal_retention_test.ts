@@ -311,7 +311,7 @@ test("a directory that cannot be read is an error until it can, logged once", DI
   const keeper = bench.keeper({ maxAgeMs: HOUR }, { directory: `${bench.directory}/none` });
   await keeper.look();
   await keeper.look();
-  assert.match(keeper.status.error!, /^Cannot look through the journal directory ".*\/none": No such file/);
+  assert.match(keeper.status.error!, /^Cannot list the journal directory ".*\/none": No such file/);
   assert.equal(bench.lines.length, 1);
   Deno.mkdirSync(`${bench.directory}/none`);
   await keeper.look();

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { ClockSanityCheck } from "../../../src/journal/keeper/clock_sanity.ts";
+import { silentLogger } from "../../../src/base/mod.ts";
+import { TrustedClock } from "../../../src/journal/retention/clock_sanity.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 const HOUR = 3_600_000;
 const DECADE = 3652 * 24 * HOUR;
 
 /** Asks every hour; says at which hours, from the next on, the clock is doubted. */
-function doubts({ clock, doubt, hours }: { clock: FakeClock; doubt: ClockSanityCheck; hours: number }): number[] {
+function doubts({ clock, doubt, hours }: { clock: FakeClock; doubt: TrustedClock; hours: number }): number[] {
   const found: number[] = [];
   for (let hour = 0; hour < hours; hour++) {
     const now = doubt.nowMs();
@@ -17,9 +18,9 @@ function doubts({ clock, doubt, hours }: { clock: FakeClock; doubt: ClockSanityC
   return found;
 }
 
-function started(): { clock: FakeClock; doubt: ClockSanityCheck } {
+function started(): { clock: FakeClock; doubt: TrustedClock } {
   const clock = new FakeClock();
-  return { clock, doubt: new ClockSanityCheck(clock) };
+  return { clock, doubt: new TrustedClock(clock, { log: silentLogger }) };
 }
 
 Deno.test("a clock that goes on, or is set by some hours, is believed", () => {

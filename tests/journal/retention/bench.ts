@@ -1,6 +1,6 @@
 import { Logger } from "../../../src/base/mod.ts";
-import { Keeper, type KeeperOptions } from "../../../src/journal/keeper/keeper.ts";
-import type { RetentionSettings } from "../../../src/journal/keeper/retention.ts";
+import { type JournalRetentionOptions, Keeper } from "../../../src/journal/retention/journal_retention.ts";
+import type { RetentionSettings } from "../../../src/journal/retention/plan.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { readLog, writeScript } from "./script.ts";
 
@@ -30,7 +30,7 @@ export class Bench {
       .map((each) => all.includes(`${each}.archived`) ? `${each}+` : each);
   }
 
-  keeper(settings: Partial<RetentionSettings>, options: Partial<KeeperOptions> = {}): Keeper {
+  keeper(settings: Partial<RetentionSettings>, options: Partial<JournalRetentionOptions> = {}): Keeper {
     return new Keeper({
       directory: this.directory,
       settings: { softPercent: 80, overflow: "delete-unarchived", archive: "off", ...settings },

@@ -5,7 +5,7 @@ import {
   type RetentionFile,
   type RetentionPlan,
   type RetentionSettings,
-} from "../../../src/journal/keeper/retention.ts";
+} from "../../../src/journal/retention/plan.ts";
 import { Random } from "../../support/random.ts";
 
 const HOUR = 3_600_000;

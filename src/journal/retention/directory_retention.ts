@@ -2,21 +2,15 @@ import { backoffMs, type Clock, errorText, type LogFields, type Logger } from ".
 import { parseFileName } from "../file/name.ts";
 import { runArchiveCommand } from "./archive_command.ts";
 import { type ArchiveFile, batchesOf } from "./archive_protocol.ts";
-import {
-  dateFile,
-  type Listing,
-  listJournalFiles,
-  markArchived,
-  removeJournalFile,
-  removeMarker,
-} from "./journal_folder.ts";
+import { dateFile, type Listing, listJournalFiles, markArchived, removeJournalFile } from "./listing.ts";
+import { removeIfExists } from "../file/journal_file.ts";
 import {
   planRetention,
   type RetentionFile,
   type RetentionPlan,
   type RetentionSettings,
   type StrangeFile,
-} from "./retention.ts";
+} from "./plan.ts";
 
 /** Runs an action; returns true if it succeeded. */
 type Attempt = (work: () => Promise<void>) => Promise<boolean>;
@@ -28,7 +22,7 @@ const PAUSED_RETRY_MS = 15_000;
 const RETRY_SPREAD = 0.2;
 
 /** State of retention and archiving, for health and metrics. */
-export interface KeeperStatus {
+export interface RetentionStatus {
   /** Journal files in the directory. */
   files: number;
   /** Total bytes of the journal's own files. */
@@ -45,22 +39,38 @@ export interface KeeperStatus {
   error?: string;
 }
 
-/** A directory of journal files, and the boat it belongs to. */
-export interface KeptDirectory {
-  /** Id of the instance (boat), passed to the archive command. */
+/** The journal directory of an instance (boat). */
+export interface InstanceDirectory {
+  /** Id of the instance, passed to the archive command. */
   id: string;
   directory: string;
 }
 
-/** Options that directories share. */
-export interface KeeperContext {
-  /** Retention limits, and when files are archived. */
+/** Options of retention and archiving, for one directory or many. */
+export interface RetentionOptions {
+  /** Limits for each directory, and when files are archived. */
   settings: RetentionSettings;
   /** Archive program; default none: nothing is archived. */
   command?: string | undefined;
-  /** Returns true if another file system is mounted in place of the directory: it is left alone. Default never. */
+  /** Gets deletions, archived files and faults. */
+  log: Logger;
+  /** Default: the system's clock. */
+  clock?: Clock;
+  /** Whether the wall clock is trusted; default always. While it is not, no file is too old. */
+  isClockRight?: () => boolean;
+  /** Random source from 0 up to 1, default `Math.random`. */
+  random?: (() => number) | undefined;
+  /** Interval between checks of a directory, milliseconds; default 5 minutes. */
+  lookEveryMs?: number | undefined;
+  /** Timeout of one run of the command, milliseconds; default 5 minutes. */
+  commandTimeoutMs?: number | undefined;
+}
+
+/** Options and state that all directories share. */
+export interface RetentionContext extends Omit<RetentionOptions, "clock" | "isClockRight" | "lookEveryMs"> {
+  /** Returns true if another file system is mounted in place of the directory: then nothing is done. Default never. */
   isAway?: () => Promise<boolean>;
-  /** Whether the named file is still being written. Must be true before the file is created. */
+  /** Whether the named file is being written. Must be true before the file is created. */
   isOpen: (id: string, name: string) => boolean;
   /** Whether the named file is readable as a journal; default all. Other code warns of unreadable files. */
   isReadable?: (id: string, name: string) => boolean;
@@ -70,19 +80,13 @@ export interface KeeperContext {
   onRemoving?: (id: string, name: string) => Promise<void>;
   /** Called with the name of each deleted file. */
   onRemoved?: (id: string, name: string) => void;
-  /** Logs deletions, archived files and faults. */
-  log: Logger;
   /** Clock for retry intervals. */
   clock: Clock;
-  /** Time of day, milliseconds since 1970; undefined while it is not trusted: then nothing is too old. */
+  /** Time of day, milliseconds since 1970; undefined while it is not trusted: then no file is too old. */
   nowMs: () => number | undefined;
-  /** Random source from 0 up to 1, default `Math.random`. */
-  random?: (() => number) | undefined;
-  /** Timeout of one run of the command, milliseconds. */
-  commandTimeoutMs?: number | undefined;
   /** Aborts the command and running checks. */
   signal: AbortSignal;
-  /** Whether log lines name the boat. */
+  /** Whether log lines name the instance. */
   isNamed: boolean;
 }
 
@@ -95,18 +99,17 @@ interface Waiting {
   early: ReadonlySet<string>;
 }
 
-/** Shared: few of thousands of directories have any. */
+/** One shared object: of thousands of directories, few have any names. */
 const NO_NAMES: ReadonlySet<string> = new Set();
-const NOTHING: KeeperStatus = { files: 0, bytes: 0, failed: 0, archiveFailures: 0, strange: [], isPaused: false };
+const NOTHING: RetentionStatus = { files: 0, bytes: 0, failed: 0, archiveFailures: 0, strange: [], isPaused: false };
 
 /**
- * Enforces the retention limits of one directory and archives its files when `look` is called. Between two checks it has
- * nothing open, and remembers what failed.
+ * Enforces the retention limits of one directory and archives its files, at each {@linkcode DirectoryRetention.look}.
+ * Between checks it keeps no file open, only the list of failed files.
  */
-export class DirectoryKeeper {
-  /** Where it looks. */
-  readonly place: KeptDirectory;
-  readonly #around: KeeperContext;
+export class DirectoryRetention {
+  readonly location: InstanceDirectory;
+  readonly #context: RetentionContext;
   readonly #settings: RetentionSettings;
   /** Names of files that could not be archived. */
   #failed = NO_NAMES;
@@ -115,17 +118,17 @@ export class DirectoryKeeper {
   #toSweep = NO_NAMES;
   #retry = { tries: 0, triedMs: 0, atMs: 0 };
   #status = NOTHING;
-  /** Texts of persistent faults that were logged already. */
-  #told = NO_NAMES;
+  /** Messages of persistent faults that were logged already. */
+  #reported = NO_NAMES;
 
-  constructor(place: KeptDirectory, around: KeeperContext) {
-    this.place = place;
-    this.#around = around;
-    this.#settings = around.command ? around.settings : { ...around.settings, archive: "off" };
+  constructor(location: InstanceDirectory, context: RetentionContext) {
+    this.location = location;
+    this.#context = context;
+    this.#settings = context.command ? context.settings : { ...context.settings, archive: "off" };
   }
 
-  /** What it knows. */
-  get status(): KeeperStatus {
+  /** Result of the last check. */
+  get status(): RetentionStatus {
     return this.#status;
   }
 
@@ -139,7 +142,7 @@ export class DirectoryKeeper {
   async sweep(): Promise<void> {
     if (this.#settings.archive === "off") return;
     // The next check reports an unreadable directory.
-    const { files } = await listJournalFiles(this.place.directory).catch(() => ({ files: [] }));
+    const { files } = await listJournalFiles(this.location.directory).catch(() => ({ files: [] }));
     this.#toSweep = new Set(
       files.filter((file) => !file.isArchived && parseFileName(file.name)).map(({ name }) => name),
     );
@@ -148,12 +151,11 @@ export class DirectoryKeeper {
   /**
    * Checks the directory once, and deletes files. Must not run concurrently.
    *
-   * @param options.archiveMs archives, too: batches are begun as long as so much time has not passed, at least one;
-   *   left out: nothing is archived
+   * @param options.archiveMs also archives: starts batches, at least one, until this time has passed; default no archiving
    * @returns true if more work is due now
    */
   async look({ archiveMs }: { archiveMs?: number } = {}): Promise<boolean> {
-    const { directory } = this.place;
+    const { directory } = this.location;
     let error: string | undefined;
     let hasMore = false;
     const attempt: Attempt = async (work) => {
@@ -162,63 +164,63 @@ export class DirectoryKeeper {
         return true;
       } catch (cause) {
         error = errorText(cause);
-        this.#tellOnce(error);
+        this.#warnOnce(error);
         return false;
       }
     };
     await attempt(async () => {
-      if (await this.#around.isAway?.()) {
-        throw new Error(`"${directory}" is not there: another file system is in its place`);
+      if (await this.#context.isAway?.()) {
+        throw new Error(`"${directory}" is not mounted: another file system is in its place`);
       }
       const listing = await listJournalFiles(directory);
       const plan = this.#plan(listing);
       this.#note(plan, listing);
-      const nowMs = this.#around.nowMs();
+      const nowMs = this.#context.nowMs();
       for (const { name } of plan.undated) {
         if (nowMs !== undefined) await attempt(() => dateFile(directory, { name, nowMs }));
       }
-      for (const marker of listing.orphans) await attempt(() => removeMarker(directory, marker));
+      for (const marker of listing.orphans) await attempt(() => removeIfExists(`${directory}/${marker}`));
       for (const removal of plan.remove) await attempt(() => this.#remove(removal));
       hasMore = await this.#archive(this.#waiting(plan, listing), { archiveMs, attempt });
     });
     const [failed, archiveFailures] = [this.#failed.size, this.#archiveFailures];
     this.#status = { ...this.#status, failed, archiveFailures, ...(error === undefined ? {} : { error }) };
-    if (error === undefined) this.#told = NO_NAMES;
+    if (error === undefined) this.#reported = NO_NAMES;
     return hasMore;
   }
 
-  /** Looks whether a pause may end, and does nothing else: also while {@linkcode DirectoryKeeper.look} archives. */
-  async lookForRoom(): Promise<void> {
+  /** Checks only whether a pause may end. May be called while {@linkcode DirectoryRetention.look} archives. */
+  async checkPause(): Promise<void> {
     if (!this.#status.isPaused) return;
     try {
-      if (await this.#around.isAway?.()) return;
-      const listing = await listJournalFiles(this.place.directory);
+      if (await this.#context.isAway?.()) return;
+      const listing = await listJournalFiles(this.location.directory);
       const plan = this.#plan(listing);
       if (!plan.isPaused) this.#note(plan, listing);
     } catch {
-      // The next look reports it.
+      // Reported by the next check.
     }
   }
 
   #plan({ files }: Listing): RetentionPlan {
     const waiting = new Set(files.filter(({ isArchived }) => !isArchived).map(({ name }) => name));
     if (this.#failed.size > 0) this.#failed = this.#failed.intersection(waiting);
-    const { isOpen, nowMs } = this.#around;
+    const { isOpen, nowMs } = this.#context;
     const described = files.map(({ name, bytes, modifiedMs, isArchived }): RetentionFile => ({
       name,
       bytes,
       modifiedMs,
-      isOpen: isOpen(this.place.id, name),
+      isOpen: isOpen(this.location.id, name),
       archive: isArchived ? "done" : this.#failed.has(name) ? "failed" : "new",
     }));
     return planRetention(described, { settings: this.#settings, nowMs: nowMs() });
   }
 
   #note({ strange, isPaused, totalBytes }: RetentionPlan, { files }: Listing): void {
-    const { onPause, isReadable, log } = this.#around;
-    const { id } = this.place;
+    const { onPause, isReadable, log } = this.#context;
+    const { id } = this.location;
     const known = new Set(this.#status.strange.map(({ name }) => name));
-    const why = { name: "its name is none of ours", clock: "its time cannot be true" };
+    const why = { name: "its name has another form", clock: "its time is implausible" };
     for (const file of strange) {
       if (!known.has(file.name) && isReadable?.(id, file.name) !== false) {
         log.warn("journal file is left alone", this.#fields({ file: file.name, reason: why[file.why] }));
@@ -229,14 +231,14 @@ export class DirectoryKeeper {
     this.#status = { files: files.length, bytes: totalBytes, failed, archiveFailures, strange, isPaused };
     if (isPaused === wasPaused) return;
     if (isPaused) {
-      log.error("recording should pause: no room, and files are not archived", this.#fields({ bytes: totalBytes }));
-    } else log.info("recording may go on", this.#fields());
+      log.error("recording should pause: no space, and files are not archived", this.#fields({ bytes: totalBytes }));
+    } else log.info("recording may resume", this.#fields());
     onPause?.(id, isPaused);
   }
 
   async #remove({ file, why }: RetentionPlan["remove"][number]): Promise<void> {
-    const { id, directory } = this.place;
-    const { isOpen, onRemoving, onRemoved, log } = this.#around;
+    const { id, directory } = this.location;
+    const { isOpen, onRemoving, onRemoved, log } = this.#context;
     if (isOpen(id, file.name)) return;
     await onRemoving?.(id, file.name);
     await removeJournalFile(directory, file.name);
@@ -249,14 +251,14 @@ export class DirectoryKeeper {
 
   /** Files to archive now, oldest first. */
   #waiting({ archive, retry, remove }: RetentionPlan, listing: Listing): Waiting {
-    const isRetry = retry.length > 0 && this.#around.clock.monoMs() >= this.retryAtMs;
-    const { id, directory } = this.place;
+    const isRetry = retry.length > 0 && this.#context.clock.monoMs() >= this.retryAtMs;
+    const { id, directory } = this.location;
     const due = isRetry ? [...archive, ...retry] : archive;
     const planned = new Set([...archive, ...retry, ...remove.map(({ file }) => file)].map(({ name }) => name));
     const swept = this.#toSweep.size === 0 ? [] : listing.files
       .filter(({ name, isArchived }) => this.#toSweep.has(name) && !isArchived && !planned.has(name))
       .sort((one, other) => one.name < other.name ? -1 : 1);
-    const files = [...due, ...swept].filter(({ name }) => !this.#around.isOpen(id, name))
+    const files = [...due, ...swept].filter(({ name }) => !this.#context.isOpen(id, name))
       .map(({ name, bytes }): ArchiveFile => ({ name, bytes, path: `${directory}/${name}` }));
     return { files, isRetry, early: new Set(swept.map(({ name }) => name)) };
   }
@@ -267,19 +269,19 @@ export class DirectoryKeeper {
     { archiveMs, attempt }: { archiveMs: number | undefined; attempt: Attempt },
   ): Promise<boolean> {
     if (archiveMs === undefined) return files.length > 0;
-    const { clock, signal } = this.#around;
+    const { clock, signal } = this.#context;
     const startMs = clock.monoMs();
     let [isFailing, hasMore] = [false, false];
     for (const [i, batch] of [...batchesOf(files)].entries()) {
       if (signal.aborted) return false;
       if (clock.monoMs() - startMs >= archiveMs && i > 0) {
-        // The limits are looked after meanwhile.
+        // The limits are enforced before the next batch.
         hasMore = true;
         break;
       }
       const failed = await this.#archiveBatch(batch, { early, attempt });
       isFailing ||= failed > 0;
-      // What waits for room does not wait for the next look.
+      // While recording is paused, archived files are deleted at once.
       hasMore ||= failed < batch.length && this.#status.isPaused;
     }
     if (this.#failed.size === 0) this.#retry = { tries: 0, triedMs: 0, atMs: 0 };
@@ -292,8 +294,8 @@ export class DirectoryKeeper {
     batch: readonly ArchiveFile[],
     { early, attempt }: { early: ReadonlySet<string>; attempt: Attempt },
   ): Promise<number> {
-    const { id, directory } = this.place;
-    const { command = "", log, signal, commandTimeoutMs: timeoutMs } = this.#around;
+    const { id, directory } = this.location;
+    const { command = "", log, signal, commandTimeoutMs: timeoutMs } = this.#context;
     const outcomes = await runArchiveCommand(batch, {
       command,
       instanceId: id,
@@ -310,11 +312,11 @@ export class DirectoryKeeper {
     this.#archiveFailures += failed.length;
     for (const { name, path } of failed) {
       const outcome = outcomes.get(path);
-      // Tried again every few seconds while recording is paused: once is enough.
+      // Logged once: while recording is paused, retries follow every few seconds.
       if (outcome?.status !== "error" || this.#failed.has(name)) continue;
       log.warn("journal file not archived", this.#fields({ file: name, error: outcome.error }));
     }
-    // One that is not due has not failed yet: it is tried again before it may be deleted.
+    // Only due files count as failed: others are tried again before they are deleted.
     const due = failed.filter(({ name }) => !early.has(name));
     this.#failed = this.#failed.union(new Set(due.map(({ name }) => name)));
     return due.length;
@@ -322,18 +324,18 @@ export class DirectoryKeeper {
 
   #retryLater(): void {
     const tries = this.#retry.tries + 1;
-    const spread = 1 + RETRY_SPREAD * (2 * (this.#around.random ?? Math.random)() - 1);
-    const triedMs = this.#around.clock.monoMs();
+    const spread = 1 + RETRY_SPREAD * (2 * (this.#context.random ?? Math.random)() - 1);
+    const triedMs = this.#context.clock.monoMs();
     this.#retry = { tries, triedMs, atMs: triedMs + backoffMs(tries, RETRY) * spread };
   }
 
-  #tellOnce(error: string): void {
-    if (this.#told.has(error)) return;
-    this.#around.log.warn("journal files cannot be looked after", this.#fields({ error }));
-    this.#told = this.#told.union(new Set([error]));
+  #warnOnce(error: string): void {
+    if (this.#reported.has(error)) return;
+    this.#context.log.warn("journal retention failed", this.#fields({ error }));
+    this.#reported = this.#reported.union(new Set([error]));
   }
 
   #fields(fields: LogFields = {}): LogFields {
-    return this.#around.isNamed ? { id: this.place.id, ...fields } : fields;
+    return this.#context.isNamed ? { id: this.location.id, ...fields } : fields;
   }
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Logger } from "../../../src/base/mod.ts";
 import { formatFileName } from "../../../src/journal/file/name.ts";
-import { Keepers, type KeepersOptions } from "../../../src/journal/keeper/keepers.ts";
-import type { RetentionSettings } from "../../../src/journal/keeper/retention.ts";
+import { type FleetRetentionOptions, Keepers } from "../../../src/journal/retention/fleet_retention.ts";
+import type { RetentionSettings } from "../../../src/journal/retention/plan.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { inFolder } from "../../support/folder.ts";
@@ -58,7 +58,7 @@ class Fleet {
     return [...Deno.readDirSync(`${this.folder}/${id}`)].filter((entry) => entry.name.endsWith(".archived")).length;
   }
 
-  keepers(settings: Partial<RetentionSettings>, options: Partial<KeepersOptions> = {}): Keepers {
+  keepers(settings: Partial<RetentionSettings>, options: Partial<FleetRetentionOptions> = {}): Keepers {
     return new Keepers({
       directories: () => this.ids.map((id) => ({ id, directory: `${this.folder}/${id}` })),
       settings: { softPercent: 80, overflow: "delete-unarchived", archive: "off", ...settings },
@@ -237,8 +237,8 @@ test(
     await keepers.sweep();
     await keepers.sweep();
     assert.deepEqual(fleet.names("bob"), []);
-    assert.match(keepers.status("ada")?.error ?? "", /^Cannot look through the journal directory/);
-    assert.equal(fleet.lines.filter((line) => line.includes("cannot be looked after")).length, 1);
+    assert.match(keepers.status("ada")?.error ?? "", /^Cannot list the journal directory/);
+    assert.equal(fleet.lines.filter((line) => line.includes("journal retention failed")).length, 1);
     await keepers.stop();
   },
 );
