@@ -30,7 +30,7 @@ export interface JournalOptions extends
   archiveCommand?: string | undefined;
   /** Id of the instance (boat), passed to that program; default the prefix. */
   instanceId?: string | undefined;
-  /** Interval of retention and archiving, milliseconds; see {@linkcode JournalRetentionOptions}. */
+  /** Interval of retention and archiving, milliseconds; default 5 minutes. */
   lookEveryMs?: number | undefined;
   /** Numbers reserved on disk at once; for tests. */
   reserve?: number;
@@ -45,11 +45,11 @@ interface Parts {
   numbers: SequenceStore;
   digests: WindowDigests;
   former: FormerEpochs;
-  keeper: Keeper | undefined;
+  retention: Keeper | undefined;
 }
 
 /** Retention and archiving for the directory, if configured. */
-function keeperOf(
+function retentionOf(
   options: JournalOptions,
   { writer, index, guard }: { writer: JournalWriter; index: JournalIndex; guard: DirectoryGuard },
 ): Keeper | undefined {
@@ -77,23 +77,17 @@ function keeperOf(
  * and recovers from a crash when it is opened.
  */
 export class Journal {
-  /** What is on disk, and what is about to be. */
+  /** Index of all frames, including those that are not in a file yet. */
   readonly index: JournalIndex;
-  readonly #keeper: Keeper | undefined;
-  readonly #guard: DirectoryGuard;
   readonly #writer: JournalWriter;
   readonly #numbers: SequenceStore;
-  readonly #digests: WindowDigests;
-  readonly #former: FormerEpochs;
+  readonly #parts: Parts;
 
   private constructor(parts: Parts) {
     this.index = parts.index;
-    this.#keeper = parts.keeper;
-    this.#guard = parts.guard;
     this.#writer = parts.writer;
     this.#numbers = parts.numbers;
-    this.#digests = parts.digests;
-    this.#former = parts.former;
+    this.#parts = parts;
   }
 
   /**
@@ -136,12 +130,12 @@ export class Journal {
         pending: recovered.pending,
         checkDirectory: () => guard.check(),
         onWritten: (block) => index.noteWritten(block),
-        onEnded: () => keeper?.wake(),
+        onEnded: () => retention?.wake(),
       });
-      const keeper = keeperOf(options, { writer, index, guard });
-      keeper?.start();
+      const retention = retentionOf(options, { writer, index, guard });
+      retention?.start();
       const former = new FormerEpochs(index, { prefix: options.prefix ?? DEFAULT_PREFIX });
-      return new Journal({ index, guard, writer, numbers, digests, former, keeper });
+      return new Journal({ index, guard, writer, numbers, digests, former, retention });
     } catch (error) {
       guard.close();
       throw error;
@@ -163,14 +157,14 @@ export class Journal {
     return this.#numbers.skipped;
   }
 
-  /** Numbers after the last recorded one that a run without an orderly end may have given out; see the sequence store. */
+  /** Numbers after the last recorded one that a run without an orderly shutdown may have assigned; see the sequence store. */
   get uncleanRange(): SeqRange | undefined {
     return this.#numbers.uncleanRange;
   }
 
   /** Problems with the recording as text: missing or unreadable parts, each with its file or directory. */
   get damage(): readonly string[] {
-    const { path, removals } = this.#guard;
+    const { path, removals } = this.#parts.guard;
     if (removals === 0) return this.index.damage;
     const removed = `journal directory "${path}" was removed and made again: the files that were in it are gone`;
     return [removed, ...this.index.damage];
@@ -178,7 +172,7 @@ export class Journal {
 
   /** True while the directory's file system is not mounted: its files are unavailable, not deleted. */
   get isAway(): boolean {
-    return this.#guard.isAway;
+    return this.#parts.guard.isAway;
   }
 
   /** State of recording. */
@@ -198,12 +192,12 @@ export class Journal {
 
   /** Digests of the newest frames of this epoch, oldest first; the last one is still open. */
   get digests(): WindowDigest[] {
-    return this.#digests.list();
+    return this.#parts.digests.list();
   }
 
   /** Earlier epochs with stored frames, newest first. */
   former(): Promise<FormerRecording[]> {
-    return this.#former.list({ current: this.epoch });
+    return this.#parts.former.list({ current: this.epoch });
   }
 
   /** Newest durable frame. */
@@ -233,7 +227,7 @@ export class Journal {
 
   /** Retention state; undefined if all files are kept. */
   get files(): RetentionStatus | undefined {
-    return this.#keeper?.status;
+    return this.#parts.retention?.status;
   }
 
   /** The number of the next frame. */
@@ -263,9 +257,9 @@ export class Journal {
 
   /** Writes everything, completes the open file, stores the last number, and releases the directory. */
   async close(): Promise<void> {
-    await this.#keeper?.stop();
+    await this.#parts.retention?.stop();
     await this.#writer.close();
     await this.#numbers.close();
-    this.#guard.close();
+    this.#parts.guard.close();
   }
 }

@@ -1,13 +1,12 @@
 /**
- * The recording: frames in blocks, blocks in files (`.lpj`). A {@linkcode BlockBuilder} takes frames until its block is
- * full or the numbers break; {@linkcode readBlock} checks a block as a whole and gives its frames one after the other.
- * Older software reads what is written, and what it wrote is read, versions 1 and 2. Nothing that a file holds is
- * trusted: wrong bytes throw a {@linkcode BlockError} and nothing else.
+ * The recording: frames in blocks, blocks in files (`.lpj`). A {@linkcode BlockBuilder} collects frames until its block is
+ * full or the numbers are not consecutive; {@linkcode readBlock} checks a block and iterates over its frames. Versions 1
+ * and 2 of the format are read, and older software can read new files. The content of files is not trusted: invalid bytes
+ * throw a {@linkcode BlockError}, and no other error.
  *
- * A block's header has the time and number at which it begins, not those at which it ends, and times of several buses
- * interleave by up to a minute: a few blocks too many are unpacked rather than one too few. A clock that jumps makes
- * no file too old for retention. A full disk pauses recording, where that is the policy, until archived files make
- * room.
+ * The header of a block has its first time and number, not its last, and times of several buses interleave by up to a
+ * minute. So a reader may decompress a few blocks too many, but never one too few. A clock that jumps makes no file too
+ * old for retention. Depending on the policy, a full disk pauses recording until archived files are deleted.
  *
  * @module
  */

@@ -2,7 +2,7 @@ import { decodeBusCounts, encodeBusCounts } from "../block/bus_counts.ts";
 import { decodeDigestNote, encodeDigestNote } from "../digest/window_digest.ts";
 import { type BlockDevice, type BlockMetadata, type BootRecord, type Gap, MAX_BUSES } from "../types.ts";
 
-/** State at the start of a block, from which recovery builds it. */
+/** State at the start of a block, from which recovery rebuilds it. */
 export interface Opening {
   /** Devices by address. */
   devices: readonly BlockDevice[];
