@@ -1,9 +1,14 @@
 import { type InstanceState, parseState, STATE_FILE } from "@vessel/gateway/cloud";
 import { Ranges } from "@vessel/gateway/base";
+import { epochWordOf } from "@vessel/gateway/journal";
+import { epochText } from "../inspect/file.ts";
 import { isSame, MergedFrames } from "./frames.ts";
 import { Numbers } from "./numbers.ts";
 import { findParts, type Part } from "./parts.ts";
 import { type ExpectedReport, Truth } from "./expected.ts";
+
+/** Epoch of files that name none. */
+const NO_EPOCH = "00000000";
 
 /** The two directories to compare. */
 export interface AuditOptions {
@@ -71,7 +76,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     const isCurrent = state?.epochs.current !== undefined && wordOf(state.epochs.current) === word;
     const comparison = new Comparison({ boat: ofBoat, cloud: ofCloud, state: isCurrent ? state : undefined, truth });
     await comparison.run();
-    report.epochs.push({ epoch: ofBoat.epoch ?? ofCloud.epoch ?? hexOf(word), ...comparison.report() });
+    report.epochs.push({ epoch: ofBoat.epoch ?? ofCloud.epoch ?? epochText(word) ?? NO_EPOCH, ...comparison.report() });
     report.damage.boat.push(...ofBoat.damage);
     report.damage.cloud.push(...ofCloud.damage);
   }
@@ -204,11 +209,5 @@ async function readState(directory: string): Promise<InstanceState | undefined> 
 
 /** First four bytes of an epoch, as in file headers. */
 function wordOf(epoch: string): number {
-  return new DataView(Uint8Array.fromHex(epoch.slice(0, 8)).buffer).getUint32(0, true);
-}
-
-function hexOf(word: number): string {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, word, true);
-  return bytes.toHex();
+  return epochWordOf(Uint8Array.fromHex(epoch.slice(0, 8)));
 }

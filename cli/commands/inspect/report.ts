@@ -112,13 +112,14 @@ export function formatJson({ file: { path, bytes, index }, rows }: FileRows): st
   });
 }
 
-function rowOf(block: ExaminedBlock): BlockRow {
-  const { place: { offset, header } } = block;
+function rowOf(found: ExaminedBlock): BlockRow {
+  const { place: { offset, header } } = found;
   const place = { offset, bytes: storedBytes(header), firstSeq: header.baseSeq, timeUs: header.baseTimeUs };
-  if (block.kind === "damaged") return { ...place, content: { kind: "damaged", why: block.why } };
-  const { devices, notes } = block.stored.block;
-  const { frames, latestTimeUs, damage } = spanOf(block.stored.block);
-  return { ...place, content: { kind: "read", frames, latestTimeUs, devices: devices.length, notes, damage } };
+  if (found.kind === "damaged") return { ...place, content: { kind: "damaged", why: found.why } };
+  const { block } = found.stored;
+  const { frames, latestTimeUs, damage } = spanOf(block);
+  const { length: devices } = block.devices;
+  return { ...place, content: { kind: "read", frames, latestTimeUs, devices, notes: block.notes, damage } };
 }
 
 function totalsOf(rows: readonly BlockRow[]) {

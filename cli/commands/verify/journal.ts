@@ -1,8 +1,7 @@
 import { errorText } from "@vessel/gateway/base";
 import { epochText, type FoundFile } from "../inspect/file.ts";
 import { type Fault, type VerifiedFile, verifyFile } from "./file.ts";
-import { checkRun, checkUnnamed, type FoundGap, type NumbersFound } from "./numbers.ts";
-import { OverlapReader } from "./overlap.ts";
+import { checkRun, checkUnnamed, firstDifference, type FoundGap, type NumbersFound } from "./numbers.ts";
 
 /** What the files of one epoch, or all that name none, hold together. */
 export interface VerifiedRun {
@@ -61,11 +60,10 @@ async function decide(
   { epoch, signal }: { epoch: string | undefined; signal: AbortSignal },
 ): Promise<VerifiedRun> {
   const run: VerifiedRun = { epoch, firstSeq, lastSeq, gaps, repeated: 0, errors: [], notes: [] };
-  using reader = new OverlapReader();
   for (const { one, other } of overlaps) {
     signal.throwIfAborted();
     const { path, offset, firstSeq } = other;
-    const what = await reader.firstDifference({ one, other }).then(
+    const what = await firstDifference({ one, other }).then(
       (seq) => seq === undefined ? undefined : `Frame ${seq} is another one in ${one.path}, byte ${one.offset}`,
       (error) => `Cannot compare with ${one.path}: ${errorText(error)}`,
     );

@@ -1,5 +1,6 @@
 import { Ranges } from "@vessel/gateway/base";
 import type { GapReason } from "@vessel/gateway/journal";
+import { MergedFrames } from "../audit/frames.ts";
 import type { VerifiedBlock } from "./file.ts";
 
 /** Numbers that are not there, ends included. */
@@ -26,6 +27,21 @@ export interface NumbersFound {
   backwards: VerifiedBlock[];
   /** Blocks with which numbers begin anew, in a file of its own. */
   restarts: VerifiedBlock[];
+}
+
+/** First number with different frames in two blocks; undefined if they agree. @throws one of them cannot be read */
+export async function firstDifference({ one, other }: Overlap): Promise<number | undefined> {
+  using frames = new MergedFrames([one, other].map((block) => ({ ...block, seq: block.firstSeq })));
+  const lastSeq = Math.min(one.lastSeq, other.lastSeq);
+  for (;;) {
+    if (frames.needsBlocks) {
+      await frames.load();
+      if (frames.damage[0] !== undefined) throw new Error(frames.damage[0]);
+    }
+    if (frames.seq > lastSeq) return undefined;
+    if (frames.isContradicted) return frames.seq;
+    frames.step();
+  }
 }
 
 const REASONS: readonly GapReason[] = ["restart", "disk", "source"];

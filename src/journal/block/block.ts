@@ -132,7 +132,7 @@ export class BlockCursor {
         return value;
       }
     }
-    return this.#fail("has an unterminated varint");
+    return this.#fail("has a number that does not end");
   }
 
   #fail(why: string): never {

@@ -35,7 +35,7 @@ export function findZstdFrames(bytes: Uint8Array): ZstdFrame[] {
         if (at > bytes.length) fail("is cut short");
         continue;
       }
-      if (magic !== FRAME_MAGIC) fail("is not zstd");
+      if (magic !== FRAME_MAGIC) fail("is no zstd");
       if (frames.length === MAX_FRAMES) fail(`has more than ${MAX_FRAMES} zstd frames`);
       const frame = readFrame(view, at);
       frames.push(frame);
