@@ -22,7 +22,6 @@ import {
   type Block,
   type BlockDevice,
   BlockError,
-  type BlockLocation,
   BlockReader,
   JournalIndex,
   MAX_BUSES,
@@ -32,38 +31,38 @@ import {
 } from "../journal/mod.ts";
 import { manufacturerName, PGN, readProductInformation } from "../pgn/mod.ts";
 
-/** Frames of a recording that lie together. */
+/** Consecutive frames of a recording: a block or a message. */
 export interface RecordedPart {
-  /** Names of the buses by index; empty where the recording tells none. */
+  /** Names of the buses by index; an empty name if the recording has none. */
   readonly buses: readonly string[];
-  /** Bytes of the file that it is; 0 where nobody knows. */
+  /** Size in the file, bytes; 0 if unknown. */
   readonly bytes: number;
   /**
-   * Reads the next frame, and tells before it of the devices that are known from there on; false at the end. The number
-   * is 0 where the recording has none.
+   * Reads the next frame; false at the end. Calls `learn` for each device that is known from this frame on. The sequence
+   * number is 0 if the recording has none.
    */
   next(into: StoredFrame, learn: (device: RecordedDevice) => void): boolean;
 }
 
-/** Who had which address when frames were recorded. */
+/** A device and its address when frames were recorded. */
 export interface RecordedDevice {
   /** Index of the bus. */
   bus: number;
   /** Source address. */
   src: number;
-  /** NAME. */
+  /** 64-bit NAME. */
   name: bigint;
-  /** What is known, as the API tells it. */
+  /** The device in the form of the API, as far as it is known. */
   device: Partial<Device>;
 }
 
 /** A recording that was found at a path. */
 export interface RecordedInput {
-  /** `journal`: a file of ours; `directory`: one with such files; `recording`: one of another program. */
+  /** `journal`: a journal file; `directory`: a journal directory; `recording`: a recording of another program. */
   kind: "journal" | "directory" | "recording";
-  /** `-`: standard input. */
+  /** Path; `-`: standard input. */
   path: string;
-  /** Bytes of a file. */
+  /** Size of a file, bytes; undefined for anything else. */
   bytes: number | undefined;
 }
 
@@ -73,19 +72,20 @@ export class OfflineError extends Error {
   override readonly name = "OfflineError";
 }
 
-/** What reading needs, and whom it tells. */
+/** Options of {@linkcode readRecorded}. */
 export interface OfflineOptions {
-  /** What is damaged is warned of. */
+  /** Gets warnings about damage. */
   log: Logger;
-  /** What became of the lines of another program's recording. */
+  /** Called after each recording of another program, with counts of its lines. */
   onSummary?: (path: string, summary: RecordingSummary) => void;
 }
 
 /** Standard input as a path. */
 const STDIN = "-";
+/** First bytes of a journal file. */
 const MAGIC = [0x4c, 0x50, 0x4a] as const;
 
-/** Looks what is at a path; `-` is standard input. @throws {OfflineError} it cannot be read */
+/** Finds out the kind of recording at a path; `-` is standard input. @throws {OfflineError} it cannot be read */
 export async function findRecorded(path: string): Promise<RecordedInput> {
   if (path === STDIN) return { kind: "recording", path, bytes: undefined };
   try {
@@ -94,7 +94,7 @@ export async function findRecorded(path: string): Promise<RecordedInput> {
       await readJournalDirectory(path);
       return { kind: "directory", path, bytes: undefined };
     }
-    // Of a pipe nothing is read before its time.
+    // The bytes of a pipe can be read only once.
     if (!isFile) return { kind: "recording", path, bytes: undefined };
     using file = await Deno.open(path);
     const head = new Uint8Array(MAGIC.length);
@@ -106,25 +106,26 @@ export async function findRecorded(path: string): Promise<RecordedInput> {
 }
 
 /**
- * Reads recordings one after the other: journal files as their blocks lie in them, directories by time with no number
- * twice, recordings of other programs as they come, numbered from 1. Damaged blocks are passed over.
+ * Reads recordings in the given order: journal files in file order, directories by time without duplicate numbers,
+ * recordings of other programs in stored order, numbered from 1. Skips damaged blocks.
  *
- * @throws {OfflineError} a file cannot be read, or is no recording
+ * @throws {OfflineError} a file cannot be read, or is not a recording
  */
 export async function* readRecorded(
   inputs: readonly RecordedInput[],
   options: OfflineOptions,
 ): AsyncGenerator<RecordedPart, void> {
   let seq = 0;
+  const nextSeq = () => ++seq;
   for (const input of inputs) {
     try {
       if (input.kind === "directory") yield* directoryParts(input.path, options);
       else if (input.kind === "journal") yield* fileParts(input.path, options);
-      else for await (const part of recordingParts(input.path, options)) yield part.numbered(++seq);
+      else yield* recordingParts(input.path, { ...options, nextSeq });
     } catch (error) {
-      const isTold = error instanceof BlockError || error instanceof RecordingError ||
+      const isExpected = error instanceof BlockError || error instanceof RecordingError ||
         error instanceof Deno.errors.NotFound;
-      if (!isTold) throw error;
+      if (!isExpected) throw error;
       throw new OfflineError(`Cannot read "${input.path}": ${errorText(error)}`, { cause: error });
     }
   }
@@ -145,22 +146,12 @@ async function* fileParts(path: string, { log }: OfflineOptions): AsyncGenerator
   using reader = new BlockReader();
   const onDamage = (_: Block, error: BlockError) =>
     log.warn("damaged frames passed over", { path, reason: error.message });
-  for (const place of blocks) {
-    const block = await readPlace(reader, { path, place, log });
-    if (block) yield new BlockPart(block, { bytes: place.bytes, onDamage });
-  }
-}
-
-async function readPlace(
-  reader: BlockReader,
-  { path, place, log }: { path: string; place: BlockLocation; log: Logger },
-): Promise<Block | undefined> {
-  try {
-    return await reader.read(path, place);
-  } catch (error) {
-    if (!(error instanceof BlockError)) throw error;
-    log.warn("damaged block passed over", { path, offset: place.offset, reason: error.message });
-    return undefined;
+  for (const location of blocks) {
+    const block = await reader.read(path, location).catch((error) => {
+      if (!(error instanceof BlockError)) throw error;
+      log.warn("damaged block passed over", { path, offset: location.offset, reason: error.message });
+    });
+    if (block) yield new BlockPart(block, { bytes: location.bytes, onDamage });
   }
 }
 
@@ -198,21 +189,20 @@ class BlockPart implements RecordedPart {
   }
 }
 
-async function* recordingParts(path: string, { onSummary }: OfflineOptions): AsyncGenerator<MessagePart, void> {
+async function* recordingParts(
+  path: string,
+  { onSummary, nextSeq }: OfflineOptions & { nextSeq: () => number },
+): AsyncGenerator<RecordedPart, void> {
   const summary = newRecordingSummary();
   const file = path === STDIN ? undefined : await Deno.open(path);
   const claimed = new Map<number, BlockDevice>();
   const items = readRecording(file?.readable ?? Deno.stdin.readable, { summary });
   for await (const message of assembleRecording(items)) {
-    if (message.bus < MAX_BUSES) {
-      yield new MessagePart(message, { buses: busesOf(summary), device: heardOf(message, claimed) });
-    }
+    if (message.bus >= MAX_BUSES) continue;
+    const buses = summary.buses.length === 0 ? [""] : summary.buses;
+    yield new MessagePart(message, { seq: nextSeq(), buses, device: senderOf(message, claimed) });
   }
   onSummary?.(path, summary);
-}
-
-function busesOf({ buses }: RecordingSummary): readonly string[] {
-  return buses.length === 0 ? [""] : buses;
 }
 
 /** One message. */
@@ -221,19 +211,17 @@ class MessagePart implements RecordedPart {
   readonly bytes = 0;
   readonly #message: Message;
   readonly #device: BlockDevice | undefined;
-  #seq = 0;
+  readonly #seq: number;
   #isRead = false;
 
-  constructor(message: Message, { buses, device }: { buses: readonly string[]; device: BlockDevice | undefined }) {
+  constructor(
+    message: Message,
+    { seq, buses, device }: { seq: number; buses: readonly string[]; device: BlockDevice | undefined },
+  ) {
     this.buses = buses;
     this.#message = message;
-    this.#device = device;
-  }
-
-  /** Itself, with a number. */
-  numbered(seq: number): this {
     this.#seq = seq;
-    return this;
+    this.#device = device;
   }
 
   next(into: StoredFrame, learn: (device: RecordedDevice) => void): boolean {
@@ -246,8 +234,8 @@ class MessagePart implements RecordedPart {
   }
 }
 
-/** What a message tells of its sender, with what it told before. */
-function heardOf(message: Message, claimed: Map<number, BlockDevice>): BlockDevice | undefined {
+/** The sender of a claim or product information, with what earlier messages said; undefined for other messages. */
+function senderOf(message: Message, claimed: Map<number, BlockDevice>): BlockDevice | undefined {
   const { id, pgn, bus, data, offset, length } = message;
   const src = sourceOfId(id);
   const key = addressKey(bus, src);
