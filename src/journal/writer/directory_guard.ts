@@ -118,7 +118,7 @@ export class DirectoryGuard {
     const path = `journal directory "${this.path}"`;
     return found
       ? `${path} is on another file system than at the start: is its card unmounted? A restart records on this one`
-      : `${path} does not exist, and its parent is on another file system than at the start: is its card unmounted?`;
+      : `${path} is missing, and its parent is on another file system than at the start: is its card unmounted?`;
   }
 
   /** Nearest existing ancestor directory; undefined if its drive is missing. */

@@ -1,22 +1,22 @@
 import { type Quantity, readUnit } from "./quantity.ts";
 
-/** System of display units; `si` shows values as in JSON. */
-export type UnitSystem = "nautical" | "metric" | "si";
-
 /** All unit systems. */
-export const UNIT_SYSTEMS = ["nautical", "metric", "si"] as const satisfies readonly UnitSystem[];
+export const UNIT_SYSTEMS = ["nautical", "metric", "si"] as const;
+
+/** System of display units; `si` shows values as in JSON. */
+export type UnitSystem = (typeof UNIT_SYSTEMS)[number];
 
 /** A display unit for values of at least `from`. */
 export interface Step {
   readonly unit: string;
-  /** Most digits after the decimal point. */
+  /** Maximum number of decimals. */
   readonly digits: number;
   /** Lowest absolute value, in this unit. Default 0. */
   readonly from?: number;
 }
 
 /** Display format of a value. */
-export type Look =
+export type DisplayFormat =
   /** A number with a unit: the first step whose `from` the value reaches. */
   | { readonly form: "number"; readonly steps: readonly Step[] }
   /** A course or bearing: three digits before the point, and its reference. */
@@ -38,14 +38,14 @@ export interface MeasuredField {
 interface Row {
   readonly unit: string;
   readonly names: RegExp;
-  readonly nautical: Look;
+  readonly nautical: DisplayFormat;
   /** Default: the nautical format. */
-  readonly metric?: Look;
+  readonly metric?: DisplayFormat;
 }
 
-const number = (...steps: Step[]): Look => ({ form: "number", steps });
+const number = (...steps: Step[]): DisplayFormat => ({ form: "number", steps });
 const METRES = number({ unit: "m", digits: 1 });
-const METRES_A_SECOND = number({ unit: "m/s", digits: 1 });
+const METRES_PER_SECOND = number({ unit: "m/s", digits: 1 });
 
 const ROWS: readonly Row[] = [
   { unit: "deg", names: /latitude(?!_delta)(?:_corner\d)?(?:_of_vessel_reported)?$/, nautical: { form: "latitude" } },
@@ -65,8 +65,8 @@ const ROWS: readonly Row[] = [
     nautical: number({ unit: "nm", digits: 2, from: 0.1 }, { unit: "m", digits: 0 }),
     metric: number({ unit: "km", digits: 2, from: 1 }, { unit: "m", digits: 0 }),
   },
-  { unit: "m/s", names: /wind/, nautical: number({ unit: "kn", digits: 1 }), metric: METRES_A_SECOND },
-  { unit: "m/s", names: /sound|elevator|windlass|output_speed/, nautical: METRES_A_SECOND },
+  { unit: "m/s", names: /wind/, nautical: number({ unit: "kn", digits: 1 }), metric: METRES_PER_SECOND },
+  { unit: "m/s", names: /sound|elevator|windlass|output_speed/, nautical: METRES_PER_SECOND },
   { unit: "K", names: /offset/, nautical: { form: "difference" } },
   { unit: "Pa", names: /atmospheric|^air_/, nautical: number({ unit: "hPa", digits: 1 }) },
   { unit: "s", names: /^(?:seconds_today|eta_time|position_time)$/, nautical: { form: "time of day" } },
@@ -77,7 +77,7 @@ const ROWS: readonly Row[] = [
 ];
 
 /** Display formats by quantity, for fields without a row above. */
-const LOOKS: Readonly<Record<Quantity, Look | { nautical: Look; metric: Look }>> = {
+const FORMATS: Readonly<Record<Quantity, DisplayFormat | { nautical: DisplayFormat; metric: DisplayFormat }>> = {
   "angle": number({ unit: "°", digits: 1 }),
   "rate of turn": number({ unit: "°/s", digits: 1 }),
   "speed": { nautical: number({ unit: "kn", digits: 1 }), metric: number({ unit: "km/h", digits: 1 }) },
@@ -111,10 +111,13 @@ const LOOKS: Readonly<Record<Quantity, Look | { nautical: Look; metric: Look }>>
 };
 
 /** Display format of a field in nautical or metric units; undefined for an unknown unit. */
-export function lookOf({ name, unit }: MeasuredField, system: Exclude<UnitSystem, "si">): Look | undefined {
+export function displayFormatOf(
+  { name, unit }: MeasuredField,
+  system: Exclude<UnitSystem, "si">,
+): DisplayFormat | undefined {
   const measure = readUnit(unit);
   if (measure === undefined) return undefined;
-  const row = ROWS.find((each) => each.unit === unit && each.names.test(name)) ?? LOOKS[measure.quantity];
+  const row = ROWS.find((each) => each.unit === unit && each.names.test(name)) ?? FORMATS[measure.quantity];
   if ("form" in row) return row;
   return system === "nautical" ? row.nautical : row.metric ?? row.nautical;
 }
