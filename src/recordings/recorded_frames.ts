@@ -1,4 +1,5 @@
 import { errorText, type Logger } from "../base/mod.ts";
+import { describeName, describeProduct } from "../broker/mod.ts";
 import {
   assembleRecording,
   newRecordingSummary,
@@ -9,11 +10,9 @@ import {
 import {
   addressKey,
   type Device,
-  formatName,
   type Message,
   NAME_BYTES,
   nameFromBytes,
-  parseName,
   sourceOfId,
   type StoredFrame,
 } from "../frame/mod.ts";
@@ -29,7 +28,7 @@ import {
   openBlockFile,
   readJournalDirectory,
 } from "../journal/mod.ts";
-import { manufacturerName, PGN, readProductInformation } from "../pgn/mod.ts";
+import { PGN, readProductInformation } from "../pgn/mod.ts";
 
 /** Consecutive frames of a recording: a block or a message. */
 export interface RecordedPart {
@@ -251,25 +250,8 @@ function senderOf(message: Message, claimed: Map<number, BlockDevice>): BlockDev
   return device;
 }
 
+/** The device, without unknown parts of its product information. */
 function recordedDevice({ bus, src, name, ...product }: BlockDevice): RecordedDevice {
-  const { manufacturerCode: code, deviceInstance, deviceClass, deviceFunction, uniqueNumber } = parseName(name);
-  const texts = {
-    model_id: product.modelId,
-    software_version: product.softwareVersion,
-    model_version: product.modelVersion,
-    model_serial: product.modelSerial,
-  };
-  const device: Partial<Device> = {
-    src,
-    name: formatName(name),
-    manufacturer: manufacturerName(code),
-    manufacturer_code: code,
-    device_class: deviceClass,
-    device_function: deviceFunction,
-    device_instance: deviceInstance,
-    unique_number: uniqueNumber,
-    ...(product.productCode > 0 && { product_code: product.productCode }),
-    ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== "")),
-  };
-  return { bus, src, name, device };
+  const known = Object.entries(describeProduct(product)).filter(([, value]) => value !== "" && value !== 0);
+  return { bus, src, name, device: { src, ...describeName(name), ...Object.fromEntries(known) } };
 }

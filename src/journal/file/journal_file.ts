@@ -34,15 +34,6 @@ export async function statIfExists(path: string): Promise<Deno.FileInfo | undefi
   }
 }
 
-/** Removes a file if it exists. */
-export async function removeIfExists(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-}
-
 /** Writes all bytes at the file's current position. */
 export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   let done = 0;

@@ -1,4 +1,5 @@
 import { errorText } from "../../base/mod.ts";
+import { waitAtMost } from "./waits.ts";
 import { ArchiveAnswers, type ArchiveFile, type ArchiveOutcome, requestLine } from "./archive_protocol.ts";
 
 /** Options of the archive command. */
@@ -13,11 +14,12 @@ export interface ArchiveCommandOptions {
   signal?: AbortSignal;
 }
 
+/** Default timeout of one batch. */
 export const DEFAULT_TIMEOUT_MS: number = 5 * 60_000;
 /** Grace period between the request to end and the kill. */
 const GRACE_MS = 1000;
 /** Limit of stored standard error output. */
-const MAX_COMPLAINT_CHARS = 500;
+const MAX_ERROR_OUTPUT_CHARS = 500;
 
 /**
  * Runs the archive command for one batch. It gets the paths as arguments, and one line of JSON per file on standard
@@ -37,8 +39,8 @@ export async function runArchiveCommand(
     onOutput: (bytes) => answers.push(bytes),
   });
   answers.end();
-  const ignored = answers.ignored === 0 ? "" : `, ${answers.ignored} lines of its output were no answers`;
-  const error = `the command "${options.command}" said nothing of it: ${ending}${ignored}`;
+  const ignored = answers.ignored === 0 ? "" : `, ${answers.ignored} lines of its output are not answers`;
+  const error = `the command "${options.command}" gave no answer: ${ending}${ignored}`;
   return new Map(paths.map((path) => [path, answers.outcomes.get(path) ?? { status: "error", error }]));
 }
 
@@ -64,57 +66,41 @@ async function run(args: readonly string[], options: RunOptions): Promise<string
   } catch (error) {
     return errorText(error);
   }
-  let complaint = "";
+  let errorOutput = "";
   const streams = [child.stdout.getReader(), child.stderr.getReader()] as const;
   const writer = child.stdin.getWriter();
   const done = Promise.all([
     feed(writer, input),
     readAll(streams[0], onOutput),
     readAll(streams[1], (bytes) => {
-      complaint = (complaint + new TextDecoder().decode(bytes)).slice(-MAX_COMPLAINT_CHARS);
+      errorOutput = (errorOutput + new TextDecoder().decode(bytes)).slice(-MAX_ERROR_OUTPUT_CHARS);
     }),
     child.status,
   ]);
-  const stopped = await until(done, { timeoutMs, signal });
-  if (stopped) await kill(child, { done, abandon: () => abandon(streams, writer) });
-  const lastLine = complaint.trim().split("\n").at(-1) ?? "";
-  return (stopped ?? howItEnded(await child.status)) + (lastLine && `, "${lastLine}"`);
+  const ended = await waitAtMost(done, { ms: timeoutMs, signal });
+  if (ended !== "done") {
+    await kill(child, done);
+    // A process that left the group may still hold the pipes.
+    await Promise.allSettled([...streams.map((reader) => reader.cancel()), writer.abort()]);
+  }
+  const result = ended === "timeout"
+    ? `it took more than ${timeoutMs / 1000} s`
+    : ended === "aborted"
+    ? "it was stopped"
+    : describeStatus(await child.status);
+  const lastLine = errorOutput.trim().split("\n").at(-1) ?? "";
+  return result + (lastLine && `, "${lastLine}"`);
 }
 
-function howItEnded({ code, signal }: Deno.CommandStatus): string {
+function describeStatus({ code, signal }: Deno.CommandStatus): string {
   return signal ? `it ended by ${signal}` : `it ended with code ${code}`;
 }
 
-/** Waits for the end; returns why it stopped waiting. */
-async function until(
-  done: Promise<unknown>,
-  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
-): Promise<string | undefined> {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const timer = setTimeout(() => resolve(`it took more than ${timeoutMs / 1000} s`), timeoutMs);
-  const abort = () => resolve("it was told to end");
-  signal?.addEventListener("abort", abort);
-  try {
-    return await Promise.race([done.then(() => undefined), promise]);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", abort);
-  }
-}
-
 /** Ends the process group: SIGTERM first, then SIGKILL. */
-async function kill(
-  child: Deno.ChildProcess,
-  { done, abandon }: { done: Promise<unknown>; abandon: () => Promise<void> },
-): Promise<void> {
+async function kill(child: Deno.ChildProcess, done: Promise<unknown>): Promise<void> {
   signalGroup(child, "SIGTERM");
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const grace = new Promise<void>((resolve) => timer = setTimeout(resolve, GRACE_MS));
-  await Promise.race([done, grace]);
-  clearTimeout(timer);
+  await waitAtMost(done, { ms: GRACE_MS });
   signalGroup(child, "SIGKILL");
-  // A process that left the group may still hold the pipes.
-  await abandon();
 }
 
 function signalGroup(child: Deno.ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
@@ -122,15 +108,8 @@ function signalGroup(child: Deno.ChildProcess, signal: "SIGTERM" | "SIGKILL"): v
     if (Deno.build.os === "windows") child.kill(signal);
     else Deno.kill(-child.pid, signal);
   } catch {
-    // All of them have ended.
+    // All processes have ended.
   }
-}
-
-async function abandon(
-  readers: readonly ReadableStreamDefaultReader<Uint8Array>[],
-  writer: WritableStreamDefaultWriter<Uint8Array>,
-): Promise<void> {
-  await Promise.allSettled([...readers.map((reader) => reader.cancel()), writer.abort()]);
 }
 
 /** Writes the input. A command that uses its arguments need not read it. */
@@ -145,15 +124,15 @@ async function feed(writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>
 
 async function readAll(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  take: (bytes: Uint8Array) => void,
+  onBytes: (bytes: Uint8Array) => void,
 ): Promise<void> {
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
-      take(value);
+      onBytes(value);
     }
   } catch {
-    // As good as the end.
+    // Treated as the end of the output.
   }
 }

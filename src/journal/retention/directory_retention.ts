@@ -1,9 +1,8 @@
-import { backoffMs, type Clock, errorText, type LogFields, type Logger } from "../../base/mod.ts";
+import { backoffMs, type Clock, errorText, type LogFields, type Logger, removeIfExists } from "../../base/mod.ts";
 import { parseFileName } from "../file/name.ts";
 import { runArchiveCommand } from "./archive_command.ts";
 import { type ArchiveFile, batchesOf } from "./archive_protocol.ts";
 import { dateFile, type Listing, listJournalFiles, markArchived, removeJournalFile } from "./listing.ts";
-import { removeIfExists } from "../file/journal_file.ts";
 import {
   planRetention,
   type RetentionFile,

@@ -1,4 +1,4 @@
-import { pause, systemClock } from "../../base/mod.ts";
+import { systemClock } from "../../base/mod.ts";
 import { TrustedClock } from "./clock_sanity.ts";
 import {
   DirectoryRetention,
@@ -7,7 +7,8 @@ import {
   type RetentionOptions,
   type RetentionStatus,
 } from "./directory_retention.ts";
-import { SCAN_MS, WakeUp } from "./journal_retention.ts";
+import { SCAN_MS } from "./journal_retention.ts";
+import { waitAtMost, WakeUp } from "./waits.ts";
 
 /** Options of {@linkcode Keepers}. `lookEveryMs` is the duration of a round through all directories. */
 export interface FleetRetentionOptions
@@ -68,16 +69,11 @@ export class Keepers {
     this.#running = Promise.all([this.#running, checked]);
     await checked;
     if (this.#waiting.size === 0 || archiveMs <= 0) return this.#waiting.size === 0;
-    const archived = new Promise<true>((resolve) => this.#onArchived = () => resolve(true));
+    const archived = new Promise<void>((resolve) => this.#onArchived = resolve);
     this.#startArchive();
-    const over = new AbortController();
-    const timedOut = pause(archiveMs, AbortSignal.any([over.signal, ...signal ? [signal] : []])).then(() => false);
-    try {
-      return await Promise.race([archived, timedOut]);
-    } finally {
-      over.abort();
-      timedOut.catch(() => {});
-    }
+    const ended = await waitAtMost(archived, { ms: archiveMs, signal });
+    if (ended === "aborted") throw signal?.reason;
+    return ended === "done";
   }
 
   /** Starts periodic checks, checks on request, and archiving. */

@@ -6,6 +6,7 @@ import {
   type RetentionOptions,
   type RetentionStatus,
 } from "./directory_retention.ts";
+import { WakeUp } from "./waits.ts";
 
 /** Default interval between checks of a directory, milliseconds. */
 export const SCAN_MS = 5 * 60_000;
@@ -105,28 +106,5 @@ export class Keeper {
     const everyMs = this.status.isPaused ? Math.min(this.#checkEveryMs, PAUSED_SCAN_MS) : this.#checkEveryMs;
     const untilRetryMs = this.#directory.retryAtMs - this.#clock.monoMs();
     return untilRetryMs > 0 ? Math.min(everyMs, untilRetryMs) : everyMs;
-  }
-}
-
-/** A wait that can be ended early, even before it begins. */
-export class WakeUp {
-  #isDue = false;
-  #resolve: () => void = () => {};
-
-  /** Waits for {@linkcode WakeUp.wake}; at most `ms` milliseconds, default without limit. */
-  async wait(ms?: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#resolve = resolve;
-    const timer = ms === undefined ? undefined : setTimeout(resolve, ms);
-    if (this.#isDue) resolve();
-    await promise;
-    clearTimeout(timer);
-    this.#isDue = false;
-  }
-
-  /** Ends the current wait, or the next one. */
-  wake(): void {
-    this.#isDue = true;
-    this.#resolve();
   }
 }

@@ -1,5 +1,5 @@
-import { FileError, syncDirectory } from "../../base/mod.ts";
-import { removeIfExists, statIfExists } from "../file/journal_file.ts";
+import { FileError, removeIfExists, syncDirectory } from "../../base/mod.ts";
+import { statIfExists } from "../file/journal_file.ts";
 import { JOURNAL_EXTENSION } from "../file/name.ts";
 
 /** Extension of the empty marker file: the journal file of that name is archived. */
@@ -51,13 +51,10 @@ export async function listJournalFiles(directory: string): Promise<Listing> {
  */
 export async function markArchived(directory: string, names: readonly string[]): Promise<void> {
   for (const name of names) {
-    const path = `${directory}/${name}${MARKER_EXTENSION}`;
-    try {
+    await attempt("mark as archived with", `${directory}/${name}${MARKER_EXTENSION}`, async (path) => {
       using marker = await Deno.open(path, { write: true, create: true });
       await marker.sync();
-    } catch (cause) {
-      throw new FileError("mark as archived with", { path, cause });
-    }
+    });
   }
   if (names.length > 0) await syncDirectory(directory);
 }
@@ -69,22 +66,22 @@ export async function markArchived(directory: string, names: readonly string[]):
  * @throws {FileError} the file could not be removed
  */
 export async function removeJournalFile(directory: string, name: string): Promise<void> {
-  const path = `${directory}/${name}`;
-  try {
+  await attempt("delete", `${directory}/${name}`, async (path) => {
     await removeIfExists(path);
     await removeIfExists(path + MARKER_EXTENSION);
-  } catch (cause) {
-    throw new FileError("delete", { path, cause });
-  }
+  });
 }
 
 /** Sets the modification time of an undated file to now. @throws {FileError} it could not be set */
 export async function dateFile(directory: string, { name, nowMs }: { name: string; nowMs: number }): Promise<void> {
-  const path = `${directory}/${name}`;
+  await attempt("date", `${directory}/${name}`, (path) => Deno.utime(path, nowMs / 1000, nowMs / 1000));
+}
+
+async function attempt(action: string, path: string, work: (path: string) => Promise<void>): Promise<void> {
   try {
-    await Deno.utime(path, nowMs / 1000, nowMs / 1000);
+    await work(path);
   } catch (cause) {
-    throw new FileError("date", { path, cause });
+    throw new FileError(action, { path, cause });
   }
 }
 

@@ -36,27 +36,24 @@ export interface RecoveryOptions {
   log: Logger;
 }
 
-/** Truncates the torn end; removes a file without any complete block. */
-async function cut(file: Deno.FsFile, { path, end }: { path: string; end: FileEnd }): Promise<void> {
-  const { size, tornBytes } = end;
-  if (size - tornBytes <= FILE_HEADER_BYTES) return await Deno.remove(path);
-  if (tornBytes === 0) return;
-  await file.truncate(size - tornBytes);
-  await file.sync();
-}
-
-/** Repairs the end of a file. Returns the number of truncated bytes; undefined if it is complete, or not a journal. */
+/**
+ * Truncates the torn end of a file; removes a file without any complete block. Returns the number of truncated bytes;
+ * undefined if the file is complete, or not a journal.
+ */
 async function repairEnd(
   file: Deno.FsFile,
-  { path, name, end }: { path: string; name: string; end: FileEnd | undefined },
+  { path, end }: { path: string; end: FileEnd | undefined },
 ): Promise<number | undefined> {
   const { size } = await file.stat();
-  if (end === undefined && size > FILE_HEADER_BYTES) return undefined;
-  // Created, but power failed before the first write.
-  const found = end ?? { name, epochWord: 0, lastSeq: 0, epoch: undefined, tornBytes: size, size };
-  if (found.tornBytes === 0 && size > FILE_HEADER_BYTES) return undefined;
-  await cut(file, { path, end: found });
-  return found.tornBytes;
+  if (size > FILE_HEADER_BYTES && !end?.tornBytes) return undefined;
+  // Without an end the file was created, but power failed before the first write.
+  const tornBytes = end?.tornBytes ?? size;
+  if (size - tornBytes <= FILE_HEADER_BYTES) await Deno.remove(path);
+  else {
+    await file.truncate(size - tornBytes);
+    await file.sync();
+  }
+  return tornBytes;
 }
 
 /** Writes blocks into a new file. Returns its name. */
@@ -115,7 +112,7 @@ function repairedEnds(directory: string, { names, cuts }: { names: readonly stri
     const path = `${directory}/${name}`;
     using file = await Deno.open(path, { read: true, write: mayBeTorn });
     const end = await readEnd(file, name);
-    const cutBytes = mayBeTorn ? await repairEnd(file, { path, name, end }) : undefined;
+    const cutBytes = mayBeTorn ? await repairEnd(file, { path, end }) : undefined;
     if (cutBytes !== undefined) {
       cuts.bytes += cutBytes;
       cuts.files.push(name);
@@ -164,7 +161,7 @@ export async function mendNewest(
   for (const name of (await journalNames(directory, prefix)).slice(0, count)) {
     const path = `${directory}/${name}`;
     using file = await Deno.open(path, { read: true, write: true });
-    const cutBytes = await repairEnd(file, { path, name, end: await readEnd(file, name) });
+    const cutBytes = await repairEnd(file, { path, end: await readEnd(file, name) });
     if (cutBytes !== undefined) log.warn("a file was cut short", { path, cutBytes });
   }
 }

@@ -1,8 +1,8 @@
-import { syncDirectory } from "../../base/mod.ts";
+import { removeIfExists, syncDirectory } from "../../base/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import { readFileAt } from "../index/file_index.ts";
 import { JOURNAL_FILE_MODE } from "../file/name.ts";
-import { removeIfExists, requireInPlace, writeAll } from "../file/journal_file.ts";
+import { requireInPlace, writeAll } from "../file/journal_file.ts";
 import { maxWalBytes, readWal, type Wal, WalBuffer, type WalHeader } from "./wal.ts";
 import { MAX_BLOCK_BYTES } from "../types.ts";
 

@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
-import { FileError, pathExists, syncDirectory } from "../../base/mod.ts";
+import { FileError, pathExists, removeIfExists, syncDirectory } from "../../base/mod.ts";
 import type { ConvertedBlock } from "./blocks.ts";
-import { JOURNAL_DIRECTORY_MODE, JournalFile, nextFileName, removeIfExists } from "../../journal/mod.ts";
+import { JOURNAL_DIRECTORY_MODE, JournalFile, nextFileName } from "../../journal/mod.ts";
 
 /** Output of a conversion: one file, or a directory (created if missing) of files named like those of a boat server. */
 export interface ConvertTarget {

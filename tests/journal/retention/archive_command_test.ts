@@ -59,15 +59,15 @@ Deno.test("a command that crashed half way has archived what it said, and says h
     const said = `printf '{"path":"%s","status":"ok"}\\n' "$1"`;
     assert.deepEqual(await run(folder, { body: `${said}; echo "no route to host" >&2; exit 3` }), {
       a: "ok",
-      b: `the command "it" said nothing of it: it ended with code 3, "no route to host"`,
+      b: `the command "it" gave no answer: it ended with code 3, "no route to host"`,
     });
     assert.deepEqual(await run(folder, { body: `${said}; kill -9 $$` }), {
       a: "ok",
-      b: `the command "it" said nothing of it: it ended by SIGKILL`,
+      b: `the command "it" gave no answer: it ended by SIGKILL`,
     });
     assert.deepEqual(await run(folder, { body: "echo one; echo two" }), {
-      a: `the command "it" said nothing of it: it ended with code 0, 2 lines of its output were no answers`,
-      b: `the command "it" said nothing of it: it ended with code 0, 2 lines of its output were no answers`,
+      a: `the command "it" gave no answer: it ended with code 0, 2 lines of its output are not answers`,
+      b: `the command "it" gave no answer: it ended with code 0, 2 lines of its output are not answers`,
     });
   });
 });
@@ -76,7 +76,7 @@ Deno.test("a command that cannot be started fails every file with the reason", P
   const outcomes = await runArchiveCommand(named("a"), { command: "/no/such/program", instanceId: "boat" });
   const outcome = outcomes.get("/j/a");
   assert.ok(outcome?.status === "error");
-  assert.match(outcome.error, /^the command "\/no\/such\/program" said nothing of it: .*No such file or directory/);
+  assert.match(outcome.error, /^the command "\/no\/such\/program" gave no answer: .*No such file or directory/);
 });
 
 Deno.test(
@@ -105,7 +105,7 @@ Deno.test(
       sleep 600 & echo $! >>"$LOG"
       wait; wait`;
       const outcomes = await run(folder, { body, timeoutMs: 5000 });
-      assert.deepEqual(outcomes, { a: "ok", b: `the command "it" said nothing of it: it took more than 5 s` });
+      assert.deepEqual(outcomes, { a: "ok", b: `the command "it" gave no answer: it took more than 5 s` });
       const pid = Number((await readLog(folder))[0]);
       await eventually("the end of what the command started", () => !isAlive(pid));
     });
@@ -129,7 +129,7 @@ Deno.test("a command ends when it is told to, and is not started after that", PR
     const running = run(folder, { body: `echo started >>"$LOG"; sleep 600`, signal: stop.signal });
     await eventually("the command", async () => (await readLog(folder)).length > 0);
     stop.abort();
-    assert.match((await running)["a"]!, /it was told to end$/);
+    assert.match((await running)["a"]!, /it was stopped$/);
     assert.match((await run(folder, { body: ALL_OK, signal: stop.signal }))["a"]!, /it was not started$/);
     assert.deepEqual(await readLog(folder), ["started"]);
   });
