@@ -6,7 +6,7 @@ import type { IndexedBlock } from "./index/file_index.ts";
 import { epochWordOf } from "./file/layout.ts";
 import { DEFAULT_PREFIX, JOURNAL_EXTENSION, nextFileName, parseFileName } from "./file/name.ts";
 import { UNORDERED_PREFIX } from "./file/order.ts";
-import type { SealedBlock } from "./file/journal_file.ts";
+import type { SealedBlock } from "./types.ts";
 import { readWals, type StoredWal } from "./wal/wal_files.ts";
 import { DEFAULT_BLOCK_BYTES } from "./types.ts";
 import { type Unsealed, unsealedOf } from "./wal/unsealed.ts";

@@ -22,7 +22,7 @@ export * from "./digest/window_digest.ts";
 export * from "./digest/window_digest_read.ts";
 export * from "./errors.ts";
 export { type BlockFile, openBlockFile } from "./file/block_file.ts";
-export { JournalFile, type JournalFileOptions, type SealedBlock } from "./file/journal_file.ts";
+export { JournalFile, type JournalFileOptions } from "./file/journal_file.ts";
 export * from "./file/layout.ts";
 export {
   JOURNAL_DIRECTORY_MODE,

@@ -71,6 +71,22 @@ export interface BlockMetadata {
   counts?: readonly BusCounts[];
 }
 
+/** A finished block. */
+export interface SealedBlock {
+  /** The decompressed block. */
+  bytes: Uint8Array<ArrayBuffer>;
+  /** Number of its first frame. */
+  firstSeq: number;
+  /** Number of its last frame. */
+  lastSeq: number;
+  /** Time of its first frame, microseconds since 1970. */
+  firstTimeUs: number;
+  /** Latest time of a frame, microseconds since 1970. */
+  latestTimeUs: number;
+  /** First four bytes of its epoch; see {@linkcode epochWordOf}. */
+  epochWord: number;
+}
+
 /** Compression of the blocks in a file. */
 export type Compression = "none" | "zstd" | "zstd-dict";
 

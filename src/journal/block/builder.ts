@@ -32,6 +32,7 @@ import {
   MAX_BLOCK_BYTES,
   MAX_BUSES,
   MIN_BLOCK_BYTES,
+  type SealedBlock,
 } from "../types.ts";
 
 /** The parts of a message that a block stores. */
@@ -198,6 +199,12 @@ export class BlockBuilder {
     this.#limit = -1;
     this.#frames = 0;
     return bytes;
+  }
+
+  /** As {@linkcode BlockBuilder.finish}, with the numbers and times of the frames. */
+  seal(epochWord: number): SealedBlock {
+    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = this;
+    return { bytes: this.finish(), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord };
   }
 
   /** A copy of the block as if it ended now; the block stays open. */

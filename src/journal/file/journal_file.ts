@@ -1,19 +1,9 @@
 import { syncDirectory } from "../../base/mod.ts";
 import { compress } from "../block/compression.ts";
 import { concat } from "../block/metadata.ts";
+import type { SealedBlock } from "../types.ts";
 import { JOURNAL_FILE_MODE } from "./name.ts";
 import { encodeBlockHeader, encodeFileHeader, encodeIndex, FILE_HEADER_BYTES, type FileHeader } from "./layout.ts";
-
-/** A finished block. */
-export interface SealedBlock {
-  bytes: Uint8Array<ArrayBuffer>;
-  firstSeq: number;
-  lastSeq: number;
-  firstTimeUs: number;
-  latestTimeUs: number;
-  /** First four bytes of its epoch; see {@linkcode epochWordOf}. */
-  epochWord: number;
-}
 
 /** Options of a new journal file. */
 export interface JournalFileOptions {

@@ -24,21 +24,17 @@ function agree(before: Reading, after: Reading): boolean {
  */
 export class TrustedClock {
   readonly #clock: Clock;
-  readonly #isRight: () => boolean;
   readonly #log: Logger;
   #trusted: Reading | undefined;
   #doubted: { last: Reading; sinceMs: number } | undefined;
 
-  /** @param options.isRight whether the wall clock is trusted at all; default always */
-  constructor(clock: Clock, { isRight = () => true, log }: { isRight?: (() => boolean) | undefined; log: Logger }) {
+  constructor(clock: Clock, log: Logger) {
     this.#clock = clock;
-    this.#isRight = isRight;
     this.#log = log;
   }
 
   /** Milliseconds since 1970; undefined while the clock is not trusted. Call it more often than once a day. */
   nowMs(): number | undefined {
-    if (!this.#isRight()) return undefined;
     const now = { wallMs: this.#clock.wallUs() / 1000, monoMs: this.#clock.monoMs() };
     const trusted = this.#trusted;
     if (trusted && trusted.wallMs >= EARLIEST_MS && !agree(trusted, now) && !this.#isSettled(now)) return undefined;

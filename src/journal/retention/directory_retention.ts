@@ -55,18 +55,14 @@ export interface RetentionOptions {
   log: Logger;
   /** Default: the system's clock. */
   clock?: Clock;
-  /** Whether the wall clock is trusted; default always. While it is not, no file is too old. */
-  isClockRight?: () => boolean;
   /** Random source from 0 up to 1, default `Math.random`. */
   random?: (() => number) | undefined;
   /** Interval between checks of a directory, milliseconds; default 5 minutes. */
   lookEveryMs?: number | undefined;
-  /** Timeout of one run of the command, milliseconds; default 5 minutes. */
-  commandTimeoutMs?: number | undefined;
 }
 
 /** Options and state that all directories share. */
-export interface RetentionContext extends Omit<RetentionOptions, "clock" | "isClockRight" | "lookEveryMs"> {
+export interface RetentionContext extends Omit<RetentionOptions, "clock" | "lookEveryMs"> {
   /** Returns true if another file system is mounted in place of the directory: then nothing is done. Default never. */
   isAway?: () => Promise<boolean>;
   /** Whether the named file is being written. Must be true before the file is created. */
@@ -294,13 +290,8 @@ export class DirectoryRetention {
     { early, attempt }: { early: ReadonlySet<string>; attempt: Attempt },
   ): Promise<number> {
     const { id, directory } = this.location;
-    const { command = "", log, signal, commandTimeoutMs: timeoutMs } = this.#context;
-    const outcomes = await runArchiveCommand(batch, {
-      command,
-      instanceId: id,
-      signal,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    });
+    const { command = "", log, signal } = this.#context;
+    const outcomes = await runArchiveCommand(batch, { command, instanceId: id, signal });
     const done = batch.filter(({ path }) => outcomes.get(path)?.status === "ok").map(({ name }) => name);
     const isMarked = await attempt(() => markArchived(directory, done));
     if (isMarked) this.#failed = this.#failed.difference(new Set(done));

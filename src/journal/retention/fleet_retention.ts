@@ -44,8 +44,8 @@ export class Keepers {
 
   /** Does nothing before `start`. */
   constructor(options: FleetRetentionOptions) {
-    const { clock = systemClock, isClockRight: isRight, log } = options;
-    const trusted = new TrustedClock(clock, { isRight, log });
+    const { clock = systemClock, log } = options;
+    const trusted = new TrustedClock(clock, log);
     this.#options = options;
     this.#context = { ...options, clock, nowMs: () => trusted.nowMs(), signal: this.#stop.signal, isNamed: true };
   }

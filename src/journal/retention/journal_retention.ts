@@ -45,8 +45,8 @@ export class Keeper {
   /** Does nothing before `start`. */
   constructor(options: JournalRetentionOptions) {
     const { directory, instanceId, isOpen, isReadable, onPause, onRemoved, lookEveryMs = SCAN_MS, ...shared } = options;
-    const { clock = systemClock, isClockRight: isRight, log } = shared;
-    const trusted = new TrustedClock(clock, { isRight, log });
+    const { clock = systemClock, log } = shared;
+    const trusted = new TrustedClock(clock, log);
     this.#clock = clock;
     this.#checkEveryMs = lookEveryMs;
     this.#directory = new DirectoryRetention({ id: instanceId, directory }, {

@@ -1,7 +1,7 @@
 import { BlockBuilder } from "../block/builder.ts";
 import type { FileEnds } from "../file/end.ts";
 import { epochWordOf } from "../file/layout.ts";
-import type { SealedBlock } from "../file/journal_file.ts";
+import type { SealedBlock } from "../types.ts";
 import type { Wal } from "./wal.ts";
 import type { StoredWal } from "./wal_files.ts";
 import { decodeOpening } from "./wal_header.ts";
@@ -44,10 +44,7 @@ function blocksOf(wal: Wal, lastSeq: number): SealedBlock[] {
   const builder = new BlockBuilder({ blockBytes });
   const blocks: SealedBlock[] = [];
   const end = () => {
-    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = builder;
-    if (builder.frames > 0) {
-      blocks.push({ bytes: builder.finish(), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord });
-    }
+    if (builder.frames > 0) blocks.push(builder.seal(epochWord));
   };
   // Gap and digests describe what precedes the WAL's first frame.
   const before = skip === 0 ? { ...(gap && { gap }), ...(digests && { digests }) } : {};

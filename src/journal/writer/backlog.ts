@@ -1,4 +1,4 @@
-import type { SealedBlock } from "../file/journal_file.ts";
+import type { SealedBlock } from "../types.ts";
 import type { WalFile } from "../wal/wal_files.ts";
 
 /** Why a block was ended. */

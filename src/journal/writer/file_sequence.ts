@@ -1,7 +1,7 @@
-import type { Clock } from "../../base/mod.ts";
 import { nextFileName } from "../file/name.ts";
-import { JournalFile, type SealedBlock } from "../file/journal_file.ts";
-import type { WrittenBlock } from "./journal_writer_types.ts";
+import { JournalFile } from "../file/journal_file.ts";
+import type { SealedBlock } from "../types.ts";
+import type { JournalWriterOptions, WrittenBlock } from "./journal_writer_types.ts";
 
 /** Write statistics since the start. */
 export interface WriteFigures {
@@ -13,21 +13,11 @@ export interface WriteFigures {
 }
 
 /** Options of a {@linkcode FileSequence}. */
-export interface FileSequenceOptions {
-  /** Directory of the files; this process must hold its lock. */
-  directory: string;
-  /** Prefix of their names. */
-  prefix: string;
-  blockBytes: number;
-  compression: "none" | "zstd";
-  /** Size in bytes after which a file takes no more blocks; 0: no limit. */
-  rotateBytes: number;
-  /** Newest existing file: new names sort after it. */
-  newestFile?: string | undefined;
-  clock: Clock;
-  /** Called for every completed file. */
-  onEnded?: ((path: string) => void) | undefined;
-}
+type FileSequenceOptions =
+  & Required<
+    Pick<JournalWriterOptions, "directory" | "prefix" | "blockBytes" | "compression" | "rotateBytes" | "clock">
+  >
+  & Pick<JournalWriterOptions, "newestFile" | "onEnded">;
 
 /**
  * The sequence of files of a journal. A file is created with its first block and holds blocks of one epoch.

@@ -70,10 +70,9 @@ export class JournalWriter {
       blockBytes: options.blockBytes ?? DEFAULT_BLOCK_BYTES,
       ...(options.productOf && { productOf: options.productOf }),
     });
-    const { directory, rotateBytes = 0, newestFile, onEnded, clock } = options;
+    const { directory, rotateBytes = 0 } = options;
     const { blockBytes } = this.#builder;
-    const naming = { directory, prefix, newestFile, clock };
-    this.#files = new FileSequence({ ...naming, blockBytes, compression, rotateBytes, onEnded });
+    this.#files = new FileSequence({ ...this.#options, blockBytes, rotateBytes });
     const { packThread: thread = new PackWorker(), log } = options;
     this.#clockSteps = options.hasForeignTimes ? undefined : new ClockSteps();
     this.#packer = new BlockPacker({ thread, log, onDone: () => this.#onPacked() });
@@ -269,12 +268,8 @@ export class JournalWriter {
 
   #seal(endedBy: EndedBy): void {
     if (!this.#isOpen) return;
-    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = this.#builder;
     this.#isOpen = false;
-    const epochWord = this.#epochWord;
-    const bytes = this.#builder.finish();
-    const { current: wal } = this.#wals;
-    this.#backlog.push({ bytes, firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord, wal, endedBy });
+    this.#backlog.push({ ...this.#builder.seal(this.#epochWord), wal: this.#wals.current, endedBy });
     this.#work();
   }
 

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from "../../base/mod.ts";
 import type { DeviceProduct } from "../block/device_table.ts";
 import type { FileHeader } from "../file/layout.ts";
-import type { SealedBlock } from "../file/journal_file.ts";
+import type { SealedBlock } from "../types.ts";
 import type { PackThread } from "../block/packer.ts";
 import type { BlockDevice, BootRecord, BusCounts, Gap } from "../types.ts";
 import type { WindowDigests } from "../digest/window_digest.ts";
@@ -78,5 +78,5 @@ export interface JournalWriterOptions {
   /** Called for each block that is on disk. */
   onWritten?: (block: WrittenBlock) => void;
   /** Called for each completed file. */
-  onEnded?: (path: string) => void;
+  onEnded?: ((path: string) => void) | undefined;
 }

@@ -121,11 +121,9 @@ export class ConvertedBlocks {
   #seal(): void {
     if (this.#namedBuses === undefined) return;
     this.#namedBuses = undefined;
-    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = this.#builder;
-    const epochWord = epochWordOf(this.#epoch);
     const beginsFile = this.#beginsFile;
     this.#beginsFile = false;
-    this.#emit({ bytes: this.#builder.finish(), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord, beginsFile });
+    this.#emit({ ...this.#builder.seal(epochWordOf(this.#epoch)), beginsFile });
   }
 }
 

@@ -20,7 +20,7 @@ function doubts({ clock, doubt, hours }: { clock: FakeClock; doubt: TrustedClock
 
 function started(): { clock: FakeClock; doubt: TrustedClock } {
   const clock = new FakeClock();
-  return { clock, doubt: new TrustedClock(clock, { log: silentLogger }) };
+  return { clock, doubt: new TrustedClock(clock, silentLogger) };
 }
 
 Deno.test("a clock that goes on, or is set by some hours, is believed", () => {

@@ -68,17 +68,6 @@ test("strange files are told once and left alone", DISK, async (bench) => {
   assert.equal(bench.lines.filter((line) => line.includes("left alone")).length, 2);
 });
 
-test("as long as the clock is not known to be right nothing is too old", DISK, async (bench) => {
-  bench.write(name(50));
-  let isRight = false;
-  const keeper = bench.keeper({ maxAgeMs: HOUR }, { isClockRight: () => isRight });
-  await keeper.look();
-  assert.deepEqual(bench.names, [name(50)]);
-  isRight = true;
-  await keeper.look();
-  assert.deepEqual(bench.names, []);
-});
-
 test("the first look archives what earlier runs left, in batches of bounded size", PROCESSES, async (bench) => {
   const names = Array.from({ length: 70 }, (_, i) => name(100 - i));
   bench.write(...names, `${name(100)}.archived`);
