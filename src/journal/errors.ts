@@ -32,7 +32,7 @@ export class BlockError extends Error {
   /** Cause, for programs. */
   readonly reason: BlockErrorReason;
 
-  /** @param message cause for people, with the values that were found */
+  /** Creates an error. The message is for people, and contains the values that were found. */
   constructor(reason: BlockErrorReason, message: string) {
     super(message);
     this.reason = reason;

@@ -98,7 +98,7 @@ export class BlockBuilder {
   #tableBytes = 0;
   #claims: Claim[] = [];
 
-  /** @throws {RangeError} `blockBytes` is not a power of two, too small or too large */
+  /** Creates a builder without an open block. @throws {RangeError} `blockBytes` is not a valid block size */
   constructor(options: BlockBuilderOptions = {}) {
     const { blockBytes = DEFAULT_BLOCK_BYTES, productOf = () => undefined } = options;
     if (!isBlockSize(blockBytes)) {
@@ -201,7 +201,11 @@ export class BlockBuilder {
     return bytes;
   }
 
-  /** As {@linkcode BlockBuilder.finish}, with the numbers and times of the frames. */
+  /**
+   * As {@linkcode BlockBuilder.finish}, with the numbers and times of the frames.
+   *
+   * @internal
+   */
   seal(epochWord: number): SealedBlock {
     const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = this;
     return { bytes: this.finish(), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord };

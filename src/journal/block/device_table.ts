@@ -120,7 +120,11 @@ export class ActiveDevices {
   /** Index of the first frame for which the next device is active. */
   #nextFrom: number;
 
-  /** @param devices in the order of the table; of two with the same address and first frame, the later one counts */
+  /**
+   * Begins before the first frame.
+   *
+   * @param devices in the order of the table; of two with the same address and first frame, the later one counts
+   */
   constructor(devices: readonly BlockDevice[]) {
     this.#devices = devices.toSorted((one, other) => one.activeFrom - other.activeFrom);
     this.#nextFrom = this.#devices[0]?.activeFrom ?? Infinity;

@@ -91,7 +91,7 @@ export class ConvertError extends Error {
   /** Cause, for programs. */
   readonly reason: "format" | "journal" | "buses" | "unreadable";
 
-  /** @param options.name name of the recording */
+  /** Creates an error about one recording, given by its name. */
   constructor(reason: ConvertError["reason"], { name, why, cause }: { name: string; why: string; cause?: unknown }) {
     super(`Cannot convert "${name}": ${why}`, { cause });
     this.reason = reason;
