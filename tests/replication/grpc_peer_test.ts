@@ -116,7 +116,7 @@ Deno.test("bytes that are no message are an invalid argument, the fault of nobod
   const cut = Uint8Array.fromHex("0a08626f");
   for (const method of ["Handshake", "Live", "Backfill"]) {
     const { code, details } = await caller.statusOf(`/${OURS}/${method}`, cut);
-    assert.deepEqual([code, details], ["INVALID_ARGUMENT", "field 1 is cut short"], method);
+    assert.deepEqual([code, details], ["INVALID_ARGUMENT", "field 1 is truncated"], method);
   }
   const { code: none } = await caller.statusOf(`/${OURS}/Handshake`, new Uint8Array(0));
   assert.equal(none, "INVALID_ARGUMENT", "an empty instance id");
