@@ -1,7 +1,6 @@
 /**
- * What boat and cloud share when frames are replicated: the set of numbers that one of them holds, the messages that
- * they exchange, and the calls that carry them. `proto/replication/v1/replication.proto` is the contract. That the calls
- * are gRPC nobody else has to know.
+ * Replication from a boat to a cloud: messages (`wire`), client and server (`grpc`), and the boat's side of the link
+ * (`link`). `proto/replication/v1/replication.proto` is the contract. No other folder uses gRPC.
  *
  * @module
  */

@@ -64,7 +64,7 @@ async function told(lab: ReplicationLab, words: RegExp): Promise<void> {
     const { message = "" } = (await healthOf(lab, "boat")).components["replication"] ?? {};
     return words.test(message) && message;
   });
-  assert.match(message, /^disconnected: .*; next try 20|^connecting again: /);
+  assert.match(message, /^disconnected: .*; next attempt 20|^connecting again: /);
   await eventually("the log", () => words.test(lab.log("boat").replaceAll('\\"', '"')));
 }
 

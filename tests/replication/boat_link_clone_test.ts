@@ -34,7 +34,7 @@ Deno.test(
       cloud.held.remove(1, 301);
       await connected(boat, clock);
       assert.deepEqual(boat.renewals, [
-        "the cloud has 300 of this run, and from here it can have 100; the 400 frames since then stay on the boat alone",
+        "the cloud has sequence number 300 of this epoch, this boat has sent up to 100; 400 later frames stay on this boat",
       ]);
       boat.bring(50);
       await eventually("the frames of the new run", () => cloud.frames.size === 50);
@@ -72,7 +72,7 @@ Deno.test(
         boat.waitFor(clock, 200);
         return boat.renewals.length > 0;
       });
-      assert.match(boat.renewals[0]!, /^the cloud has 900 of this run, and from here it can have 700; the 500 frames/);
+      assert.match(boat.renewals[0]!, /^the cloud has sequence number 900 of this epoch, this boat has sent up to 700; 500 later frames/);
     });
   },
 );

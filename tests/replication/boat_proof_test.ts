@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DIGEST_WINDOW } from "../../src/journal/mod.ts";
-import { newestProof, toProve } from "../../src/replication/link/proof.ts";
+import { newestDigest, unprovenSeqs } from "../../src/replication/link/proof.ts";
 import { Ranges } from "../../src/replication/mod.ts";
 import { TestJournal } from "../support/history.ts";
 import { inFolder } from "../support/folder.ts";
@@ -23,8 +23,8 @@ Deno.test(
       record(far, far + 50);
       await journal.writer.sync();
       const shown = async (held: Ranges, head = far + 50) => {
-        const seqs = toProve(held, { sent: [], oldest: 1, head });
-        const proof = await newestProof(held, { seqs, oldest: 1, index: journal.index, epoch: EPOCH });
+        const seqs = unprovenSeqs(held, { sent: [], oldest: 1, head });
+        const proof = await newestDigest(held, { seqs, oldest: 1, index: journal.index, epoch: EPOCH });
         return proof && [proof.firstSeq, proof.lastSeq];
       };
       const all = new Ranges([{ start: 1, end: far + 21 }]);

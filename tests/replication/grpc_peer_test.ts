@@ -91,7 +91,7 @@ Deno.test("a server that knows no replication at all says so", GRPC, async () =>
   await using fixture = await ServerFixture.start(service());
   await using cloud = await PeerCloud.start("another.Service");
   const client = await fixture.client({ port: cloud.port });
-  await assert.rejects(client.handshake(REQUEST, TIMEOUT), code("UNIMPLEMENTED", /knows no replication/));
+  await assert.rejects(client.handshake(REQUEST, TIMEOUT), code("UNIMPLEMENTED", /does not support replication/));
   assert.deepEqual(cloud.heard, []);
 });
 

@@ -45,10 +45,10 @@ class DrivenLink {
     return this.on({ kind: "sent", frames, headSeq: 50_000, cursor: 50_000 - lagFrames });
   }
 
-  static connected({ missingFrames = 0, speaksWhenQuiet = true } = {}): DrivenLink {
+  static connected({ missingFrames = 0, hasQuietStatus = true } = {}): DrivenLink {
     const link = new DrivenLink();
     link.on({ kind: "start" });
-    link.on({ kind: "welcomed", missingFrames, speaksWhenQuiet });
+    link.on({ kind: "accepted", missingFrames, hasQuietStatus });
     return link;
   }
 }
@@ -59,7 +59,7 @@ Deno.test("a link that starts shakes hands, then streams live and, for holes, ba
   const link = new DrivenLink();
   assert.deepEqual(link.on({ kind: "start" }), ["connect"]);
   assert.equal(link.kind, "handshaking");
-  assert.deepEqual(link.on({ kind: "welcomed", missingFrames: 7, speaksWhenQuiet: true }), [
+  assert.deepEqual(link.on({ kind: "accepted", missingFrames: 7, hasQuietStatus: true }), [
     "start_live",
     "start_backfill",
   ]);
@@ -67,7 +67,7 @@ Deno.test("a link that starts shakes hands, then streams live and, for holes, ba
 
   const whole = new DrivenLink();
   whole.on({ kind: "start" });
-  assert.deepEqual(whole.on({ kind: "welcomed", missingFrames: 0, speaksWhenQuiet: true }), ["start_live"]);
+  assert.deepEqual(whole.on({ kind: "accepted", missingFrames: 0, hasQuietStatus: true }), ["start_live"]);
 });
 
 Deno.test("a refused handshake is tried again later", () => {
@@ -100,7 +100,7 @@ Deno.test("there is no lag check before the first live frame", () => {
 Deno.test("a link that lags again within 30 s goes on, and reconnects at the first check after them", () => {
   const link = DrivenLink.connected();
   link.sent(1000, 10_001);
-  link.on({ kind: "welcomed", missingFrames: 0, speaksWhenQuiet: true });
+  link.on({ kind: "accepted", missingFrames: 0, hasQuietStatus: true });
   link.nowMs += 29_999;
   assert.deepEqual(link.sent(1000, 10_001), []);
   link.nowMs += 1;
@@ -168,7 +168,7 @@ Deno.test("30 s of health make waits begin at 1 s again, less do not", () => {
     const link = DrivenLink.connected();
     link.on(LOST);
     link.tickAtDeadline();
-    link.on({ kind: "welcomed", missingFrames: 0, speaksWhenQuiet: true });
+    link.on({ kind: "accepted", missingFrames: 0, hasQuietStatus: true });
     link.nowMs += healthMs;
     link.on(LOST);
     assert.equal(link.waitMs, waitMs);
@@ -189,7 +189,7 @@ Deno.test("while frames are missing they are counted down, and the last one ends
 Deno.test("20 s without a word end a link, also while hands are shaken", () => {
   const link = DrivenLink.connected();
   link.nowMs += 15_000;
-  link.on({ kind: "heard" });
+  link.on({ kind: "received" });
   link.nowMs += 19_999;
   assert.deepEqual(link.on({ kind: "tick" }), []);
   link.nowMs += 1;
@@ -202,18 +202,18 @@ Deno.test("20 s without a word end a link, also while hands are shaken", () => {
 });
 
 Deno.test("a peer's cloud may be silent while nothing is sent, and for 20 s while frames flow", () => {
-  const link = DrivenLink.connected({ speaksWhenQuiet: false });
+  const link = DrivenLink.connected({ hasQuietStatus: false });
   assert.equal(linkDeadlineMs(link.state), undefined);
   link.nowMs += 3_600_000;
   assert.deepEqual(link.on({ kind: "tick" }), []);
-  link.on({ kind: "heard" });
-  const heardMs = link.nowMs;
+  link.on({ kind: "received" });
+  const receivedMs = link.nowMs;
   for (let i = 0; i < 60; i++) {
     link.nowMs += 100;
     link.sent(1);
   }
-  assert.equal(linkDeadlineMs(link.state), heardMs + 20_000);
-  link.on({ kind: "heard" });
+  assert.equal(linkDeadlineMs(link.state), receivedMs + 20_000);
+  link.on({ kind: "received" });
   assert.equal(linkDeadlineMs(link.state), undefined);
 });
 
@@ -235,9 +235,9 @@ Deno.test("news of a connection that is gone changes nothing", () => {
   const { state } = link;
   const late: LinkEvent[] = [
     LOST,
-    { kind: "heard" },
+    { kind: "received" },
     { kind: "missing", frames: 0 },
-    { kind: "welcomed", missingFrames: 1, speaksWhenQuiet: true },
+    { kind: "accepted", missingFrames: 1, hasQuietStatus: true },
     { kind: "sent", frames: 5000, headSeq: 1e6, cursor: 1 },
     { kind: "start" },
   ];
@@ -248,9 +248,9 @@ Deno.test("news of a connection that is gone changes nothing", () => {
 function randomEvent(random: Random): LinkEvent {
   return random.pick<() => LinkEvent>([
     () => ({ kind: "start" }),
-    () => ({ kind: "welcomed", missingFrames: random.int(3), speaksWhenQuiet: random.chance(0.5) }),
+    () => ({ kind: "accepted", missingFrames: random.int(3), hasQuietStatus: random.chance(0.5) }),
     () => ({ kind: "sent", frames: random.int(2500), headSeq: 50_000, cursor: random.int(50_000) }),
-    () => ({ kind: "heard" }),
+    () => ({ kind: "received" }),
     () => ({ kind: "missing", frames: random.int(3) }),
     () => LOST,
     () => ({ kind: "tick" }),

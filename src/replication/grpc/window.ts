@@ -1,17 +1,19 @@
 import { EventEmitter } from "node:events";
 import type { Http2Session } from "node:http2";
+import { property } from "./grpc.ts";
 
 /**
- * Bytes that a boat may have under way before it hears from us. Without it there are 64 KiB, and no link carries more than
- * that in the time of one round trip: at 150 ms, a fifth of 10 Mbit/s. A stalled reader costs as much memory.
+ * Receive window for a connection, bytes. The default of 64 KiB limits a link to 64 KiB per round trip: at 150 ms, to a
+ * third of 10 Mbit/s. A stalled reader costs this much memory.
  */
 export const RECEIVE_WINDOW_BYTES = 1024 * 1024;
 
 const widened = new WeakSet<object>();
 
 /**
- * Makes room on the connection of a call that has come in. The library has a setting for clients alone and no way to the
- * connection, so this looks for it inside the call; where it is not found, the connection stays slow and right.
+ * Enlarges the receive window of the connection of an incoming call. The library has an option for clients only and
+ * does not expose the connection, so this searches for it property the call. If not found, the connection is slower but
+ * correct.
  */
 export function widenWindow(call: object): void {
   const session = sessionOf(call);
@@ -21,52 +23,49 @@ export function widenWindow(call: object): void {
   session.setLocalWindowSize(RECEIVE_WINDOW_BYTES);
 }
 
-/** Calls `done` when the stream of a call has closed; at once where it is closed already, or not found. */
+/** Calls `done` when the HTTP/2 stream of a call closes; immediately if it is closed already or not found. */
 export function onClose(call: object, done: () => void): void {
   const stream = streamOf(call);
-  if (stream instanceof EventEmitter && inside(stream, "destroyed") !== true) stream.once("close", done);
+  if (stream instanceof EventEmitter && property(stream, "destroyed") !== true) stream.once("close", done);
   else done();
 }
 
-/** The answer that was sent last may take so long to be read, milliseconds. */
+/** Time for the peer to read the last answer, milliseconds. */
 const GRACE_MS = 500;
 const closing = new WeakSet<object>();
 
-/** Resets a call that has been refused, and closes its connection: soon, so that the answer is still read. */
+/** Resets a refused call and closes its connection after {@linkcode GRACE_MS}, so that the peer can read the answer. */
 export function closeSoon(call: object): void {
-  run(streamOf(call), "close");
+  callMethod(streamOf(call), "close");
   const session = sessionOf(call);
   if (!(session instanceof EventEmitter) || closing.has(session)) return;
   closing.add(session);
-  const timer = setTimeout(() => run(session, "destroy"), GRACE_MS);
+  const timer = setTimeout(() => callMethod(session, "destroy"), GRACE_MS);
   session.once("close", () => clearTimeout(timer));
 }
 
-function run(value: unknown, method: "close" | "destroy"): void {
-  const work = inside(value, method);
+function callMethod(value: unknown, method: "close" | "destroy"): void {
+  const work = property(value, method);
   if (typeof work === "function") work.call(value);
 }
 
-/** A property of the connection of a call that has come in. */
-export function noteOf(call: object, name: string): unknown {
-  return inside(inside(sessionOf(call), "socket"), name);
+/** A property of the socket of an incoming call. */
+export function socketProperty(call: object, name: string): unknown {
+  return property(property(sessionOf(call), "socket"), name);
 }
 
 function sessionOf(call: object): unknown {
-  return inside(streamOf(call), "session");
+  return property(streamOf(call), "session");
 }
 
-/** The HTTP/2 stream of a call: of the library's own, or of one that interceptors are around. */
+/** The HTTP/2 stream of a call, also of one that is wrapped by interceptors. */
 function streamOf(call: object): unknown {
-  let base: unknown = inside(call, "call") ?? call;
-  for (let next = inside(base, "nextCall"); next !== undefined; next = inside(base, "nextCall")) base = next;
-  return inside(base, "stream");
-}
-
-function inside(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+  let base: unknown = property(call, "call") ?? call;
+  for (let next = property(base, "nextCall"); next !== undefined; next = property(base, "nextCall")) base = next;
+  return property(base, "stream");
 }
 
 function isSession(value: unknown): value is Pick<Http2Session, "settings" | "setLocalWindowSize"> & object {
-  return typeof inside(value, "settings") === "function" && typeof inside(value, "setLocalWindowSize") === "function";
+  return typeof property(value, "settings") === "function" &&
+    typeof property(value, "setLocalWindowSize") === "function";
 }

@@ -17,61 +17,66 @@ import { type BlockIndex, BlockList, type BlockSpan } from "./backfill_plan_inde
 import { NEVER_USED } from "./missing.ts";
 import { type BackfillBlock, type LostRange, MAX_MESSAGE_BYTES } from "../wire/messages.ts";
 
-/** Why frames are lost whose block cannot be read. */
+/** Reason of lost frames in an unreadable block. */
 export const LOST_DAMAGED = "damaged on the boat";
-/** Why frames are lost whose block no message has room for. */
+/** Reason of lost frames in a block that exceeds the maximum message. */
 export const LOST_TOO_LARGE = "in a block too large to send";
 
-/** What of a journal is needed to send its blocks. */
+/** The parts of a journal that a backfill needs. */
 export interface ArchivePort {
   readonly index: Pick<JournalIndex, "places" | "isAway">;
-  /** Oldest frame of this epoch that is kept. */
+  /** Oldest sequence number of the current epoch; undefined without frames. */
   readonly oldestSeq: number | undefined;
-  /** Digests of the newest frames of this epoch, oldest first; left out: none are kept. */
+  /** Digests of the newest frames of the current epoch, oldest first; absent: not supported. */
   readonly digests?: readonly WindowDigest[];
-  /** Epochs before this one of which there are frames, newest first; left out: none are looked for. */
+  /** Earlier epochs with frames in the journal, newest first; absent: not supported. */
   former?(): Promise<readonly FormerRecording[]>;
 }
 
-/** Where the bytes of a block are: in a file, or in memory until they are in one. */
+/** Location of a block: in a file, or in memory until it is written. */
 type Copy = PlacedBlock | Uint8Array<ArrayBuffer>;
 
-/** A block that was not read yet: `frameCount` is what it has at most, as it ends where the next one begins. */
+/**
+ * A block that is not read yet. `frameCount` is an upper limit: the block ends at the latest where the next one begins.
+ */
 export interface ArchivedBlock extends BlockSpan {
-  /** The same block; after a crash it may be there twice. */
+  /** Copies of the block; after a crash there may be two. */
   readonly copies: readonly Copy[];
-  /** The block behind it. */
+  /** Copies of the next block. */
   readonly next: readonly Copy[] | undefined;
 }
 
-/** What came of reading a block. */
+/** Result of reading a block. */
 export type ArchivedRead =
-  /** `missing`: numbers between its end and the next block. */
+  /** `missing`: sequence numbers between its end and the next block. */
   | { kind: "block"; message: BackfillBlock; missing: readonly LostRange[] }
   | { kind: "gone"; reason: string };
 
-/** How an archive is opened. */
+/** Options of {@linkcode BoatArchive.open}. */
 export interface BoatArchiveOptions {
-  /** Undefined: nothing is recorded. */
+  /** Undefined without recording. */
   journal: Pick<ArchivePort, "index" | "oldestSeq"> | undefined;
-  /** 16 bytes that name the run of numbers. */
+  /** 16 bytes that identify the epoch. */
   epoch: Uint8Array<ArrayBuffer>;
-  /** Newest frame that was given to the journal. */
+  /** Newest sequence number in the journal. */
   head: number;
-  /** What the cloud misses: blocks without any of it are left out. */
+  /** Ranges that the cloud is missing; other blocks are left out. */
   holes: Ranges;
 }
 
-/** What was read of one copy. */
+/** A block read from one copy. */
 interface Found {
   block: Block;
   message: Pick<BackfillBlock, "data" | "blockSize" | "fileOffset" | "length">;
 }
 
-/** The blocks of a boat's journal that a cloud misses, by number. Nothing is unpacked before it is read. */
+/**
+ * The blocks of the journal that the cloud is missing, by sequence number. Blocks are decompressed only when they are
+ * read.
+ */
 export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
   readonly oldestSeq: number | undefined;
-  /** False where the disk did not give a file: what is not found may be in it. */
+  /** False if a file could not be read: frames that are not found may be in it. */
   readonly isComplete: boolean;
   readonly #blocks: BlockList<ArchivedBlock>;
   readonly #epoch: string;
@@ -91,7 +96,7 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
     this.#epoch = epoch;
   }
 
-  /** Looks where the blocks are. What comes later is not in it. */
+  /** Locates the blocks. Blocks recorded later are not included. */
   static async open({ journal, epoch, head, holes }: BoatArchiveOptions): Promise<BoatArchive> {
     const [first] = holes;
     const spans: ArchivedBlock[] = [];
@@ -121,9 +126,9 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
   }
 
   /**
-   * Reads a block, and checks it.
+   * Reads and checks a block.
    *
-   * @throws {Error} the disk fails
+   * @throws {Error} read error of the disk
    */
   async read({ baseSeq, frameCount, copies, next }: ArchivedBlock): Promise<ArchivedRead> {
     const found = await this.#readFirst(copies);
@@ -143,13 +148,13 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
     this.#reader[Symbol.dispose]();
   }
 
-  /** The first copy that can be read; or why there is none. */
+  /** The first readable copy, or the reason why there is none. */
   async #readFirst(copies: readonly Copy[]): Promise<Found | string> {
     let reason = LOST_DAMAGED;
     for (const copy of copies) {
       try {
         const found = copy instanceof Uint8Array ? await readMemory(copy) : await this.#readFile(copy);
-        if (found.message.data.length + MESSAGE_ROOM_BYTES <= MAX_MESSAGE_BYTES) return found;
+        if (found.message.data.length + MESSAGE_OVERHEAD_BYTES <= MAX_MESSAGE_BYTES) return found;
         reason = LOST_TOO_LARGE;
       } catch (error) {
         if (error instanceof Deno.errors.NotFound && !await this.#isAway()) reason = LOST_PRUNED;
@@ -165,31 +170,31 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
     return { block, message: { data, blockSize: bytes.length, fileOffset: place.offset, length: storedBytes } };
   }
 
-  /** The block behind a gap tells where it comes from. */
+  /** Reasons of a gap, according to the gap record in the next block. */
   async #whyMissing({ start, end }: Range, next: readonly Copy[] | undefined): Promise<LostRange[]> {
     if (next === undefined) return [{ start, end, reason: LOST_UNRECORDED }];
     const found = await this.#readFirst(next);
     const gap = typeof found === "string" ? undefined : found.block.notes.gap;
-    // What no gap tells was there once.
-    const told = Math.min(end, Math.max(start, gap?.firstMissing ?? end));
+    // Frames before the recorded gap existed once.
+    const gapStart = Math.min(end, Math.max(start, gap?.firstMissing ?? end));
     const reason = gap?.reason === "restart" ? NEVER_USED : LOST_UNRECORDED;
-    return [{ start, end: told, reason: LOST_DAMAGED }, { start: told, end, reason }].filter((each) =>
+    return [{ start, end: gapStart, reason: LOST_DAMAGED }, { start: gapStart, end, reason }].filter((each) =>
       each.start < each.end
     );
   }
 }
 
-/** What a message needs beside the bytes of its block. */
-const MESSAGE_ROOM_BYTES = 256;
+/** Maximum overhead of a message beside the bytes of its block. */
+const MESSAGE_OVERHEAD_BYTES = 256;
 
-/** Packing holds the event loop for some milliseconds. */
+/** Compression blocks the event loop for some milliseconds, hence `turn`. */
 async function readMemory(bytes: Uint8Array<ArrayBuffer>): Promise<Found> {
   await turn();
   const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });
   return { block, message: { data: compress(bytes, "zstd"), blockSize: bytes.length, fileOffset: 0, length: 0 } };
 }
 
-/** Blocks by their first number, lowest first; those that are in no file behind those that are. */
+/** Blocks by first sequence number, lowest first; copies in files before copies in memory. */
 async function bySeq(
   { places, unwritten }: Pick<BlockLocations, "places" | "unwritten">,
   epoch: string,

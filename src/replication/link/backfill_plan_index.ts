@@ -1,34 +1,32 @@
 import type { Range } from "../../base/mod.ts";
 
-/** The numbers that a block holds: `frameCount` of them from `baseSeq`, without a gap. */
+/** Sequence numbers of a block: `frameCount` consecutive ones from `baseSeq`. */
 export interface BlockSpan {
   readonly baseSeq: number;
   readonly frameCount: number;
 }
 
-/** What a backfill asks of a journal. */
+/** The blocks of a journal, for a backfill. */
 export interface BlockIndex<B extends BlockSpan> {
-  /** Lowest number of the journal; nothing when it is empty. */
+  /** Lowest sequence number of the journal; undefined if empty. */
   readonly oldestSeq: number | undefined;
-  /** Up to this number, what is not found is not there. Above it, blocks may still come. */
+  /** Up to this sequence number the journal is complete; above, blocks may follow. */
   readonly recordedThrough: number;
-  /** False where what is not found may be there all the same: then nothing is given up. Default true. */
+  /** False if files could not be read: frames that are not found may exist and are not declared lost. Default true. */
   readonly isComplete?: boolean;
-  /** The block with the lowest numbers that holds any of the range. */
+  /** The block with the lowest sequence numbers that overlaps the range. */
   find(range: Range): B | undefined;
 }
 
-/** An index in memory. Blocks may overlap; one that lies within another is left out. */
+/** An index in memory. Blocks may overlap; one that is contained in another is left out. */
 export class BlockList<B extends BlockSpan> implements BlockIndex<B> {
-  /** Both their starts and their ends rise. */
+  /** Sorted by both start and end. */
   readonly #blocks: B[] = [];
   #recordedThrough: number;
 
   /**
-   * Makes an index.
-   *
    * @param blocks in any order
-   * @param options.recordedThrough default: the highest number in a block
+   * @param options.recordedThrough default: the highest sequence number of a block
    */
   constructor(blocks: Iterable<B> = [], { recordedThrough = 0 }: { recordedThrough?: number } = {}) {
     this.#recordedThrough = recordedThrough;
@@ -36,25 +34,23 @@ export class BlockList<B extends BlockSpan> implements BlockIndex<B> {
     for (const block of sorted) this.add(block);
   }
 
-  /** Lowest number; nothing without blocks. */
   get oldestSeq(): number | undefined {
     return this.#blocks[0]?.baseSeq;
   }
 
-  /** Up to this number, what is not found is not there. */
   get recordedThrough(): number {
     return this.#recordedThrough;
   }
 
   /**
-   * Adds the newest block. It takes the place of those that lie within it.
+   * Adds the newest block, which replaces a block with the same start if it is longer.
    *
-   * @throws {RangeError} it begins before the one that was added last
+   * @throws {RangeError} it begins before the last added block
    */
   add(block: B): void {
     const last = this.#blocks.at(-1);
     if (last && block.baseSeq < last.baseSeq) {
-      throw new RangeError(`block ${block.baseSeq} comes after block ${last.baseSeq}`);
+      throw new RangeError(`block ${block.baseSeq} added after block ${last.baseSeq}`);
     }
     this.recordThrough(endOf(block) - 1);
     if (last && endOf(block) <= endOf(last)) return;
@@ -62,12 +58,11 @@ export class BlockList<B extends BlockSpan> implements BlockIndex<B> {
     this.#blocks.push(block);
   }
 
-  /** No more blocks will come with numbers up to this one. */
+  /** Declares that no blocks up to this sequence number will follow. */
   recordThrough(seq: number): void {
     this.#recordedThrough = Math.max(this.#recordedThrough, seq);
   }
 
-  /** The block with the lowest numbers that holds any of the range. */
   find({ start, end }: Range): B | undefined {
     let [low, high] = [0, this.#blocks.length];
     while (low < high) {

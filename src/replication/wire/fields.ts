@@ -119,7 +119,9 @@ export function optional<V>({ write, read }: FieldType<V>): FieldType<V | undefi
 /** Number and type of the field of each property. */
 type Schema<T> = { readonly [K in keyof T]-?: readonly [number: number, type: FieldType<T[K]>] };
 
-/** A message with one field per property. `check` throws {@linkcode WireError} for invalid values, in both directions. */
+/**
+ * A message with one field per property. `check` throws {@linkcode WireError} for invalid values, in both directions.
+ */
 export function message<T extends object>(schema: Schema<T>, check: (message: T) => void = () => {}): MessageType<T> {
   const fields = (Object.keys(schema) as (keyof T)[]).map((name) => fieldOf(schema, name));
   const lastFirst = fields.toSorted((a, b) => b.number - a.number);

@@ -141,8 +141,8 @@ export class WireReader {
 }
 
 /**
- * Writes a protobuf message backwards, from its last byte to its first: the length of a nested message is known before its
- * prefix is written. Callers write the last field first. Default values are left out.
+ * Writes a protobuf message backwards, from its last byte to its first: the length of a nested message is known before
+ * its prefix is written. Callers write the last field first. Default values are left out.
  *
  * Every method throws {@linkcode WireError} for a value that the field cannot have.
  */
