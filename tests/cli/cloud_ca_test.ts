@@ -67,7 +67,7 @@ Deno.test(
       assert.match(printed, /vbg-cloud ca issue -ca-dir \S+\/ca -host cloud\.example\.com/);
       const key = await Deno.readTextFile(`${dir}/ca-key.pem`);
       const again = await cloud("ca", "init", "-ca-dir", dir);
-      const line = `vbg-cloud ca init: Cannot make an authority in "${dir}": there is one already, "ca.pem"`;
+      const line = `vbg-cloud ca init: Cannot make an authority in "${dir}": "ca.pem" already exists`;
       assert.deepEqual([again.code, again.complained, again.printed], [2, line, ""]);
       assert.equal(await Deno.readTextFile(`${dir}/ca-key.pem`), key);
     }),
@@ -133,7 +133,7 @@ Deno.test(
     await ca("issue", "aurora");
     const refused = await ca("issue", "aurora");
     assert.equal(refused.code, 2);
-    assert.match(refused.complained, /cert\.pem": it is there already; -force writes over it$/);
+    assert.match(refused.complained, /cert\.pem": it already exists; -force writes over it$/);
     const { printed } = await ca("issue", "aurora", "-force");
     const [, words = ""] = /^ {2}vbg-cloud ca revoke -ca-dir '.*' (.*)$/m.exec(printed) ?? [];
     const [boat = "", flag = "", serial = ""] = words.split(" ");
@@ -194,7 +194,7 @@ Deno.test(
       [["revoke"], /^vbg-cloud ca revoke: Cannot tell which boat: .* found 0\n/],
       [
         ["revoke", "nobody"],
-        /^vbg-cloud ca revoke: Cannot revoke "nobody": no such certificate of a boat was made here/,
+        /^vbg-cloud ca revoke: Cannot revoke "nobody": this authority has issued no such certificate of a boat/,
       ],
       [["list", "a"], /^vbg-cloud ca list: Unexpected argument "a"/],
       [["init", "-name", ""], /^vbg-cloud ca init: flag -name: Cannot be a common name/],
@@ -211,7 +211,7 @@ Deno.test(
     assert.equal(missing.code, 2);
     assert.match(
       missing.complained,
-      /Cannot find an authority in ".*none": there is no "ca\.pem"; vbg-cloud ca init makes one/,
+      /Cannot find an authority in ".*none": there is no "ca\.pem"; create one with vbg-cloud ca init/,
     );
     await assert.rejects(Deno.stat(`${dir}/none`), Deno.errors.NotFound);
   }),

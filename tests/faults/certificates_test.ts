@@ -22,9 +22,9 @@ const EPOCH = new Uint8Array(16).fill(0xb2);
 
 /** What a boat is told about each kind of certificate. */
 const WORDS = {
-  rogue: /UNAUTHENTICATED: no authority that is trusted stands behind/,
-  expired: /UNAUTHENTICATED: the certificate of "CN=boat-1" ended 20/,
-  early: /UNAUTHENTICATED: the certificate of "CN=boat-1" begins 20/,
+  rogue: /UNAUTHENTICATED: .* is not signed by a trusted authority/,
+  expired: /UNAUTHENTICATED: the certificate of "CN=boat-1" expired 20/,
+  early: /UNAUTHENTICATED: the certificate of "CN=boat-1" is valid from 20/,
   other: /PERMISSION_DENIED: the certificate is that of "boat-2", not of "boat-1"/,
   revoked: /UNAUTHENTICATED: .*revoked/,
 } as const;
