@@ -1,7 +1,6 @@
 import { Agent, get } from "node:https";
 import { errorText } from "../../base/mod.ts";
-import { AcmeError } from "./error.ts";
-import type { ChallengeAnswer } from "./challenge.ts";
+import { AcmeError, type ChallengeAnswer } from "./challenge.ts";
 
 /** An order of a certificate. */
 export interface AcmeOrder {
