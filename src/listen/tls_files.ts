@@ -1,5 +1,6 @@
 import { certificateEnd, CertificateEndLog, type Clock, errorText, type Logger } from "../base/mod.ts";
 import type { ComponentHealth } from "../http/mod.ts";
+import { WatchedContent } from "../pki/mod.ts";
 import { checkTlsPair, TlsError, type TlsPair, type TlsSource } from "./tls_pair.ts";
 
 /** Paths of certificate and key, PEM. */
@@ -21,21 +22,22 @@ const CHECK_INTERVAL_MS = 10_000;
 
 /** A certificate and key that are reloaded when their files change. Unusable files leave the old pair in use. */
 export class TlsFiles implements TlsSource {
-  readonly #paths: TlsPaths;
+  readonly #watched: WatchedContent<TlsPair>;
   readonly #clock: Clock;
-  readonly #log: Logger;
-  #timer: ReturnType<typeof setInterval> | undefined;
-  #pair: TlsPair;
-  /** Why the current files cannot be used. */
-  #fault: string | undefined;
   readonly #ends: CertificateEndLog;
-  readonly #users = new Set<(pair: TlsPair) => void>();
 
   private constructor(pair: TlsPair, { certPath, keyPath, clock, log }: TlsFilesOptions) {
-    this.#pair = pair;
-    this.#paths = { certPath, keyPath };
+    this.#watched = new WatchedContent(pair, {
+      read: async (before) => {
+        const pair = await readPair({ certPath, keyPath });
+        return pair.cert === before.cert && pair.key === before.key ? before : pair;
+      },
+      intervalMs: CHECK_INTERVAL_MS,
+      onReplaced: ({ expiresMs }) => log.info("certificate replaced", { expires: dateOf(expiresMs) }),
+      onRefused: (error) => log.error("certificate refused, the old one stays", { error }),
+      onChecked: () => this.#reportEnd(),
+    });
     this.#clock = clock;
-    this.#log = log;
     this.#ends = new CertificateEndLog((message, fields) => log.warn(message, fields));
   }
 
@@ -50,39 +52,25 @@ export class TlsFiles implements TlsSource {
 
   /** The newest usable pair. */
   get pair(): TlsPair {
-    return this.#pair;
+    return this.#watched.content;
   }
 
   /** Calls `use` with the current pair and with every new one. The first call starts checking the files. */
   follow(use: (pair: TlsPair) => void): () => void {
-    this.#users.add(use);
-    use(this.#pair);
-    this.#timer ??= setInterval(() => void this.check(), CHECK_INTERVAL_MS);
+    use(this.pair);
+    const unfollow = this.#watched.follow(() => use(this.pair));
     this.#reportEnd();
-    return () => void this.#users.delete(use);
+    return unfollow;
   }
 
   /** Checks the files now. Never rejects: an error is logged once and reported by health. */
   async check(): Promise<void> {
-    try {
-      const pair = await readPair(this.#paths);
-      this.#fault = undefined;
-      if (pair.cert !== this.#pair.cert || pair.key !== this.#pair.key) {
-        this.#pair = pair;
-        for (const use of this.#users) use(pair);
-        this.#log.info("certificate replaced", { expires: dateOf(pair.expiresMs) });
-      }
-    } catch (error) {
-      const fault = errorText(error);
-      if (fault !== this.#fault) this.#log.error("certificate refused, the old one stays", { error: fault });
-      this.#fault = fault;
-    }
-    this.#reportEnd();
+    await this.#watched.check();
   }
 
   /** Expiry of the certificate, milliseconds since 1970. */
   get endMs(): number {
-    return this.#pair.expiresMs;
+    return this.pair.expiresMs;
   }
 
   #reportEnd(): void {
@@ -91,17 +79,17 @@ export class TlsFiles implements TlsSource {
 
   /** Degraded if the files cannot be used, or if the certificate expires soon or has expired. */
   health(): ComponentHealth {
-    const { expiresMs } = this.#pair;
-    if (this.#fault !== undefined) {
-      return { status: "degraded", message: `${this.#fault}; the old one ends ${dateOf(expiresMs)}` };
+    const { fault } = this.#watched;
+    if (fault !== undefined) {
+      return { status: "degraded", message: `${fault}; the old one ends ${dateOf(this.endMs)}` };
     }
-    const message = certificateEnd("certificate", { endMs: expiresMs, nowMs: this.#clock.wallUs() / 1000 });
+    const message = certificateEnd("certificate", { endMs: this.endMs, nowMs: this.#clock.wallUs() / 1000 });
     return message === undefined ? { status: "ok" } : { status: "degraded", message };
   }
 
   /** Stops checking the files. */
   stop(): void {
-    clearInterval(this.#timer);
+    this.#watched.stop();
   }
 }
 

@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { basename, dirname } from "node:path";
 import { AtomicFile, certificateEnd, CertificateEndLog, type Clock, errorText, type Logger } from "../base/mod.ts";
 import { AuthoritiesError, IdentityCheck } from "./identity.ts";
+import { WatchedContent } from "./watched_content.ts";
 
 /** Options of {@linkcode ClientAuthorities}. */
 export interface ClientAuthoritiesOptions {
@@ -29,20 +30,24 @@ interface Content {
  * use.
  */
 export class ClientAuthorities {
-  readonly #file: AtomicFile;
+  readonly #watched: WatchedContent<Content>;
   readonly #clock: Clock;
-  readonly #log: Logger;
   readonly #ends: CertificateEndLog;
-  readonly #listeners = new Set<() => void>();
-  #content: Content;
-  #fault: string | undefined;
-  #timer: ReturnType<typeof setInterval> | undefined;
 
   private constructor(content: Content, { path, clock, log }: ClientAuthoritiesOptions) {
-    this.#content = content;
-    this.#file = fileAt(path);
+    const file = fileAt(path);
+    this.#watched = new WatchedContent(content, {
+      read: async (before) => {
+        const text = await readText(file);
+        return text === before.text ? before : await parse(text);
+      },
+      intervalMs: CHECK_INTERVAL_MS,
+      onReplaced: ({ expiresMs }) =>
+        log.info("authorities of clients replaced", { expires: new Date(expiresMs).toISOString() }),
+      onRefused: (error) => log.error("authorities of clients refused, the old ones stay", { path: file.path, error }),
+      onChecked: () => this.#reportEnd(),
+    });
     this.#clock = clock;
-    this.#log = log;
     this.#ends = new CertificateEndLog((message, fields) => log.warn(message, fields));
   }
 
@@ -57,41 +62,29 @@ export class ClientAuthorities {
 
   /** Their certificates, PEM, for a TLS server. */
   get pem(): string {
-    return this.#content.pem;
+    return this.#watched.content.pem;
   }
 
   /** Checks client certificates against these authorities. A new object after each change. */
   get check(): IdentityCheck {
-    return this.#content.check;
+    return this.#watched.content.check;
   }
 
   /** Calls `onChange` after each change. The first call starts checking the file. Returns the unsubscribe function. */
   follow(onChange: () => void): () => void {
-    this.#listeners.add(onChange);
-    this.#timer ??= setInterval(() => void this.look(), CHECK_INTERVAL_MS);
+    const unfollow = this.#watched.follow(onChange);
     this.#reportEnd();
-    return () => void this.#listeners.delete(onChange);
+    return unfollow;
   }
 
   /** Checks the file now. Never rejects: an error is logged once and reported by health. */
   async look(): Promise<void> {
-    try {
-      const text = await readText(this.#file);
-      if (text !== this.#content.text) this.#use(await parse(text));
-      this.#fault = undefined;
-    } catch (error) {
-      const fault = errorText(error);
-      if (fault !== this.#fault) {
-        this.#log.error("authorities of clients refused, the old ones stay", { path: this.#file.path, error: fault });
-      }
-      this.#fault = fault;
-    }
-    this.#reportEnd();
+    await this.#watched.check();
   }
 
   /** Latest expiry of the authorities, milliseconds since 1970. */
   get endMs(): number {
-    return this.#content.expiresMs;
+    return this.#watched.content.expiresMs;
   }
 
   #reportEnd(): void {
@@ -100,7 +93,8 @@ export class ClientAuthorities {
 
   /** Degraded if the file is invalid, or if the last authority expires soon or has expired. */
   health(): { status: "ok" | "degraded"; message?: string } {
-    if (this.#fault !== undefined) return { status: "degraded", message: `${this.#fault}; the old ones stay` };
+    const { fault } = this.#watched;
+    if (fault !== undefined) return { status: "degraded", message: `${fault}; the old ones stay` };
     const end = { endMs: this.endMs, nowMs: this.#clock.wallUs() / 1000 };
     const message = certificateEnd("the last authority of clients", end);
     return message === undefined ? { status: "ok" } : { status: "degraded", message };
@@ -108,14 +102,7 @@ export class ClientAuthorities {
 
   /** Stops checking the file. */
   stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #use(content: Content): void {
-    this.#content = content;
-    this.#log.info("authorities of clients replaced", { expires: new Date(content.expiresMs).toISOString() });
-    for (const listener of [...this.#listeners]) listener();
+    this.#watched.stop();
   }
 }
 

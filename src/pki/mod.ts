@@ -19,3 +19,4 @@ export * from "./client_authorities.ts";
 export * from "./identity.ts";
 export * from "./revocation.ts";
 export * from "./revocation_file.ts";
+export * from "./watched_content.ts";

@@ -1,6 +1,7 @@
 import { basename, dirname } from "node:path";
 import { AtomicFile, errorText, type Logger } from "../base/mod.ts";
 import { normalSerial, parseRevocations, RevocationError } from "./revocation.ts";
+import { WatchedContent } from "./watched_content.ts";
 
 /** Options of {@linkcode RevocationFile}. */
 export interface RevocationFileOptions {
@@ -24,21 +25,23 @@ interface Content {
 
 /** The revoked certificates, reloaded when their file changes. An invalid file leaves the old list in use. */
 export class RevocationFile {
-  readonly #file: AtomicFile;
-  readonly #authorities: () => string;
-  readonly #log: Logger;
-  readonly #listeners = new Set<() => void>();
-  #text: string;
-  #serials: ReadonlySet<string>;
-  #fault: string | undefined;
-  #timer: ReturnType<typeof setInterval> | undefined;
+  readonly #watched: WatchedContent<Content>;
 
-  private constructor({ path, authorities, log }: RevocationFileOptions, { text, serials }: Content) {
-    this.#file = fileAt(path);
-    this.#authorities = authorities;
-    this.#log = log;
-    this.#text = text;
-    this.#serials = serials;
+  private constructor({ path, authorities, log }: RevocationFileOptions, content: Content) {
+    const file = fileAt(path);
+    this.#watched = new WatchedContent(content, {
+      read: async (before, { wasInvalid }) => {
+        const text = await readText(file);
+        // After an error, also an unchanged list is checked: other authorities may have signed it.
+        if (text === before.text && !wasInvalid) return before;
+        const serials = await parseRevocations(text, { authorities: authorities() });
+        return text === before.text ? before : { text, serials };
+      },
+      intervalMs: CHECK_INTERVAL_MS,
+      onReplaced: ({ serials }) => log.info("list of revoked certificates replaced", { certificates: serials.size }),
+      onRefused: (error) =>
+        log.error("list of revoked certificates refused, the old one stays", { path: file.path, error }),
+    });
   }
 
   /**
@@ -53,59 +56,32 @@ export class RevocationFile {
 
   /** Why the current file is invalid; undefined if it is valid. */
   get fault(): string | undefined {
-    return this.#fault;
+    return this.#watched.fault;
   }
 
   /** Number of serial numbers on the list. */
   get size(): number {
-    return this.#serials.size;
+    return this.#watched.content.serials.size;
   }
 
   /** True if a certificate is revoked. @param serial hex */
   has(serial: string): boolean {
-    return this.#serials.has(normalSerial(serial) ?? serial);
+    return this.#watched.content.serials.has(normalSerial(serial) ?? serial);
   }
 
   /** Calls `onChange` after each change. The first call starts checking the file. Returns the unsubscribe function. */
   follow(onChange: () => void): () => void {
-    this.#listeners.add(onChange);
-    this.#timer ??= setInterval(() => void this.check(), CHECK_INTERVAL_MS);
-    return () => void this.#listeners.delete(onChange);
+    return this.#watched.follow(onChange);
   }
 
   /** Checks the file now. Never rejects: an error is logged once and kept as {@linkcode RevocationFile.fault}. */
   async check(): Promise<void> {
-    try {
-      const text = await readText(this.#file);
-      if (text !== this.#text || this.#fault !== undefined) {
-        const serials = await parseRevocations(text, { authorities: this.#authorities() });
-        this.#use(text, serials);
-      }
-    } catch (error) {
-      const fault = errorText(error);
-      if (fault !== this.#fault) {
-        this.#log.error("list of revoked certificates refused, the old one stays", {
-          path: this.#file.path,
-          error: fault,
-        });
-      }
-      this.#fault = fault;
-    }
+    await this.#watched.check();
   }
 
   /** Stops checking the file. */
   stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #use(text: string, serials: ReadonlySet<string>): void {
-    this.#fault = undefined;
-    if (text === this.#text) return;
-    this.#text = text;
-    this.#serials = serials;
-    this.#log.info("list of revoked certificates replaced", { certificates: serials.size });
-    for (const listener of this.#listeners) listener();
+    this.#watched.stop();
   }
 }
 
