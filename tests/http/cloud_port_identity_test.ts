@@ -172,7 +172,11 @@ for (const mode of MODES) {
         await authorities.look();
         assert.deepEqual(authorities.health(), { status: "ok" });
         await (await port.client(second)).handshake(REQUEST, TIMEOUT);
-        await refused(port, { client: await port.client(first), expected: "UNAUTHENTICATED", why: /not signed by a trusted authority/ });
+        await refused(port, {
+          client: await port.client(first),
+          expected: "UNAUTHENTICATED",
+          why: /not signed by a trusted authority/,
+        });
         await refused(port, { client: old, expected: "UNAUTHENTICATED", why: /not signed by a trusted authority/ });
       }),
   );

@@ -72,7 +72,10 @@ Deno.test(
         boat.waitFor(clock, 200);
         return boat.renewals.length > 0;
       });
-      assert.match(boat.renewals[0]!, /^the cloud has sequence number 900 of this epoch, this boat has sent up to 700; 500 later frames/);
+      assert.match(
+        boat.renewals[0]!,
+        /^the cloud has sequence number 900 of this epoch, this boat has sent up to 700; 500 later frames/,
+      );
     });
   },
 );

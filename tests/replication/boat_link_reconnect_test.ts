@@ -137,7 +137,10 @@ Deno.test("a cloud that knows higher numbers of every run is not followed for ev
     boat.link.start();
     await eventually("the reason", () => boat.link.status().state === "reconnecting");
     assert.equal(boat.renewals.length, 1);
-    assert.match(boat.link.status().reason ?? "", /the cloud has sequence number 6999 of an epoch that has just started/);
+    assert.match(
+      boat.link.status().reason ?? "",
+      /the cloud has sequence number 6999 of an epoch that has just started/,
+    );
   });
 });
 
