@@ -1,4 +1,4 @@
-import { ACTIVE_MS } from "../src/cloud/instance/machines.ts";
+import { ACTIVE_MS } from "../src/cloud/instance/copy_detector.ts";
 import { MAX_SEARCHED_WINDOWS } from "../src/replication/link/proof.ts";
 import { CLOUD_DEFAULTS } from "../mod.ts";
 import { MAX_OPEN_BACKFILL_FILES } from "../src/cloud/files/backfill_files.ts";

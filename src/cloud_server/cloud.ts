@@ -172,7 +172,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     const handler = (state: PortListenerState) => apiOf(parts, state);
     const listeners = await openListeners(ports, { dataDirectory, service, connections, handler, stall, clock, log });
     keepers?.start();
-    instances.settle();
+    instances.recover();
     scrub.start();
     let stopping: Promise<void> | undefined;
     return {

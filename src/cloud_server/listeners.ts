@@ -145,9 +145,9 @@ async function openSecure(
     const tls = opened.add(await openCertificate(ports, parts));
     const server = await serverOf(logRefusals(boats.identify, log), parts);
     opened.add({ stop: () => server.stop({ graceMs: 0 }) });
-    opened.add({ stop: boats.follow(() => service.recheck(boats.isLetIn)) });
+    opened.add({ stop: boats.follow(() => service.recheck(boats.isAllowed)) });
     const accept = (socket: Duplex, connection: Connection) => {
-      boats.meet(socket);
+      boats.register(socket);
       if (!(socket instanceof TLSSocket && socket.authorized)) connection.closeIfCrowded();
       server.accept(socket, connection.begin);
     };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Broker } from "../../src/broker/mod.ts";
-import { keptSnapshot, parseSnapshot } from "../../src/cloud/mod.ts";
+import { encodeSnapshot, parseSnapshot } from "../../src/cloud/mod.ts";
 import { buildCanId, pgnOfId } from "../../src/frame/mod.ts";
 import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
@@ -17,7 +17,7 @@ function heard(random: Random): Broker {
 }
 
 function textOf(broker: Broker): string {
-  return JSON.stringify(keptSnapshot(broker, { epoch: EPOCH, timeMs: 7.5, nowMs: 1000 }));
+  return JSON.stringify(encodeSnapshot(broker, { epoch: EPOCH, timeMs: 7.5, nowMs: 1000 }));
 }
 
 /** Puts a snapshot into a new broker, as a replica does. */
@@ -48,7 +48,7 @@ Deno.test("a snapshot is read back as it was written down, and gives the same ag
     const text = textOf(broker);
     const { epoch, seq, timeMs } = parseSnapshot(text, BUSES);
     assert.deepEqual([epoch, seq, timeMs], [EPOCH, broker.head, 7.5]);
-    const again = JSON.stringify(keptSnapshot(restored(text), { epoch: EPOCH, timeMs: 7.5, nowMs: 0 }));
+    const again = JSON.stringify(encodeSnapshot(restored(text), { epoch: EPOCH, timeMs: 7.5, nowMs: 0 }));
     assert.equal(again, text, `seed ${seed}`);
   }
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { BoatClock } from "../../src/cloud/replica/time.ts";
+import { BoatClock } from "../../src/cloud/replica/warm_up.ts";
 
 /** What was counted after each of these times, seconds. */
 function counted(times: readonly number[], newest?: number): number[] {
   const time = new BoatClock({ maxStepMs: 60_000, newestMs: newest === undefined ? undefined : newest * 1000 });
-  return times.map((seconds) => time.heard(seconds * 1000) / 1000);
+  return times.map((seconds) => time.advance(seconds * 1000) / 1000);
 }
 
 Deno.test("talk time is the time between frames, and begins with the first", () => {

@@ -128,7 +128,7 @@ for (const ports of ["dual", "single"] as const) {
         const stolen = await pairOf(certificateOf(folder, ID));
         await runCa(folder, "revoke", ID);
         await eventually("the end of the streams", async () => (await lab.cloudStatus())?.connected === false);
-        await told(lab, /UNAUTHENTICATED: the certificate is not good any more|UNAUTHENTICATED: .*revoked/);
+        await told(lab, /UNAUTHENTICATED: the certificate is no longer valid|UNAUTHENTICATED: .*revoked/);
         await refused(lab, stolen, WORDS.revoked);
       });
       await put(folder, await pairOf(await issueBoat(folder, ID, { isForced: true })));

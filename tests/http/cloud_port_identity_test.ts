@@ -118,7 +118,7 @@ for (const mode of MODES) {
           await client.handshake({ ...REQUEST, instanceId }, TIMEOUT);
           clients.push(client);
         }
-        const letIn = () => port.callers.map(identity.isLetIn);
+        const letIn = () => port.callers.map(identity.isAllowed);
         let changes = 0;
         const leave = identity.follow(() => changes += 1);
         assert.deepEqual(letIn(), [true, true, true]);

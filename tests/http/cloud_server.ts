@@ -1,13 +1,13 @@
 import { type Clock, type Logger, silentLogger, StallDetector, systemClock } from "../../src/base/mod.ts";
 import { RingPool } from "../../src/broker/mod.ts";
 import {
+  encodeState,
   type Instance,
   INSTANCE_DEFAULTS,
   Instances,
   type InstanceSession,
   type InstanceSettings,
   type InstanceState,
-  keptState,
   type OpenReplica,
   Replica,
   STATE_FILE,
@@ -154,7 +154,7 @@ export class LiveBoat {
   /** Sends a message live; returns its number. */
   take({ id, bus, timeUs, data, offset, length }: Message): number {
     this.seq++;
-    this.instance.take({
+    this.instance.receive({
       seq: this.seq,
       timestampUs: timeUs,
       canId: id + bus * 2 ** 29,
@@ -196,7 +196,7 @@ export async function writeState(
   state: Partial<InstanceState> = {},
 ): Promise<void> {
   await Deno.mkdir(`${dataDirectory}/${id}`, { recursive: true });
-  const kept = keptState(id, {
+  const kept = encodeState(id, {
     epochs: { current: EPOCH.toHex(), previous: [] },
     buses: ["can0"],
     headSeq: 0,

@@ -12,19 +12,19 @@ import {
 } from "../../journal/mod.ts";
 import { type BackfillBlock, MAX_FRAME_DATA_BYTES, type Range } from "../../replication/mod.ts";
 
-/** What a block is held against, besides what its message says. */
+/** Options of {@linkcode checkBlock}. */
 export interface BlockCheckOptions {
-  /** 16 bytes that the block must name as its run of numbers; undefined: a peer's boat, whose blocks name none. */
+  /** 16 bytes that the block must name as its epoch; undefined: a peer's boat, whose blocks name none. */
   epoch: Uint8Array<ArrayBuffer> | undefined;
-  /** Largest block that is unpacked, default {@linkcode MAX_BLOCK_BYTES}. */
+  /** Maximum size of a block, uncompressed; default {@linkcode MAX_BLOCK_BYTES}. */
   maxBlockBytes?: number;
 }
 
-/** A block that is what its message says, read to its last frame. */
+/** A block that agrees with its message and was read to its last frame. */
 export interface CheckedBlock {
-  /** Its frames and notes. */
+  /** Its frames and metadata. */
   block: Block;
-  /** The whole block, unpacked. */
+  /** The whole block, uncompressed. */
   bytes: Uint8Array<ArrayBuffer>;
   /** Numbers of its frames. */
   seqs: Range;
@@ -32,20 +32,20 @@ export interface CheckedBlock {
   firstTimeUs: number;
   /** Latest time of a frame, microseconds since 1970. */
   latestTimeUs: number;
-  /** As zstd, where it came so. */
+  /** The zstd form in which it arrived; undefined: it arrived uncompressed. */
   packed: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** A checked block, or why it is not taken, for people. */
+/** A checked block, or why it is refused, for people. */
 export type BlockVerdict = ({ ok: true } & CheckedBlock) | { ok: false; reason: string };
 
-/** Older readers pass over what lies in more bytes than twice the block's. */
+/** Maximum compressed size, as a multiple of the block's: older readers skip larger ones. */
 export const MAX_PACKED_RATIO = 2;
 
-/** What is wrong with a block, in words for the boat's people. */
+/** Why a block is refused, for people. */
 class Refusal extends Error {}
 
-/** Reads a block that a boat has sent, believing nothing of it: neither the message nor the bytes. Never throws. */
+/** Checks a block from a boat, without trusting its message or its bytes. Never throws. */
 export function checkBlock(message: BackfillBlock, options: BlockCheckOptions): BlockVerdict {
   try {
     const bytes = unpack(message, options.maxBlockBytes ?? MAX_BLOCK_BYTES);
@@ -63,11 +63,10 @@ export function checkBlock(message: BackfillBlock, options: BlockCheckOptions): 
 }
 
 /**
- * A checked block as a journal file takes it. A block that came as zstd lies there with the very bytes that it had on the
- * boat.
+ * Converts a checked block for a journal file. A block that arrived as zstd keeps the bytes that it has on the boat.
  *
- * @param options.epoch that of the file
- * @param options.compression that of the file
+ * @param options.epoch epoch of the file
+ * @param options.compression compression of the file
  */
 export function storedForm(
   { bytes, packed, seqs, firstTimeUs, latestTimeUs }: CheckedBlock,
@@ -83,36 +82,38 @@ export function storedForm(
 function unpack({ data, compressed, blockSize }: BackfillBlock, maxBlockBytes: number): Uint8Array<ArrayBuffer> {
   if (blockSize < MIN_BLOCK_BYTES || blockSize > maxBlockBytes || !Number.isInteger(Math.log2(blockSize))) {
     throw new Refusal(
-      `A block of ${blockSize} bytes is not taken: powers of two from ${MIN_BLOCK_BYTES} to ${maxBlockBytes} are`,
+      `A block of ${blockSize} bytes is refused: expected a power of two from ${MIN_BLOCK_BYTES} to ${maxBlockBytes}`,
     );
   }
   if (data.length > MAX_PACKED_RATIO * blockSize) {
-    throw new Refusal(`The block lies in ${data.length} bytes, more than ${MAX_PACKED_RATIO} times its own`);
+    throw new Refusal(`The block is compressed to ${data.length} bytes, more than ${MAX_PACKED_RATIO} times its size`);
   }
   return owned(decompress(data, { compression: compressed ? "zstd" : "none", blockBytes: blockSize }));
 }
 
 function compareWithMessage(block: Block, { baseSeq, baseTimeUs, frameCount }: BackfillBlock): void {
   if (block.frameCount === 0) throw new Refusal("The block has no frames");
-  // 0 stands for frames that have no number.
+  // Number 0 marks frames without a number.
   if (block.baseSeq === 0) throw new Refusal("The block begins with number 0, which no frame has");
-  const said: [what: string, said: number, found: number | undefined][] = [
-    ["begin with number", baseSeq, block.baseSeq],
-    ["begin at time", baseTimeUs, block.baseTimeUs],
-    ["count as frames", frameCount, block.frameCount],
+  const members: [name: string, inMessage: number, inBlock: number | undefined][] = [
+    ["first number", baseSeq, block.baseSeq],
+    ["first time", baseTimeUs, block.baseTimeUs],
+    ["frame count", frameCount, block.frameCount],
   ];
-  for (const [what, inMessage, inBlock] of said) {
-    if (inMessage !== inBlock) throw new Refusal(`The block is said to ${what} ${inMessage}, and has ${inBlock}`);
+  for (const [name, inMessage, inBlock] of members) {
+    if (inMessage !== inBlock) {
+      throw new Refusal(`The ${name} of the block is ${inBlock}, but its message says ${inMessage}`);
+    }
   }
 }
 
 function compareEpoch(block: Block, epoch: Uint8Array<ArrayBuffer> | undefined): void {
   const [wanted, found] = [epoch?.toHex(), block.notes.epoch?.toHex()];
   if (wanted === found) return;
-  throw new Refusal(`The block is of epoch ${found ?? "unknown"}, not of ${wanted ?? "a boat that tells none"}`);
+  throw new Refusal(`The block has epoch ${found ?? "unknown"}, expected ${wanted ?? "none"}`);
 }
 
-/** Reads all frames, as a checksum says that the bytes are those of the writer, not that they make sense; the latest time. */
+/** The latest time of a frame. Reads all frames, because a valid checksum does not mean valid content. */
 function latestTimeOf(block: Block): number {
   const frame = newStoredFrame();
   let latestUs = block.baseTimeUs;
@@ -125,7 +126,7 @@ function latestTimeOf(block: Block): number {
   return latestUs;
 }
 
-/** Bytes that stay as they are when the buffer of the message they came in goes away or is shared. */
+/** The bytes themselves if they own their buffer, otherwise a copy. */
 function owned(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, length } = bytes;
   const isWhole = buffer instanceof ArrayBuffer && length === buffer.byteLength;

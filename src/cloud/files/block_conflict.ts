@@ -3,10 +3,10 @@ import { type Block, BlockError, BlockReader, epochWordOf, type JournalIndex, re
 import type { CheckedBlock } from "./block_check.ts";
 
 /**
- * The lowest of a block's numbers that the journal has with another frame; undefined: there is none. One boat gives a
- * number once: two machines with the same run of numbers are told by it.
+ * The lowest number of a block for which the journal has a different frame; undefined: there is none. A conflict reveals two
+ * machines with the same epoch, because a boat assigns each number once.
  *
- * @param options.epoch 16 bytes of the run of numbers
+ * @param options.epoch 16 bytes
  */
 export async function findConflict(
   { block, seqs }: CheckedBlock,
@@ -26,7 +26,7 @@ export async function findConflict(
   return lowest;
 }
 
-/** Blocks that may have some of the numbers, those that are not on disk yet included. What cannot be read is passed over. */
+/** Blocks that may have some of the numbers, including those not written yet. Unreadable blocks are skipped. */
 async function* blocksUpTo(
   { start, end }: CheckedBlock["seqs"],
   { index, epoch }: { index: JournalIndex; epoch: Uint8Array<ArrayBuffer> },
@@ -47,7 +47,7 @@ async function* blocksUpTo(
   }
 }
 
-/** Each frame is the same object. */
+/** The frames of a block; each is the same object. */
 function* framesOf(block: Block): Generator<StoredFrame> {
   const frame = newStoredFrame();
   for (const frames = block.frames(); frames.next(frame);) yield frame;

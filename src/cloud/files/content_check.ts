@@ -1,37 +1,37 @@
 import { isSameHash, type JournalIndex, readDigest, type WindowDigest } from "../../journal/mod.ts";
 import { MAX_DIGESTS, type Range } from "../../replication/mod.ts";
 
-/** Where the frames of a boat's epoch are. */
+/** The stored frames of a boat's epoch. */
 interface Stored {
   index: Pick<JournalIndex, "places">;
   /** Hex of 16 bytes. */
   epoch: string;
-  /** Whether the frames of all these numbers are here. */
+  /** True if all frames of the range are stored. */
   holds: (seqs: Range) => boolean;
 }
 
 /**
- * What comparing digests came to.
+ * Result of comparing digests.
  *
- * - `same`: nothing differs, and up to and with `throughSeq` something was compared; 0: nothing was
- * - `different`: these frames are not the same
+ * - `same`: nothing differs; `throughSeq` is the highest number compared, 0: nothing was compared
+ * - `different`: these frames differ
  */
 export type ContentVerdict =
   | { kind: "same"; throughSeq: number }
   | { kind: "different"; firstSeq: number; lastSeq: number };
 
 /**
- * Windows whose frames are read for one comparison; each takes some 25 ms. The newest say most: a copy differs for ever from
- * where it was made. Older ones are compared when the boat comes again.
+ * Maximum windows whose frames are read for one comparison; each takes some 25 ms. The newest are compared first: a copy
+ * differs in all frames after the copying. Later handshakes compare older ones.
  */
 const MAX_READ = 4;
 
-/** Compares a boat's digests with its frames that are stored here. What was read once is remembered. */
+/** Compares a boat's digests with its stored frames. Caches the digests of stored frames. */
 export class ContentCheck {
   /** By epoch and numbers; stored frames do not change. */
   readonly #known = new Map<string, Uint8Array>();
 
-  /** Compares the newest first, and no more than {@linkcode MAX_DIGESTS}. Reading gives others their turn. */
+  /** Compares the newest {@linkcode MAX_DIGESTS} digests. Reading yields to the event loop. */
   async compare(digests: readonly WindowDigest[], { index, epoch, holds }: Stored): Promise<ContentVerdict> {
     let [throughSeq, read] = [0, 0];
     for (const digest of digests.slice(-MAX_DIGESTS).toReversed()) {
@@ -47,7 +47,7 @@ export class ContentCheck {
     return { kind: "same", throughSeq };
   }
 
-  /** Undefined where a frame cannot be read: that says nothing of who sent it. */
+  /** The digest of stored frames; undefined if a frame cannot be read. */
   async #read(
     key: string,
     { digest, index, epoch }: Pick<Stored, "index" | "epoch"> & { digest: WindowDigest },

@@ -1,41 +1,41 @@
 import { EPOCH_BYTES } from "../../replication/mod.ts";
 
-/** The runs of numbers that one boat has had, as hex of 16 bytes each. Within a run no number is given to two frames. */
+/** The epochs of one boat, each as hex of 16 bytes. Within an epoch no two frames have the same number. */
 export interface EpochHistory {
-  /** The one that frames are taken of; undefined before the first handshake. */
+  /** Undefined before the first handshake. */
   current: string | undefined;
-  /** Those before it that the boat has named, newest first. */
+  /** Former epochs that the boat has named, newest first. */
   previous: readonly string[];
 }
 
 /**
- * What a handshake means for what is held.
+ * How the epoch of a handshake relates to the stored ones.
  *
- * - `same`: the boat goes on
- * - `new`: it counts from 1 again, or for the first time; what is held counts no more
- * - `clone`: this run was replaced by another one before. Two machines have this boat's identity, or an old image was
- *   restored; to go on with either would mix their frames
+ * - `same`: the boat continues
+ * - `new`: it counts from 1 again, or for the first time
+ * - `clone`: another epoch has followed this one already. Two machines have this boat's identity, or an old image was
+ *   restored; accepting it would mix their frames
  */
 export type EpochVerdict = { kind: "same" } | { kind: "new"; reason: string } | { kind: "clone"; reason: string };
 
-/** Former runs that are remembered of a boat. */
+/** Maximum former epochs whose names are kept. */
 export const MAX_PREVIOUS_EPOCHS = 64;
 
-/** What the id of a run ends with that the cloud has named because the boat does not: `peer`. Journal files tell it. */
+/** Suffix of the epochs that the cloud names for boats that name none: `peer`. Journal files contain it. */
 const PEER_MARK = new TextEncoder().encode("peer");
 const PEER_ENDING = PEER_MARK.toHex();
 
-/** Whether the cloud has named this run of numbers. @param id hex */
+/** True if the cloud has named this epoch. @param id hex */
 export function isPeerEpoch(id: string): boolean {
   return id.endsWith(PEER_ENDING);
 }
 
 /**
- * Judges a handshake by its run of numbers.
+ * Evaluates the epoch of a handshake.
  *
- * @param boat.epoch 16 bytes; a peer's boat tells none
- * @param boat.headSeq the last number that the boat gave out
- * @param boat.last the highest number that was received of it in the current run
+ * @param boat.epoch 16 bytes; undefined: a peer's boat
+ * @param boat.headSeq last number that the boat has assigned
+ * @param boat.last highest number received in the current epoch
  */
 export function evaluateEpoch(
   { current, previous }: EpochHistory,
@@ -44,7 +44,7 @@ export function evaluateEpoch(
   if (current === undefined) return { kind: "new", reason: "the boat is here for the first time" };
   const id = epoch?.toHex();
   if (id === undefined) {
-    if (!isPeerEpoch(current)) return { kind: "new", reason: "the boat names its run of numbers no more" };
+    if (!isPeerEpoch(current)) return { kind: "new", reason: "the boat no longer names its epoch" };
     if (headSeq >= last) return { kind: "same" };
     return { kind: "new", reason: `the boat is at ${headSeq}, and was at ${last} before` };
   }
@@ -56,16 +56,16 @@ export function evaluateEpoch(
 }
 
 /**
- * The history when a new run has begun.
+ * The history after a new epoch has begun.
  *
- * @param options.epoch what the boat names it
- * @param options.randomBytes names it where the boat does not
+ * @param options.epoch 16 bytes; undefined: the boat names none
+ * @param options.randomBytes used to name the epoch of such a boat
  */
 export function beginEpoch(
   { current, previous }: EpochHistory,
   { epoch, randomBytes }: { epoch: Uint8Array | undefined; randomBytes: (count: number) => Uint8Array },
 ): EpochHistory {
-  // What the cloud has named nobody will come back with.
+  // No boat can come back with an epoch that the cloud has named.
   const former = current === undefined || isPeerEpoch(current) ? previous : [current, ...previous];
   const id = epoch ?? new Uint8Array([...randomBytes(EPOCH_BYTES - PEER_MARK.length), ...PEER_MARK]);
   return { current: id.toHex(), previous: former.slice(0, MAX_PREVIOUS_EPOCHS) };

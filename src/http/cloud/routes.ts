@@ -77,7 +77,7 @@ export function cloudRoutes(api: CloudApi): RouteTable {
       replies: { 200: ["application/json", instancesSchema] },
       answer: async (_request, _query, _parts, { caller }) => {
         const visible = visibleInstances(instances, caller);
-        await Promise.all(visible.map((instance) => instance.settled()));
+        await Promise.all(visible.map((instance) => instance.recovered()));
         return jsonList(summariesOf(visible), { member: "instances" });
       },
     }),
@@ -89,7 +89,7 @@ export function cloudRoutes(api: CloudApi): RouteTable {
       replies: { 200: ["application/json", instanceStatusSchema], 404: PROBLEM },
       answer: async (_request, _query, { id }, about) => {
         const instance = find(api, id, about);
-        await instance.settled();
+        await instance.recovered();
         return json(describeStatus(instance.summary()));
       },
     }),
