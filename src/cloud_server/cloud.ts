@@ -11,57 +11,37 @@ import {
   Scrub,
 } from "../cloud/mod.ts";
 import { type CloudPorts, openListeners, type PortListenerState } from "./listeners.ts";
-import {
-  Access,
-  CloudMetrics,
-  cloudRoutes,
-  countDamaged,
-  countRecordings,
-  countRefused,
-  countUnarchived,
-  evaluateCloudHealth,
-  ReplicaReaders,
-  serveRoutes,
-} from "../http/mod.ts";
+import { Access, CloudMetrics, cloudRoutes, evaluateCloudHealth, ReplicaReaders, serveRoutes } from "../http/mod.ts";
 import { StreamMemory } from "../stream/mod.ts";
 import { type Connections, type Handler, openConnections } from "../listen/mod.ts";
 import { Keepers, type RetentionSettings } from "../journal/mod.ts";
 import { VERSION } from "../version.ts";
 
 /** Limits of a cloud server that may change while it runs. */
-export interface CloudLimits extends ServerLimits {
-  /** Live frames a second that a boat may send on average; 0: no limit. Default 2000. */
-  rateLimit: number;
-  /** Live frames that a boat may send at once, default 500. */
-  rateBurst: number;
-  /** Frames that a boat's live stream may be behind; 0: no limit. Default 10 000. */
-  maxLiveLagFrames: number;
-  /** Time after a boat's last message for which another machine with its identity is refused, milliseconds; default 1 h. */
-  copyRefuseMs: number;
-  /** Most boats, default 10 000. */
-  maxInstances: number;
-  /** A boat that neither sends nor is read leaves memory after this time, milliseconds; default 5 minutes. */
-  brokerIdleTimeoutMs: number;
-  /** Most boats in memory that neither send nor are read, default 500. */
-  maxIdleBrokers: number;
+export interface CloudLimits extends
+  ServerLimits,
+  Pick<
+    InstanceSettings,
+    | "rateLimit"
+    | "rateBurst"
+    | "maxLiveLagFrames"
+    | "copyRefuseMs"
+    | "maxInstances"
+    | "brokerIdleTimeoutMs"
+    | "maxIdleBrokers"
+  > {
   /** Bytes a second of the boats' files that are read again and checked; 0: none. Default 1 MiB. */
   scrubBytesPerSecond: number;
 }
 
 /** Options of the journals of a cloud. */
-export interface CloudRecordingOptions {
-  /** Bytes of a block of live frames, a power of two; default 256 KiB. */
-  blockBytes?: number;
-  /** Default `zstd`. */
-  compression?: "none" | "zstd";
-  /** A new file of live frames starts after this time, milliseconds; 0: never. Default an hour. */
-  rotateDurationMs?: number;
-  /** A new file starts when one is larger, bytes; 0 (the default): never. */
-  rotateBytes?: number;
-  /** Longest time that a frame is in memory alone, milliseconds; default 1000. */
-  syncIntervalMs?: number;
-  /** Live frames of one boat that wait in memory for a disk, bytes; default 2 MiB. */
-  maxBacklogBytes?: number;
+export interface CloudRecordingOptions extends
+  Partial<
+    Pick<
+      InstanceSettings,
+      "blockBytes" | "compression" | "rotateDurationMs" | "rotateBytes" | "syncIntervalMs" | "maxBacklogBytes"
+    >
+  > {
   /** Which files of each boat are kept; left out: all. */
   retention?: RetentionSettings;
   /** Program that archives files; see the retention's `archive`. */
@@ -129,10 +109,10 @@ export const CLOUD_DEFAULTS = {
  */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const { log = silentLogger, clock = systemClock, dataDirectory, ports, journal } = options;
-  const settings = { ...CLOUD_DEFAULTS, ...options };
-  // What `reload` changes.
+  const settings = { ...CLOUD_DEFAULTS, ...options, ...journal };
+  // `reload` changes these members.
   const limits: CloudLimits = settings;
-  const instanceSettings = () => instanceSettingsOf(settings, journal);
+  const instanceSettings = (): InstanceSettings => settings;
   const stall = new StallDetector(log);
   const openReplica = replicasOf(settings, { clock, log });
   // Instances and keepers need each other.
@@ -168,7 +148,11 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     stall.stop();
   };
   try {
-    if (keepers) await sweep(keepers, options, log);
+    if (keepers) {
+      const { archiveStartTimeoutMs: archiveMs } = settings;
+      const isDone = await keepers.sweep({ archiveMs, ...(options.signal && { signal: options.signal }) });
+      if (!isDone) log.info("journal files are still being archived", { waitedMs: archiveMs });
+    }
     const handler = (state: PortListenerState) => apiOf(parts, state);
     const listeners = await openListeners(ports, { dataDirectory, service, connections, handler, stall, clock, log });
     keepers?.start();
@@ -189,33 +173,6 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     await stopParts();
     throw error;
   }
-}
-
-/** Every setting is named: a spread would lose one that is renamed without an error. */
-function instanceSettingsOf(
-  limits: CloudLimits & { ringFrames: number },
-  journal: CloudRecordingOptions = {},
-): InstanceSettings {
-  const defaults = INSTANCE_DEFAULTS;
-  return {
-    rateLimit: limits.rateLimit,
-    rateBurst: limits.rateBurst,
-    maxLiveLagFrames: limits.maxLiveLagFrames,
-    copyRefuseMs: limits.copyRefuseMs,
-    maxInstances: limits.maxInstances,
-    brokerIdleTimeoutMs: limits.brokerIdleTimeoutMs,
-    maxIdleBrokers: limits.maxIdleBrokers,
-    deviceIdleTimeoutMs: limits.deviceIdleTimeoutMs,
-    ringFrames: limits.ringFrames,
-    blockBytes: journal.blockBytes ?? defaults.blockBytes,
-    compression: journal.compression ?? defaults.compression,
-    rotateDurationMs: journal.rotateDurationMs ?? defaults.rotateDurationMs,
-    rotateBytes: journal.rotateBytes ?? defaults.rotateBytes,
-    syncIntervalMs: journal.syncIntervalMs ?? defaults.syncIntervalMs,
-    maxBacklogBytes: journal.maxBacklogBytes ?? defaults.maxBacklogBytes,
-    holeGraceMs: defaults.holeGraceMs,
-    maxBlockBytes: defaults.maxBlockBytes,
-  };
 }
 
 /** Opens the replicas of boats. */
@@ -256,13 +213,6 @@ function keepersOf(
   });
 }
 
-/** Archives the files of earlier runs before boats are served, within the time limit. */
-async function sweep(keepers: Keepers, { journal = {}, signal }: CloudOptions, log: Logger): Promise<void> {
-  const { archiveStartTimeoutMs: archiveMs = CLOUD_DEFAULTS.archiveStartTimeoutMs } = journal;
-  const isDone = await keepers.sweep({ archiveMs, ...(signal && { signal }) });
-  if (!isDone) log.info("journal files are still being archived", { waitedMs: archiveMs });
-}
-
 /** The handler of HTTP requests. */
 function apiOf(
   { settings, instances, keepers, readers, access, stall, connections, log }: {
@@ -290,10 +240,7 @@ function apiOf(
   const health = () =>
     evaluateCloudHealth({
       instances,
-      recordings: countRecordings(instances),
-      damaged: countDamaged(instances),
-      unarchived: countUnarchived(instances, keepers),
-      ...countRefused(instances),
+      archiveFailed: (id) => (keepers?.status(id)?.failed ?? 0) > 0,
       others: listeners.health(),
     });
   const routes = cloudRoutes({ instances, readers, metrics, health, server: { name: TITLE, version: VERSION } });

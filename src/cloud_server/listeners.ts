@@ -124,7 +124,7 @@ async function openInsecure(
     const clients = opened.add(
       await listen(http, { ...parts, handler: parts.handler({ health: () => ({}), certificates: () => [] }) }),
     );
-    log.warn("boats are let in without certificates", { address: boats.address.hostname });
+    log.warn("boats accepted without certificates", { address: boats.address.hostname });
     return listenersOf(server, { grpc: boats, http: clients, opened, check: () => {} });
   } catch (error) {
     await opened.stop();
@@ -195,8 +195,7 @@ async function serverOf(
   identify: (credentials: Credentials) => string,
   { service, log }: PortListenerParts,
 ): Promise<ReplicationServer> {
-  const onFault = (error: unknown) =>
-    log.error("a call of a boat failed by a fault of the server", { error: errorText(error) });
+  const onFault = (error: unknown) => log.error("boat call failed", { error: errorText(error) });
   return await ReplicationServer.create({ service, identify, onFault });
 }
 

@@ -136,7 +136,7 @@ function liesOf({ blocks, epoch }: Attack): [what: RegExp, block: BackfillBlock]
     [/powers of two/, { ...first, blockSize: 5000 }],
     [/has epoch a1a1/, wireBlock({ epoch: EPOCH })],
     [/has epoch unknown/, wireBlock({ epoch: undefined })],
-    [/behind the boat's head/, wireBlock({ epoch, firstSeq: 1_000_000 })],
+    [/after the boat's head/, wireBlock({ epoch, firstSeq: 1_000_000 })],
     [UNREADABLE, { ...first, data: bomb }],
     [UNREADABLE, { ...first, data: bomb, blockSize: 16 * 1024 * 1024 }],
     [UNREADABLE, { ...first, data: new Uint8Array(0) }],

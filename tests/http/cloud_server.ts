@@ -17,8 +17,6 @@ import {
   type AccessRules,
   CloudMetrics,
   cloudRoutes,
-  countDamaged,
-  countRecordings,
   evaluateCloudHealth,
   ReplicaReaders,
   serveRoutes,
@@ -86,8 +84,7 @@ export class CloudServer implements AsyncDisposable {
     const limits = () => ({ maxStreams, streamBufferBytes: 2 ** 20 });
     const readers = new ReplicaReaders({ clock, stall, log, limits });
     const metrics = new CloudMetrics({ readers, stall, access, version: "0.0.0" });
-    const health = () =>
-      evaluateCloudHealth({ instances, recordings: countRecordings(instances), damaged: countDamaged(instances) });
+    const health = () => evaluateCloudHealth({ instances });
     const table = cloudRoutes({ instances, readers, metrics, health, server: { name: "Cloud", version: "1.2.3" } });
     const handler = serveRoutes(table, { title: "Test", version: "0.0.0", log, access });
     const connections = new Connections();

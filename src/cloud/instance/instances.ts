@@ -80,13 +80,6 @@ export class Instances implements Iterable<Instance> {
     return this.#byId.size;
   }
 
-  /** Number of boats that stream live frames. */
-  get connected(): number {
-    let count = 0;
-    for (const { connected } of this.#byId.values()) if (connected) count++;
-    return count;
-  }
-
   /** The boat with this id; undefined if it was never connected. */
   get(id: string): Instance | undefined {
     return this.#byId.get(id);

@@ -69,8 +69,8 @@ export class ReplicaReaders {
   }
 
   /** Frames not delivered to slow clients since the start. */
-  get dropped(): number {
-    return this.#droppedBefore + this.#sum(({ hub }) => hub.dropped);
+  get dropped(): { client_slow: number } {
+    return { client_slow: this.#droppedBefore + this.#sum(({ hub }) => hub.dropped) };
   }
 
   /**
