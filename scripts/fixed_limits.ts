@@ -11,7 +11,7 @@ import { MAX_LINE } from "../src/can/recordings/text.ts";
 import { MAX_DIAGNOSTIC_EVENTS } from "../src/cloud/mod.ts";
 import { MAX_FILTER_ENTRIES, MAX_FILTER_TEXT_CHARACTERS } from "../src/filter/mod.ts";
 import { CROWDED_TIMEOUT_MS } from "../src/listen/connections.ts";
-import { MAX_LIST_ENTRIES } from "../src/http/bounded_list.ts";
+import { MAX_LIST_ENTRIES } from "../src/http/params.ts";
 import {
   DEFAULT_IDLE_MS as HISTORY_IDLE_MS,
   MAX_HELD_BYTES,

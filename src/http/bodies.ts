@@ -2,7 +2,7 @@ import { apiText } from "./api_text.ts";
 import { z } from "zod";
 import { parseDuration } from "../base/mod.ts";
 import { boundFilter, type Filter, FilterError, MAX_FILTER_ENTRIES } from "../filter/mod.ts";
-import { boundedList, MAX_LIST_ENTRIES } from "./bounded_list.ts";
+import { boundedList, MAX_LIST_ENTRIES } from "./params.ts";
 import { ApiError } from "./reply.ts";
 
 const MAX_UINT32 = 0xffff_ffff;

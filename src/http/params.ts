@@ -1,7 +1,6 @@
 import { apiText } from "./api_text.ts";
 import { z } from "zod";
 import { boundFilter, type Filter, FilterError } from "../filter/mod.ts";
-import { boundedList } from "./bounded_list.ts";
 import { badParameter } from "./reply.ts";
 
 /** An unchecked query: every parameter is a list, in the order given. */
@@ -9,6 +8,29 @@ type RawQuery = Record<string, string[]>;
 
 const MAX_UINT32 = 0xffff_ffff;
 const MAX_DEVICE_INSTANCE = 252;
+
+/** Maximum entries of a list in a request. */
+export const MAX_LIST_ENTRIES = 256;
+
+/**
+ * A list of at most `max` entries. Checking is cheap for hostile input: a longer list is refused before its entries are
+ * checked, and only the first invalid entry is reported.
+ */
+export function boundedList<T extends z.ZodType>(
+  item: T,
+  { min = 0, max = MAX_LIST_ENTRIES }: { min?: number; max?: number } = {},
+) {
+  return z.preprocess((value: z.input<T>[], context) => {
+    // The value is still unchecked, whatever its type says.
+    if (!Array.isArray(value)) return value;
+    if (value.length > max) {
+      context.addIssue({ code: "custom", message: `expected at most ${max} entries, got ${value.length}` });
+      return z.NEVER;
+    }
+    const invalidAt = value.findIndex((each) => !item.safeParse(each).success);
+    return invalidAt < 0 ? value : value.slice(0, invalidAt + 1);
+  }, z.array(item).min(min).max(max));
+}
 
 /** An unsigned decimal integer; `hint` is added to the error if the value has a comma. */
 export function uint(maximum: number, hint = ": for several, repeat the parameter") {

@@ -52,7 +52,7 @@ test("what is known of boats is there after a restart, in the order of their ids
   await first.stop();
   const second = await open(folder);
   assert.deepEqual([...second].map(({ id }) => id), ["boat-a", "boat-b", "boat-c"]);
-  assert.deepEqual([second.size, second.connected], [3, 0]);
+  assert.deepEqual([second.size, [...second].some(({ connected }) => connected)], [3, false]);
   const { connected, boatHeadSeq, boatJournalBytes, holes } = second.get("boat-a")!.summary();
   assert.deepEqual([connected, boatHeadSeq, boatJournalBytes, holes], [false, 7, 9, [{ start: 1, end: 8 }]]);
   await second.stop();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { networkOf } from "../../src/http/network.ts";
+import { networkOf } from "../../src/http/origin.ts";
 
 /** [address, network] */
 const TABLE: [address: string, network: string][] = [

@@ -3,7 +3,6 @@ import type { Instance, Replica } from "../../cloud/mod.ts";
 import { HistoryTurns } from "../history/turns.ts";
 import type { ReadApi } from "../read_routes.ts";
 import { overloaded } from "../reply.ts";
-import { RETRY_AFTER_S } from "../capacity.ts";
 import {
   OpenStreams,
   type SessionFigures,
@@ -100,7 +99,7 @@ export class ReplicaReaders {
     } catch (error) {
       const reason = errorText(error);
       this.#options.log.warn("replica cannot be started", { instance: instance.id, error: reason });
-      throw overloaded(`The frames of "${instance.id}" cannot be read now: ${reason}`, RETRY_AFTER_S);
+      throw overloaded(`The frames of "${instance.id}" cannot be read now: ${reason}`);
     }
   }
 

@@ -4,7 +4,7 @@ import { parseDuration } from "../../base/mod.ts";
 import { BROADCAST_ADDRESS, isAddressed, MAX_MESSAGE_BYTES, MAX_PGN, NULL_ADDRESS } from "../../frame/mod.ts";
 import type { Query, WantedMessage } from "../../transmit/mod.ts";
 import { encode, EncodeError, type Fields, isFastPacket, PGN } from "../../pgn/mod.ts";
-import { boundedList } from "../bounded_list.ts";
+import { boundedList } from "../params.ts";
 import { ApiError } from "../reply.ts";
 
 const DEFAULT_PRIORITY = 6;

@@ -1,4 +1,4 @@
-import { apiText } from "../api_text.ts";
+import { described, named } from "../api_text.ts";
 import { z } from "zod";
 import { type Clock, formatDuration } from "../../base/mod.ts";
 import type { Broker } from "../../broker/mod.ts";
@@ -13,10 +13,10 @@ import {
 import { ackBody, filterSchema, sessionBody } from "../bodies.ts";
 import { noQuery, streamQuery } from "../params.ts";
 import { listDevices } from "../reads.ts";
-import { ApiError, json } from "../reply.ts";
-import { admitStream, RETRY_AFTER_S, type StreamAdmission } from "../capacity.ts";
+import { ApiError, json, RETRY_AFTER_S } from "../reply.ts";
+import { admitStream, type StreamAdmission } from "../streams/client_queue.ts";
 import { type About, isHead, type RouteTable, routeWithBody, routeWithParts } from "../routes.ts";
-import { networkOf } from "../network.ts";
+import { networkOf } from "../origin.ts";
 import { deviceSchema, PROBLEM, streamSchema } from "../schemas.ts";
 import { SessionEvents } from "./events.ts";
 import { STREAM_HEADERS } from "../streams/sse.ts";
@@ -32,36 +32,29 @@ export interface SessionApi extends StreamAdmission {
 }
 
 const idPart = z.object({
-  clientId: z.string().regex(CLIENT_ID, "expected 1 to 64 letters, digits, hyphens or underscores").clone().register(
-    apiText,
-    {
-      description: "Client-chosen id of the session",
-    },
+  clientId: described(
+    z.string().regex(CLIENT_ID, "expected 1 to 64 letters, digits, hyphens or underscores"),
+    "Client-chosen id of the session",
   ),
 });
 
 const sessionHead = {
   client_id: z.string(),
-  seq: z.int().clone().register(apiText, { description: "Newest sequence number" }),
-  cursor: z.int().clone().register(apiText, {
-    description: "Next number to be delivered: the last acknowledged number plus 1",
-  }),
-  buffer_timeout: z.string().clone().register(apiText, {
-    description: "How long the session is kept while its client is disconnected",
-  }),
-  epoch: z.string().optional().clone().register(apiText, {
-    description: "Epoch of the sequence numbers, hex: numbers of different epochs are unrelated. Left out in a replay",
-  }),
+  seq: described(z.int(), "Newest sequence number"),
+  cursor: described(z.int(), "Next number to be delivered: the last acknowledged number plus 1"),
+  buffer_timeout: described(z.string(), "How long the session is kept while its client is disconnected"),
+  epoch: described(
+    z.string().optional(),
+    "Epoch of the sequence numbers, hex: numbers of different epochs are unrelated. Left out in a replay",
+  ),
 };
-const createdSchema = z.object({ ...sessionHead, devices: z.array(deviceSchema) }).clone().register(apiText, {
-  refId: "Session",
-});
-const stateSchema = z.object({
+const createdSchema = named("Session", { ...sessionHead, devices: z.array(deviceSchema) });
+const stateSchema = named("SessionState", {
   ...sessionHead,
   filter: filterSchema,
-  streaming: z.boolean().clone().register(apiText, { description: "True while a client is connected" }),
-  slot: z.boolean().clone().register(apiText, { description: "True for a session defined in the settings" }),
-}).clone().register(apiText, { refId: "SessionState" });
+  streaming: described(z.boolean(), "True while a client is connected"),
+  slot: described(z.boolean(), "True for a session defined in the settings"),
+});
 
 const managementRows: RouteTable<SessionApi> = [
   routeWithBody({

@@ -1,7 +1,8 @@
 import type { SkippedFrames } from "../../broker/mod.ts";
 import type { DeviceEvent } from "../../frame/mod.ts";
+import { overloaded } from "../reply.ts";
 import { Backlog, type Notice } from "./backlog.ts";
-import type { Batch, StreamKind, StreamMemory } from "../../stream/mod.ts";
+import type { Batch, StreamHub, StreamKind, StreamMemory } from "../../stream/mod.ts";
 
 /** Memory of a notice besides its text. */
 const NOTICE_BYTES = 64;
@@ -141,4 +142,28 @@ export class ClientQueue {
     if (entry.kind === "batch") memory.release(entry.batch, kind);
     else memory.add(-entry.bytes);
   }
+}
+
+/** Hub and limits of further streams. */
+export interface StreamAdmission {
+  hub: StreamHub;
+  /** Limits that may change while running. */
+  limits: () => { maxStreams: number; streamBufferBytes: number };
+}
+
+/**
+ * Checks that one more stream may be opened.
+ *
+ * @returns bufferBytes: maximum bytes that may wait for its client
+ * @throws {ApiError} 503: all streams or all their memory are in use
+ */
+export function admitStream({ hub, limits }: StreamAdmission): { bufferBytes: number } {
+  const { maxStreams, streamBufferBytes } = limits();
+  if (hub.openStreams >= maxStreams) {
+    throw overloaded(`All ${maxStreams} streams are in use: see -max-streams`);
+  }
+  if (hub.memory.isFull) {
+    throw overloaded("Slow stream clients use all the stream memory: see -stream-memory");
+  }
+  return { bufferBytes: streamBufferBytes };
 }
