@@ -1,11 +1,10 @@
-import { type Clock, errorText, type Logger, turn } from "../../base/mod.ts";
+import { errorText, turn } from "../../base/mod.ts";
 import {
   type BackfillBlock,
   type BackfillStatus,
   type BackfillUpstream,
   type Caller,
   MAX_RANGES,
-  type MessageStream,
   type Range,
   Ranges,
   RangesFullError,
@@ -15,21 +14,10 @@ import {
 import type { BackfillFiles } from "../files/backfill_files.ts";
 import { type BlockVerdict, checkBlock, type CheckedBlock } from "../files/block_check.ts";
 import { StreamEvents } from "../state/diagnostic_events.ts";
-import type { Instance } from "../instance/instance.ts";
 import type { BlockTarget } from "../instance/former_handshake.ts";
 import type { InstanceSession } from "../instance/sessions.ts";
-import type { InstanceSettings } from "../instance/settings.ts";
 import { countNumbers } from "../state/received.ts";
-
-/** Options of {@linkcode BackfillSession}. */
-export interface BackfillSessionOptions {
-  instance: Instance;
-  stream: MessageStream<BackfillUpstream, BackfillStatus>;
-  caller: Caller;
-  settings: () => InstanceSettings;
-  clock: Clock;
-  log: Logger;
-}
+import type { SessionOptions } from "./live_session.ts";
 
 /** Maximum interval between statuses while blocks arrive. */
 const STATUS_EVERY_MS = 250;
@@ -44,7 +32,7 @@ const NO_ROOM = "There are too many holes: send blocks for the reported ones fir
 /** Serves one backfill: checks blocks, stores them in groups, and reports the result. */
 export class BackfillSession implements InstanceSession {
   readonly caller: Caller;
-  readonly #options: BackfillSessionOptions;
+  readonly #options: SessionOptions<BackfillUpstream, BackfillStatus>;
   /** Former epoch of the blocks of this stream; undefined before the first block. */
   #epoch: { former: Uint8Array<ArrayBuffer> | undefined } | undefined;
   #ended: RpcError | undefined;
@@ -61,7 +49,7 @@ export class BackfillSession implements InstanceSession {
   #frames = 0;
   readonly #events: StreamEvents;
 
-  constructor(options: BackfillSessionOptions) {
+  constructor(options: SessionOptions<BackfillUpstream, BackfillStatus>) {
     this.#options = options;
     this.caller = options.caller;
     this.#events = new StreamEvents("backfill", options.instance.note);

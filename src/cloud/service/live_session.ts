@@ -1,4 +1,4 @@
-import { type Clock, errorText, turn } from "../../base/mod.ts";
+import { type Clock, errorText, type Logger, turn } from "../../base/mod.ts";
 import {
   type BoatStatus,
   type Caller,
@@ -15,13 +15,14 @@ import type { Instance } from "../instance/instance.ts";
 import type { InstanceSession } from "../instance/sessions.ts";
 import type { InstanceSettings } from "../instance/settings.ts";
 
-/** Options of {@linkcode LiveSession}. */
-export interface LiveSessionOptions {
+/** Options of a session that reads `Up` and sends `Down`. */
+export interface SessionOptions<Up, Down> {
   instance: Instance;
-  stream: MessageStream<LiveUpstream, LiveStatus>;
+  stream: MessageStream<Up, Down>;
   caller: Caller;
   settings: () => InstanceSettings;
   clock: Clock;
+  log: Logger;
 }
 
 /**
@@ -41,7 +42,7 @@ const FRAMES_PER_TURN = 4096;
 /** Serves one live stream. */
 export class LiveSession implements InstanceSession {
   readonly caller: Caller;
-  readonly #options: LiveSessionOptions;
+  readonly #options: SessionOptions<LiveUpstream, LiveStatus>;
   /** The boat's head at the handshake, or in a status before the first frame: frames up to it are late ones. */
   #headAtStart: number;
   #ended: RpcError | undefined;
@@ -54,7 +55,7 @@ export class LiveSession implements InstanceSession {
   #isSending = false;
   readonly #events: StreamEvents;
 
-  constructor(options: LiveSessionOptions) {
+  constructor(options: SessionOptions<LiveUpstream, LiveStatus>) {
     this.#options = options;
     this.caller = options.caller;
     this.#events = new StreamEvents("live", options.instance.note);

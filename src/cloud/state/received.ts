@@ -26,15 +26,14 @@ export interface ReceivedRecord {
   lost: readonly LostRange[];
 }
 
-/** Limits of a {@linkcode Received}. */
-export interface ReceivedLimits {
-  /** Default {@linkcode MAX_HELD_RANGES}. */
-  maxHeldRanges?: number;
-  /** Default {@linkcode MAX_VOID_RANGES}. */
-  maxVoidRanges?: number;
-  /** Default {@linkcode MAX_LOST_RANGES}. */
-  maxLostRanges?: number;
-}
+const DEFAULT_LIMITS = {
+  maxHeldRanges: MAX_HELD_RANGES,
+  maxVoidRanges: MAX_VOID_RANGES,
+  maxLostRanges: MAX_LOST_RANGES,
+};
+
+/** Limits of a {@linkcode Received}; those left out have their defaults. */
+export type ReceivedLimits = Partial<typeof DEFAULT_LIMITS>;
 
 /**
  * How a block relates to the received frames.
@@ -75,16 +74,12 @@ export class Received {
   #held = new Ranges();
   /** Durable, void or lost. */
   readonly #safe = new Ranges();
-  readonly #maxHeldRanges: number;
-  readonly #maxVoidRanges: number;
-  readonly #maxLostRanges: number;
+  readonly #limits: Required<ReceivedLimits>;
   #liveThrough = 0;
 
   /** @param record the saved numbers; default none. Declarations beyond a limit are ignored */
   constructor(record: ReceivedRecord = { durable: [], void: [], lost: [] }, limits: ReceivedLimits = {}) {
-    this.#maxHeldRanges = limits.maxHeldRanges ?? MAX_HELD_RANGES;
-    this.#maxVoidRanges = limits.maxVoidRanges ?? MAX_VOID_RANGES;
-    this.#maxLostRanges = limits.maxLostRanges ?? MAX_LOST_RANGES;
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
     for (const { start, end } of record.durable) {
       for (const set of [this.#received, this.#durable, this.#held, this.#safe]) set.add(Math.max(1, start), end);
     }
@@ -247,7 +242,7 @@ export class Received {
     let ignored = 0;
     for (const range of this.#notHeld(skipped, end)) {
       if (ignored >= MAX_IGNORED) break;
-      const hasRoom = this.#void.size < this.#maxVoidRanges && this.#hasRoomFor(range);
+      const hasRoom = this.#void.size < this.#limits.maxVoidRanges && this.#hasRoomFor(range);
       if (!hasRoom) ignored++;
       else {
         this.#void.add(range.start, range.end);
@@ -275,7 +270,7 @@ export class Received {
   #add({ start, end }: Range): number {
     if (start < 1) throw new RangeError(`no frame has number ${start}`);
     if (!this.#hasRoomFor({ start, end })) {
-      throw new RangesFullError(`more than ${this.#maxHeldRanges} ranges`);
+      throw new RangesFullError(`more than ${this.#limits.maxHeldRanges} ranges`);
     }
     const added = this.#received.add(start, end);
     this.#held.add(start, end);
@@ -284,7 +279,7 @@ export class Received {
 
   /** True if the range touches a held one, or the maximum is not reached. */
   #hasRoomFor({ start, end }: Range): boolean {
-    if (this.#held.size < this.#maxHeldRanges) return true;
+    if (this.#held.size < this.#limits.maxHeldRanges) return true;
     const [gap] = this.#held.holes(end + 1, start - 1);
     return gap === undefined || gap.start >= start || gap.end <= end;
   }
@@ -303,7 +298,7 @@ export class Received {
   #addLost(range: LostRange, byEnd: Map<number, LostRange>): boolean {
     const before = byEnd.get(range.start);
     const isLonger = before !== undefined && before.reason === range.reason;
-    if (!isLonger && this.#lost.length >= this.#maxLostRanges) return false;
+    if (!isLonger && this.#lost.length >= this.#limits.maxLostRanges) return false;
     if (isLonger) {
       byEnd.delete(before.end);
       before.end = range.end;

@@ -80,7 +80,7 @@ export function describeInstance(summary: InstanceSummary): z.output<typeof inst
     connected,
     cursor,
     boat_head_seq: boatHeadSeq,
-    holes: holes.map(({ start, end }) => ({ start, end })),
+    holes,
     lag_seqs: lagSeqs,
     last_seen: lastSeenMs === undefined ? null : formatTimeUs(lastSeenMs * 1000),
   };
@@ -96,14 +96,14 @@ export function describeStatus(summary: InstanceSummary): z.output<typeof instan
     epoch: epoch ?? null,
     ack_seq: ackSeq,
     received_through: receivedThrough,
-    lost: lost.map(({ start, end, reason }) => ({ start, end, reason })),
+    lost,
     former_epochs: formerEpochs.map(({ epoch, headSeq, holes, lost, refused }) => {
       return { epoch, boat_head_seq: headSeq, holes, lost, ...(refused !== undefined && { refused }) };
     }),
     recording: { state: recording.kind, ...(recording.kind === "failing" && { reason: recording.reason }) },
     storage: {
       state: vanished.length > 0 ? "damaged" : "ok",
-      missing: vanished.map(({ start, end }) => ({ start, end })),
+      missing: vanished,
       checked_at: checkedMs === undefined ? null : formatTimeUs(checkedMs * 1000),
     },
   };

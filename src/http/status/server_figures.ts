@@ -2,7 +2,7 @@ import process from "node:process";
 import type { StallDetector } from "../../base/mod.ts";
 import type { SessionFigures, StreamClient } from "../../stream/mod.ts";
 import type { Access } from "../auth.ts";
-import { byLabel, counter, type Figure, gauge, type Reading } from "./figure.ts";
+import { byLabel, counter, type Figure, gauge } from "./figure.ts";
 
 /** Expiry of a certificate. */
 export interface CertificateReading {
@@ -55,20 +55,17 @@ export function serverFigures({ version, stall, access, connections, certificate
       () => stall.longestMs / 1000,
     ),
     ...(certificates
-      ? [gauge(ENDS, "Expiry of certificates, seconds since 1970", () => readEnds(certificates()))]
+      ? [
+        gauge("vbg_certificate_expires_seconds", "Expiry of certificates, seconds since 1970", () =>
+          certificates().map(({ certificate, instance, endMs = NaN }) => [
+            endMs / 1000,
+            { certificate, ...(instance !== undefined && { instance }) },
+          ])),
+      ]
       : []),
     ...(connections ? connectionFigures(connections) : []),
     ...(access ? [counter("vbg_auth_failures_total", REFUSED, () => byLabel("reason", access.failures))] : []),
   ];
-}
-
-const ENDS = "vbg_certificate_expires_seconds";
-
-function readEnds(readings: readonly CertificateReading[]): Reading[] {
-  return readings.map(({ certificate, instance, endMs = NaN }): Reading => [
-    endMs / 1000,
-    { certificate, ...(instance !== undefined && { instance }) },
-  ]);
 }
 
 function connectionFigures(connections: ConnectionFigures): Figure[] {
