@@ -47,6 +47,7 @@ export {
   type CloudRecordingOptions,
   startCloud,
 } from "./src/cloud_server/mod.ts";
+export type { InstanceSettings } from "./src/cloud/mod.ts";
 export {
   ACME_CHALLENGES,
   type AcmeChallenge,

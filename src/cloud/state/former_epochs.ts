@@ -17,6 +17,7 @@ export interface FormerState {
   epoch: string;
   /** Last known number. */
   headSeq: number;
+  /** Received, void and lost numbers. */
   received: ReceivedRecord;
 }
 
