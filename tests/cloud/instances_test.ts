@@ -123,7 +123,7 @@ test("when nothing can be written the boat is told, and what it sent is asked fo
   await assert.rejects(sending, RpcError);
   await assert.rejects(async () => {
     while (!(await read.next()).done);
-  }, code("UNAVAILABLE", /cannot be kept/));
+  }, code("UNAVAILABLE", /cannot be recorded/));
   await eventually("the disk's failure", () => cloud.boat.summary().recording.kind === "failing");
   await assert.rejects(cloud.greeted({ headSeq: head }), code("UNAVAILABLE", /nothing can be recorded/));
   await cloud.boat.stop();

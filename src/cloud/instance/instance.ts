@@ -340,7 +340,7 @@ export class Instance {
     if (journal.append(seq, frame)) return true;
     received.forget({ start: seq, end: seq + 1 });
     counters.refusedFrames++;
-    throw unavailable(`frame ${seq} cannot be kept: ${this.#stores.failure ?? "the disk is too slow"}`);
+    throw unavailable(`frame ${seq} cannot be recorded: ${this.#stores.failure ?? "the disk is too slow"}`);
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -384,9 +384,9 @@ export class Instance {
 
   /** Acknowledged frames have disappeared: ends the streams, so that the boat's next handshake requests them. */
   #noteVanished(frames: number, reason: string): void {
-    this.#options.log.error("frames of a boat are gone from the disk", { id: this.id, frames, reason });
-    this.note("checkpoint", `${frames} frames are gone from the disk, and missing again: ${reason}`);
-    this.#sessions.endAll(unavailable("stored frames are gone from the disk: a new handshake requests them again"));
+    this.#options.log.error("boat frames missing from the disk", { id: this.id, frames, reason });
+    this.note("checkpoint", `${frames} frames have disappeared from the disk and are requested again: ${reason}`);
+    this.#sessions.endAll(unavailable("frames have disappeared from the disk: a new handshake requests them again"));
     this.#isChanged = true;
   }
 

@@ -64,12 +64,10 @@ const managementRows: RouteTable<SessionApi> = [
     parts: idPart,
     body: sessionBody,
     replies: { 200: ["application/json", createdSchema], 404: PROBLEM, 429: PROBLEM, 503: PROBLEM },
-    answer: ({ buffer_timeout: timeoutMs, filter }, { clientId }, about) =>
-      asProblem(() => {
-        const sessions = sessionsOf(about);
-        sessions.put(clientId, { timeoutMs, filter: filter ?? {} });
-        return json({ ...headOf(clientId, about), devices: listDevices(about.subject.broker) });
-      }),
+    answer: ({ buffer_timeout: timeoutMs, filter }, { clientId }, about) => {
+      sessionsOf(about).put(clientId, { timeoutMs, filter: filter ?? {} });
+      return json({ ...headOf(clientId, about), devices: listDevices(about.subject.broker) });
+    },
   }),
   routeWithParts({
     path: "/clients/{clientId}",
@@ -77,11 +75,10 @@ const managementRows: RouteTable<SessionApi> = [
     query: noQuery,
     parts: idPart,
     replies: { 200: ["application/json", stateSchema], 404: PROBLEM },
-    answer: (_request, _query, { clientId }, about) =>
-      asProblem(() => {
-        const { filter, isStreaming: streaming, isSlot: slot } = sessionsOf(about).get(clientId);
-        return json({ ...headOf(clientId, about), filter, streaming, slot });
-      }),
+    answer: (_request, _query, { clientId }, about) => {
+      const { filter, isStreaming: streaming, isSlot: slot } = sessionsOf(about).get(clientId);
+      return json({ ...headOf(clientId, about), filter, streaming, slot });
+    },
   }),
   routeWithParts({
     method: "DELETE",
@@ -90,11 +87,10 @@ const managementRows: RouteTable<SessionApi> = [
     query: noQuery,
     parts: idPart,
     replies: { 204: null, 404: PROBLEM },
-    answer: (_request, _query, { clientId }, about) =>
-      asProblem(() => {
-        sessionsOf(about).delete(clientId);
-        return new Response(null, { status: 204 });
-      }),
+    answer: (_request, _query, { clientId }, about) => {
+      sessionsOf(about).delete(clientId);
+      return new Response(null, { status: 204 });
+    },
   }),
 ];
 
@@ -105,25 +101,17 @@ const readingRows: RouteTable<SessionApi> = [
     query: streamQuery.pick({ decode: true, labels: true }),
     parts: idPart,
     replies: { 200: ["text/event-stream", streamSchema], 404: PROBLEM, 410: PROBLEM, 503: PROBLEM },
-    answer: (request, detail, { clientId }, about) =>
-      asProblem(() => {
-        const { subject } = about;
-        const { broker, hub, clock } = subject;
-        const sessions = sessionsOf(about);
-        sessions.checkReadable(clientId);
-        admitStream(subject);
-        if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
-        const openStream = () => hub.openStream();
-        return new SessionEvents(clientId, {
-          ...detail,
-          sessions,
-          json: broker.json,
-          clock,
-          openStream,
-          memory: hub.memory,
-        })
-          .response();
-      }),
+    answer: (request, detail, { clientId }, about) => {
+      const { broker, hub, clock } = about.subject;
+      const sessions = sessionsOf(about);
+      sessions.checkReadable(clientId);
+      admitStream(about.subject);
+      if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
+      const openStream = () => hub.openStream();
+      const { json } = broker;
+      return new SessionEvents(clientId, { ...detail, sessions, json, clock, openStream, memory: hub.memory })
+        .response();
+    },
   }),
   routeWithBody({
     method: "PUT",
@@ -133,17 +121,20 @@ const readingRows: RouteTable<SessionApi> = [
     parts: idPart,
     body: ackBody,
     replies: { 204: null, 404: PROBLEM, 503: PROBLEM },
-    answer: ({ seq }, { clientId }, about) =>
-      asProblem(async () => {
-        await sessionsOf(about).ack(clientId, seq);
-        return new Response(null, { status: 204 });
-      }),
+    answer: async ({ seq }, { clientId }, about) => {
+      await sessionsOf(about).ack(clientId, seq);
+      return new Response(null, { status: 204 });
+    },
   }),
 ];
 
 /** Session endpoints. A session is a named cursor from which a client resumes after a disconnection. */
 export const sessionRows: RouteTable<SessionApi> = [...managementRows, ...readingRows]
-  .map((row) => ({ ...row, ofSession: true }));
+  .map(({ handle, ...row }) => ({
+    ...row,
+    ofSession: true,
+    handle: (request, given) => asProblem(() => handle(request, given)),
+  }));
 
 /** The sessions that the caller may use. */
 function sessionsOf({ subject: { sessions }, caller }: About<SessionApi>): ClientSessions {
